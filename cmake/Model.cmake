@@ -1,0 +1,36 @@
+# The model's core stands on LLVM's MC and MCA libraries; without them the tool still builds and says
+# what it lacks (src/counters/model/core_missing.cpp).
+set(TMAPROBE_HAVE_MODEL OFF)
+if(TMAPROBE_MODEL)
+    find_program(LLVM_CONFIG NAMES llvm-config-19)
+    if(LLVM_CONFIG)
+        set(TMAPROBE_HAVE_MODEL ON)
+    else()
+        message(STATUS "LLVM 19 is missing: building without the model source (third_party/setup.sh installs it)")
+    endif()
+endif()
+
+if(TMAPROBE_HAVE_MODEL)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+        set(llvm_target aarch64)
+    else()
+        set(llvm_target x86)
+    endif()
+    execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs mca mcdisassembler ${llvm_target}info ${llvm_target}desc
+                            ${llvm_target}disassembler
+                    OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE llvm_libdir OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${LLVM_CONFIG} --link-static --system-libs OUTPUT_VARIABLE llvm_system OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(llvm_libraries UNIX_COMMAND "${llvm_libraries}")
+    separate_arguments(llvm_system UNIX_COMMAND "${llvm_system}")
+
+    file(GLOB model_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/counters/model/core/*.cpp)
+    add_library(tmaprobe_model_core STATIC ${model_sources})
+    target_include_directories(tmaprobe_model_core PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(tmaprobe_model_core SYSTEM PRIVATE ${llvm_include})
+    target_compile_options(tmaprobe_model_core PRIVATE -fno-rtti -Wall -Wextra)
+    target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base PRIVATE -L${llvm_libdir} ${llvm_libraries} ${llvm_system})
+    target_link_libraries(tmaprobe_counters PUBLIC tmaprobe_model_core)
+endif()
+target_compile_definitions(tmaprobe_counters PRIVATE TMAPROBE_HAVE_MODEL=$<BOOL:${TMAPROBE_HAVE_MODEL}>)

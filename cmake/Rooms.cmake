@@ -1,0 +1,29 @@
+# One static library per room of src/, with the project's warnings.
+set(TMAPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+
+function(tmaprobe_library name folder)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+    if(name STREQUAL "counters")
+        list(FILTER sources EXCLUDE REGEX "/counters/model/core/")  # needs LLVM: see Model.cmake
+    endif()
+    add_library(tmaprobe_${name} STATIC ${sources})
+    target_include_directories(tmaprobe_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    target_compile_options(tmaprobe_${name} PRIVATE ${TMAPROBE_WARNINGS})
+    target_compile_definitions(tmaprobe_${name} PRIVATE TMAPROBE_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(tmaprobe_${name} PUBLIC tl::expected fmt::fmt Threads::Threads)
+endfunction()
+
+function(tmaprobe_room name)
+    cmake_parse_arguments(ROOM "" "" "USES;LINKS" ${ARGN})
+    tmaprobe_library(${name} src/${name})
+    list(TRANSFORM ROOM_USES PREPEND tmaprobe_)
+    target_link_libraries(tmaprobe_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS})
+endfunction()
+
+# kernels/ is beside src/; a variant's file is compiled for the plain architecture and switches its
+# instruction set on per function (target attributes), so that nothing else in it can use it.
+function(tmaprobe_kernels)
+    tmaprobe_library(kernels kernels)
+    target_compile_options(tmaprobe_kernels PRIVATE -O3 -fno-lto)
+    target_link_libraries(tmaprobe_kernels PUBLIC tmaprobe_base tmaprobe_machine tmaprobe_memory)
+endfunction()

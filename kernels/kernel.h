@@ -1,0 +1,91 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "machine/host.h"
+#include "memory/pages.h"
+
+namespace tmaprobe::kernels {
+
+/// What one iteration of a kernel does, by construction. Counting instructions in an emulator must
+/// confirm it.
+struct Work {
+    double operations = 1;  ///< in the descriptor's `operation` unit
+    double bytes = 0;       ///< as the program sees them; 0: the kernel moves no bytes
+    double loads = 0, stores = 0;  ///< instructions that touch the kernel's own memory
+};
+
+/// What the user may ask of a kernel. Kernels refuse what they do not know.
+struct Parameters {
+    std::uint64_t size_bytes = 0;  ///< 0: the kernel's default
+    memory::PageMode pages;        ///< for kernels that use memory
+    std::vector<int> cpus;         ///< where its threads run, one each; the first is the calling thread's
+    std::optional<int> numa_node;
+    std::map<std::string, std::string> options;  ///< kernel-specific: "chains" -> "8", "hint" -> "nta"
+};
+
+/// A kernel with its memory in place, ready to run; freed by its destructor.
+class Kernel {
+  public:
+    virtual ~Kernel() = default;
+    /// Runs exactly `iterations` iterations in the calling thread (and its own threads, if it has any).
+    virtual void run(std::uint64_t iterations) = 0;
+    virtual Work per_iteration() const = 0;
+    /// Pages obtained for its memory; empty when it uses none worth speaking of.
+    virtual memory::ObtainedBytes obtained_pages() const { return {}; }
+    /// Kernel thread ids that do the work; empty: the calling thread alone.
+    virtual std::vector<pid_t> threads() const { return {}; }
+    /// All parameters as they came out (defaults filled in), for the record: name -> value.
+    virtual std::map<std::string, std::string> parameters() const { return {}; }
+};
+
+/// One implementation of a kernel for one instruction set.
+struct Variant {
+    std::string name;   ///< "shani"
+    std::string what;   ///< one line
+    std::vector<std::string> needs;  ///< names as in machine::Host::features; empty: runs everywhere
+    bool built = true;  ///< false: not for this architecture
+};
+
+/// An option that only this kernel has.
+struct Option {
+    std::string name, what, default_value;
+    std::vector<std::string> choices;  ///< empty: a number
+};
+
+/// The plain facts of one kernel.
+struct Descriptor {
+    std::string name;
+    std::string what;        ///< one line: what it does
+    std::string operation;   ///< what ns per operation counts: "64-byte block", "load"
+    std::string bottleneck;  ///< category that it is built to show: "backend", with the part in words
+    std::vector<Variant> variants;  ///< best first
+    std::vector<Option> options;
+    bool uses_memory = false;        ///< takes --size and --pages
+    std::uint64_t default_size = 0;
+    int min_threads = 1, max_threads = 1;  ///< max 0: as many as there are CPUs
+    /// Builds the kernel in the named variant. Errors: bad_usage for parameters it cannot take,
+    /// unavailable for memory it cannot get. Does not check the CPU: see choose_variant.
+    Result<std::unique_ptr<Kernel>> (*make)(const std::string& variant, const Parameters& parameters) = nullptr;
+};
+
+/// All kernels, in the order they are listed.
+std::span<const Descriptor> all();
+
+/// Errors: bad_usage with a suggestion.
+Result<const Descriptor*> find(const std::string& name);
+
+/// The best variant that this host can run, or `wanted` if it can run it. Errors: bad_usage for an
+/// unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
+Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host);
+
+}  // namespace tmaprobe::kernels

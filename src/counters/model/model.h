@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "counters/source.h"
+#include "events/table.h"
+#include "machine/host.h"
+
+namespace tmaprobe::counters::model {
+
+/// What the model may vary.
+struct Options {
+    std::string assume_pages;  ///< "" = the real page sizes of the traced addresses, else "4k", "2m", "1g"
+};
+
+/// Whether this build can model at all (LLVM was there), and if not, how to get it.
+bool built();
+
+/// Traces the workload and simulates the target CPU. Errors: unavailable when LLVM was not there at
+/// build time, or the target has no core model (naming those that have).
+Result<std::unique_ptr<CounterSource>> make_source(const events::Library& library, const events::Table& target,
+                                                   const machine::Host& host, const Options& options);
+
+}  // namespace tmaprobe::counters::model

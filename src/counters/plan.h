@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/table.h"
+#include "metrics/evaluate.h"
+#include "record/record.h"
+
+namespace tmaprobe::counters {
+
+/// An event to be opened, with the spellings by which expressions know it.
+struct PlannedEvent {
+    std::string name;  ///< as the expression spells it
+    events::EventDefinition definition;
+    bool metric_only = false;  ///< topdown-*: needs slots as its group's leader
+};
+
+/// Events that are scheduled together: one leader, all on one PMU.
+struct Group {
+    std::string pmu;
+    std::vector<PlannedEvent> events;
+};
+
+/// Groups that are counted in the same run of the workload. Without multiplexing all of them fit the PMU.
+struct Pass {
+    std::vector<Group> groups;
+};
+
+enum class Policy {
+    passes,     ///< as many runs as needed, nothing multiplexed
+    multiplex,  ///< one run, the kernel rotates the groups
+};
+
+/// What the PMU can hold at once; probed, not assumed.
+struct PmuLimits {
+    std::string pmu = "cpu";
+    int general_counters = 4;  ///< free for us now (a watchdog's counter is taken off)
+    int fixed_counters = 0;    ///< that events of the table name
+    bool has_slots = false;          ///< slots and the four level-1 topdown events
+    bool has_level2_metrics = false; ///< topdown-heavy-ops and its three siblings
+};
+
+/// What to count: decided from the metrics asked for and the PMU found.
+struct Plan {
+    Policy policy = Policy::passes;
+    std::vector<Pass> passes;
+    std::vector<record::Warning> notes;  ///< e.g. a metric whose inputs do not fit one group
+    int level = 1;
+    bool user = true, kernel = false;    ///< which privilege levels count
+};
+
+/// Whose events are counted.
+struct Scope {
+    enum class Kind { this_thread, command, process, cpus } kind = Kind::this_thread;
+    pid_t pid = 0;           ///< process
+    std::vector<int> cpus;   ///< cpus
+};
+
+/// Groups and passes for the wanted metrics. Each metric's events share a group where they fit; which
+/// groups there are for one metric does not depend on which others are asked for.
+/// Errors: as metrics::events_needed and events::resolve.
+Result<Plan> make_plan(const events::Table& table, const std::vector<std::string>& metrics,
+                       const std::vector<PlannedEvent>& further_events, const std::vector<PmuLimits>& limits,
+                       const metrics::Constants& constants, Policy policy);
+
+}  // namespace tmaprobe::counters

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/plan.h"
+#include "counters/workload.h"
+#include "record/record.h"
+
+namespace tmaprobe::counters {
+
+/// Which run of the workload this is.
+struct Repetition {
+    std::size_t pass = 0;  ///< index into Plan::passes
+    int index = 0;
+    std::uint64_t iterations = 1;  ///< handed to Workload::run
+};
+
+/// What one run of the workload gave.
+struct Sample {
+    std::vector<record::Event> events;  ///< of this pass
+    std::uint64_t elapsed_ns = 0;       ///< wall time of the region alone, without opening and reading
+    std::uint64_t iterations = 1;
+    std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
+    std::vector<record::Warning> warnings;
+    nlohmann::json detail = nlohmann::json::object();  ///< source-specific: coverage of the model, overhead, ...
+    /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)
+    /// from which bounds of metrics are taken. Each has the same events as `events`.
+    std::vector<std::vector<record::Event>> variations;
+};
+
+/// The seam: measures a workload once. perf counts, replay returns what was recorded, model simulates.
+/// Everything above cannot tell them apart except by describe().
+class CounterSource {
+  public:
+    virtual ~CounterSource() = default;
+    /// Opens what the plan needs. Errors: unavailable or no_permission with the remedy.
+    virtual Result<> prepare(const Plan& plan) = 0;
+    virtual Result<Sample> measure(Workload& workload, Repetition repetition) = 0;
+    virtual record::Source describe() const = 0;
+};
+
+/// Measures time alone: for machines without counters and for timing without their cost.
+std::unique_ptr<CounterSource> make_clock_source();
+
+}  // namespace tmaprobe::counters

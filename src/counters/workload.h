@@ -1,0 +1,23 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tmaprobe::counters {
+
+/// What a source measures once: either a region of code in this process, or a command to start.
+class Workload {
+  public:
+    virtual ~Workload() = default;
+    /// The command's argv; empty: an in-process region.
+    virtual std::vector<std::string> command() const { return {}; }
+    /// Runs the region once with this many iterations (in-process only).
+    virtual void run(std::uint64_t iterations) = 0;
+    /// Thread ids to count besides the calling one; empty: the calling thread alone.
+    virtual std::vector<pid_t> threads() const { return {}; }
+};
+
+}  // namespace tmaprobe::counters

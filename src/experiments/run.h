@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/plan.h"
+#include "counters/source.h"
+#include "events/table.h"
+#include "experiments/progress.h"
+#include "kernels/kernel.h"
+#include "machine/host.h"
+#include "machine/topology.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+enum class SourceChoice { automatic, perf, model, none, perf_and_model };
+
+/// What to measure and how; filled in by the command line, complete by itself.
+struct RunRequest {
+    std::string kernel;                ///< empty: a command
+    std::vector<std::string> command;  ///< argv; empty: a kernel
+    std::string variant;               ///< empty: the best that the CPU can run
+    std::uint64_t size_bytes = 0;      ///< 0: the kernel's default
+    std::vector<std::string> pages;    ///< page modes, each gives one Run; empty: the kernel's default
+    int threads = 1;
+    std::vector<int> cpus;             ///< empty: chosen from the topology
+    std::optional<int> numa_node;
+    std::map<std::string, std::string> options;  ///< the kernel's own
+    int level = 1;
+    std::vector<std::string> metrics;  ///< beyond the tree; "tlb" = the translation metrics
+    std::vector<std::string> events;   ///< -e
+    SourceChoice source = SourceChoice::automatic;
+    std::string target;                ///< empty: the host's CPU
+    std::string assume_pages;          ///< model only
+    counters::Policy policy = counters::Policy::passes;
+    counters::Scope scope;
+    bool count_user = true, count_kernel = false;
+    int interval_ms = 0;               ///< 0: no series
+    int repetitions = 0;               ///< 0: chosen by the spread
+    events::Library library;
+    std::string command_line;          ///< for the record
+};
+
+/// Runs it: timing always, then counts from the chosen source, evaluated into the record's metrics.
+/// A command's own exit status comes back in Record::extra["exit_status"].
+Result<record::Record> run(const RunRequest& request, const machine::Host& host,
+                           const machine::Topology& topology, const OnProgress& on_progress);
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tmaprobe::machine {
+
+/// One cache as one CPU sees it.
+struct Cache {
+    int level = 0;
+    std::string kind;  ///< "data", "instruction" or "unified"
+    std::uint64_t size_bytes = 0;
+    int line_bytes = 64;
+    int ways = 0;         ///< 0: not known
+    int shared_by = 1;    ///< logical CPUs that share it
+    std::string source;   ///< where the figure comes from: "cpuid 4", "sysfs", ...
+};
+
+/// One translation buffer for one page size. Reach = entries x page_bytes.
+struct Tlb {
+    int level = 0;
+    std::string kind;  ///< "data", "instruction" or "unified"
+    std::uint64_t page_bytes = 0;
+    int entries = 0;
+    int ways = 0;        ///< 0: not known; -1: fully associative
+    std::string source;  ///< "cpuid 2", "cpuid 18h", "cpuid 80000006h", "table", ...
+};
+
+/// Whether a hardware PMU counts for us here, and if not, why.
+struct PmuPresence {
+    bool counts = false;
+    std::string reason;  ///< one line, empty when it counts
+    std::string hint;    ///< the remedy
+};
+
+/// The computer as it is found; nothing here is changed by looking.
+struct Host {
+    std::string cpu_id;     ///< as perf spells it: "GenuineIntel-6-8F-8", or a MIDR "0x00000000410fd490"
+    std::string cpu_model;  ///< the marketing name, as the CPU or the kernel gives it
+    std::string architecture;  ///< "x86_64" or "aarch64"
+    std::string kernel;     ///< uname -r
+    std::string hypervisor; ///< "KVM", "VMware", ...; empty on bare metal
+    int logical_cpus = 0;
+    bool smt_active = false;
+    double tsc_hz = 0;  ///< 0: not known
+    std::vector<Cache> caches;
+    std::vector<Tlb> tlbs;
+    int perf_event_paranoid = -2;  ///< -2: no perf_event at all
+    bool nmi_watchdog = false;
+    PmuPresence pmu;
+    std::vector<std::string> features;  ///< instruction set extensions that kernels ask for: "sha_ni", "avx2", ...
+};
+
+/// Looks at this machine: CPUID and sysfs, hwloc for the topology, one probing perf_event_open.
+/// Never fails: what cannot be found stays empty or 0.
+Host detect();
+
+/// True when the host has the named instruction set extension (names as in Host::features).
+bool has_feature(const Host& host, const std::string& feature);
+
+}  // namespace tmaprobe::machine

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tmaprobe::machine {
+
+/// Where one logical CPU sits.
+struct CpuPlace {
+    int cpu = 0;      ///< logical number, as the kernel counts
+    int core = 0;     ///< physical core, unique over the machine
+    int l2 = 0, l3 = 0;  ///< which L2 and L3 it uses; -1: none
+    int package = 0;
+    int numa_node = 0;
+    bool allowed = true;  ///< in this process's cpuset
+    std::string core_type;  ///< "", or "P" / "E" on hybrid machines
+};
+
+/// All online CPUs in order of their number, from hwloc.
+struct Topology {
+    std::vector<CpuPlace> cpus;
+    std::vector<std::vector<int>> numa_distance;  ///< [from][to] as in sysfs; empty: one node
+};
+
+Topology detect_topology();
+
+/// Binds the calling thread to one CPU. Errors: bad_usage for a CPU that does not exist or is offline,
+/// no_permission when the cpuset or a policy refuses it.
+Result<> pin_this_thread(int cpu);
+
+/// The CPU a single-threaded kernel runs on when the user names none: the last allowed one (the first
+/// takes most interrupts).
+int default_cpu(const Topology& topology);
+
+/// Where a user may stand on the way between two CPUs, nearest first: "same_cpu", "smt", "l2", "l3",
+/// "package", "numa-<distance>".
+std::string pair_class(const Topology& topology, int first, int second);
+
+}  // namespace tmaprobe::machine

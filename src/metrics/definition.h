@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tmaprobe::metrics {
+
+/// One metric as its vendor's table defines it (schema of Linux's tools/perf/pmu-events), plus the
+/// neutral reading that events/categories.json gives it.
+struct MetricDefinition {
+    std::string name;         ///< the vendor's: "tma_fetch_latency"
+    std::string expression;   ///< MetricExpr
+    std::string threshold;    ///< MetricThreshold, an expression; empty: the vendor gives none
+    std::string scale_unit;   ///< ScaleUnit as published: "100%", "1per_instr"; empty: a plain number
+    std::string description;
+    std::string pmu;          ///< Unit: "" or "cpu_core" / "cpu_atom" on hybrids
+    std::vector<std::string> groups;  ///< MetricGroup, split at ';'
+    int level = 0;            ///< 1..6 in the top-down tree; 0: not in the tree
+    std::string parent;       ///< the tree node above; empty at level 1
+    std::string category;     ///< frontend|bad_speculation|backend|retiring|other|tlb|...
+};
+
+}  // namespace tmaprobe::metrics

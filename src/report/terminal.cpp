@@ -1,0 +1,7 @@
+#include "report/terminal.h"
+
+namespace tmaprobe::report {
+
+std::string render_terminal(const record::Record&, const TerminalStyle&) { return {}; }
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "record/record.h"
+
+namespace tmaprobe::report {
+
+/// Renders records in one of writer_formats(). Errors: bad_usage for an unknown format; bad_input for
+/// records that the format cannot hold; unavailable where the build lacks it (html without npm).
+Result<std::string> render(const std::vector<record::Record>& records, const std::string& format);
+
+/// "json", "jsonl", "csv", "markdown", "openmetrics", "html".
+std::vector<std::string> writer_formats();
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what tmaprobe is built from on Debian 12 (and its relatives), and builds libperf, which the
+# distribution has only as kernel source. Safe to run again: what is there is left alone.
+#   third_party/setup.sh          what the tool needs
+#   third_party/setup.sh --test   and what the tests need
+set -euo pipefail
+cd "$(dirname "$0")"
+
+for_tests=no
+case "${1:-}" in
+    "") ;;
+    --test) for_tests=yes ;;
+    *) echo "setup.sh: unknown argument '$1'; use no argument, or --test" >&2; exit 2 ;;
+esac
+
+say() { echo "setup: $*"; }
+fail() { echo "setup: $*" >&2; exit 1; }
+
+command -v apt-get >/dev/null || fail "this script knows apt-get only; install the packages listed in it by hand"
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || fail "not root and no sudo; run it as root, or install sudo"
+    as_root=(sudo)
+fi
+
+tool_packages=(g++ make cmake ninja-build pkg-config
+    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libhwloc-dev
+    libbenchmark-dev)
+llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
+test_packages=(libgtest-dev libgmock-dev python3)
+
+# Installs the named packages that are not installed yet.
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    say "installing ${missing[*]}"
+    if [ ! -e /tmp/.tmaprobe-apt-updated ] || [ -n "$(find /tmp/.tmaprobe-apt-updated -mmin +60)" ]; then
+        "${as_root[@]}" apt-get -qq update || fail "apt-get update failed; is the package mirror reachable?"
+        touch /tmp/.tmaprobe-apt-updated
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq install -y \
+        --no-install-recommends "${missing[@]}" >/dev/null || return 1
+}
+
+install_packages "${tool_packages[@]}" || fail "a package could not be installed; see apt-get's message above"
+install_packages "${llvm_packages[@]}" ||
+    say "LLVM 19 cannot be installed here: tmaprobe will be built without the model source"
+if [ $for_tests = yes ]; then
+    install_packages "${test_packages[@]}" || fail "a package could not be installed; see apt-get's message above"
+fi
+
+./build_libperf.sh || fail "libperf could not be built; the log is third_party/libperf/build.log"
+
+if [ $for_tests = yes ]; then
+    for part in ../tests/*/fetch.sh; do
+        [ -e "$part" ] || continue
+        "$part" || fail "$part failed; see its message above"
+    done
+fi
+say "done"
