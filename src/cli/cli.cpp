@@ -1,7 +1,69 @@
 #include "cli/cli.h"
 
-namespace tmaprobe::cli {
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
 
-int main(int, char**) { return 0; }
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+namespace tmaprobe::cli {
+namespace {
+
+/// A mistyped option or command word: the parser's message, with the nearest right spelling.
+int complain_about_usage(const CLI::App& app, const CLI::ParseError& error) {
+    std::vector<std::string> known;
+    const CLI::App* active = &app;
+    for (const auto* command : app.get_subcommands()) active = command;
+    for (const auto* option : active->get_options()) known.push_back(option->get_name());
+    if (active == &app)
+        for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+            known.push_back(command->get_name());
+
+    std::string hint;
+    const auto left_over = active->remaining();
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) && !left_over.empty()) {
+        const auto& word = left_over.front();
+        hint = suggest(word.substr(0, word.find('=')), known);
+        if (hint.empty() && word[0] != '-') hint = "a command to measure goes after '--': tmaprobe -- " + word;
+    }
+    if (hint.empty()) hint = "tmaprobe " + (active == &app ? "" : active->get_name() + " ") + "--help lists what there is";
+    return complain({ErrorCode::bad_usage, error.what(), hint});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Where do the pipeline slots go, and what do pages cost: measured where there are counters, "
+                 "modelled and marked so where there are none."};
+    app.name("tmaprobe");
+    app.set_version_flag("--version", "tmaprobe " TMAPROBE_VERSION);
+    app.require_subcommand(0, 1);
+    int status = 0;
+    add_run_command(app, status);
+    add_sweep_command(app, status);
+    add_pairs_command(app, status);
+    add_interference_command(app, status);
+    add_compare_command(app, status);
+    add_report_command(app, status);
+    add_replay_command(app, status);
+    add_plan_command(app, status);
+    add_doctor_command(app, status);
+    add_list_command(app, status);
+    // CLI11 and the standard library throw; nothing else in the project does.
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& done) {
+        return app.exit(done);
+    } catch (const CLI::ParseError& error) {
+        return complain_about_usage(app, error);
+    } catch (const std::bad_alloc&) {
+        return complain({ErrorCode::unavailable, "out of memory", "ask for less: --size, --points"});
+    } catch (const std::exception& error) {
+        return complain({ErrorCode::system, std::string("internal error: ") + error.what(), "please report it"});
+    }
+    return status;
+}
 
 }  // namespace tmaprobe::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tmaprobe::cli {
+
+// Each command lives in <name>_command.cpp. Adding one to the application registers its options and a
+// callback that does the work and leaves the exit status in `status`.
+
+/// The main job, without a command word: a kernel or a command measured once.
+void add_run_command(CLI::App& app, int& status);
+
+void add_sweep_command(CLI::App& app, int& status);
+void add_pairs_command(CLI::App& app, int& status);
+void add_replay_command(CLI::App& app, int& status);
+void add_plan_command(CLI::App& app, int& status);
+void add_compare_command(CLI::App& app, int& status);
+void add_report_command(CLI::App& app, int& status);
+void add_doctor_command(CLI::App& app, int& status);
+void add_list_command(CLI::App& app, int& status);
+void add_interference_command(CLI::App& app, int& status);
+
+}  // namespace tmaprobe::cli

@@ -1,0 +1,205 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "base/file.h"
+#include "base/suggest.h"
+#include "report/terminal.h"
+#include "report/writers.h"
+
+namespace tmaprobe::cli {
+namespace {
+
+bool utf8_locale() {
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* value = std::getenv(name);
+        if (!value || !*value) continue;
+        const std::string text(value);
+        return text.find("UTF-8") != std::string::npos || text.find("utf8") != std::string::npos;
+    }
+    return false;
+}
+
+int terminal_width() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+    return 80;
+}
+
+/// Colour and Unicode only where they can be shown: NO_COLOR and a dumb terminal are honoured.
+report::TerminalStyle terminal_style(const OutputOptions& options) {
+    report::TerminalStyle style;
+    const bool terminal = ::isatty(STDOUT_FILENO);
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* kind = std::getenv("TERM");
+    const bool may_colour = terminal && !(no_colour && *no_colour) && !(kind && std::string(kind) == "dumb");
+    style.colour = options.colour == "always" || (options.colour == "auto" && may_colour);
+    style.unicode = !options.ascii && (utf8_locale() || !terminal);
+    style.width = terminal ? terminal_width() : 80;
+    style.verbose = options.verbose;
+    return style;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, OutputOptions& options) {
+    app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
+        ->type_name("FILE");
+    app.add_option("--format", options.format, "Write stdout as json, jsonl, csv, markdown, openmetrics or html")
+        ->type_name("FORMAT");
+    app.add_flag("-v,--verbose", options.verbose, "Add events, encodings and formulas");
+    app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only");
+    app.add_option("--color", options.colour, "auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+}
+
+void add_library_option(CLI::App& app, std::string& directory) {
+    app.add_option("--events", directory, "Read event tables from DIR (this project's layout or Linux's pmu-events/arch)")
+        ->type_name("DIR");
+}
+
+events::Library event_library(const std::string& directory) {
+    events::Library library;
+    if (!directory.empty()) library.directory = directory;
+    return library;
+}
+
+Result<> check_output(const OutputOptions& options) {
+    const auto formats = report::writer_formats();
+    if (!options.format.empty() && std::find(formats.begin(), formats.end(), options.format) == formats.end())
+        return fail(ErrorCode::bad_usage, "no format is called '" + options.format + "'",
+                    suggest(options.format, formats));
+    if (options.json.empty() || options.json == "-") return {};
+    const std::filesystem::path path(options.json);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        return fail(ErrorCode::bad_usage, "--json " + options.json + " is a directory", "name a file in it");
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0 && !std::filesystem::exists(path, ignored))
+        return fail_errno(errno, "cannot write --json " + options.json);
+    return {};
+}
+
+int print(const std::string& text) {
+    const auto written = write_file("/dev/stdout", text);
+    if (written) return 0;
+    // /dev/stdout can be missing in a bare container: the descriptor itself still works.
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
+    return complain(written.error());
+}
+
+int emit(const record::Record& record, const OutputOptions& options) {
+    clear_progress();
+    int status = 0;
+    if (!options.json.empty() && options.json != "-") {
+        const auto written = write_file(options.json, record::serialize(record));
+        if (!written) status = complain(written.error());
+    }
+    const std::string format = options.json == "-" ? "json" : options.format;
+    if (format.empty())
+        return std::max(status, print(report::render_terminal(record, terminal_style(options))));
+    const auto text = report::render({record}, format);
+    return std::max(status, text ? print(*text) : complain(text.error()));
+}
+
+int complain(const Error& error) {
+    clear_progress();
+    fmt::print(stderr, "tmaprobe: {}\n", error.what);
+    if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+    return exit_status(error);
+}
+
+experiments::OnProgress progress_line() {
+    using Clock = std::chrono::steady_clock;
+    struct State {
+        Clock::time_point started = Clock::now(), shown{};
+        std::string stage;
+    };
+    const bool terminal = ::isatty(STDERR_FILENO);
+    return [state = std::make_shared<State>(), terminal](const experiments::Progress& progress) {
+        const auto now = Clock::now();
+        const auto pause = terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
+        const double spent = std::chrono::duration<double>(now - state->started).count();
+        // What takes a moment only needs no progress at all.
+        if (spent < 1.0 || now - state->shown < pause) return;
+        state->shown = now;
+        const double left = progress.done > 0.02 ? spent / progress.done - spent : 0;
+        const std::string text =
+            fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage, progress.estimate.empty() ? "" : "  ",
+                        progress.estimate, left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
+        if (terminal)
+            fmt::print(stderr, "\r\033[K{}", text);
+        else
+            fmt::print(stderr, "tmaprobe: {}\n", text);
+    };
+}
+
+void clear_progress() {
+    if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+}
+
+Result<std::vector<int>> parse_cpu_list(const std::string& text) {
+    std::vector<int> cpus;
+    const auto wrong = [&] {
+        return fail(ErrorCode::bad_usage, "'" + text + "' is not a list of CPUs", "write for example 0,2-3");
+    };
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const auto number = [&](int& value) {
+        const auto [stop, error] = std::from_chars(at, end, value);
+        at = stop;
+        return error == std::errc{} && value >= 0;
+    };
+    constexpr int most_cpus = 65536;  // more than any kernel numbers; guards against 0-4000000000
+    while (at != end) {
+        int first = 0;
+        if (!number(first)) return wrong();
+        int last = first;
+        if (at != end && *at == '-' && (++at, !number(last))) return wrong();
+        if (last < first || last >= most_cpus) return wrong();
+        for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+        if (at != end && *at++ != ',') return wrong();
+        if (at == end && text.back() == ',') return wrong();
+    }
+    if (cpus.empty()) return wrong();
+    return cpus;
+}
+
+std::string command_line() {
+    const auto raw = read_file("/proc/self/cmdline");
+    if (!raw) return "tmaprobe";
+    std::string line;
+    std::size_t at = 0;
+    while (at < raw->size()) {
+        const std::string word = raw->substr(at, raw->find('\0', at) - at);
+        at += word.size() + 1;
+        const bool plain = !word.empty() && word.find_first_not_of(
+                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                "_-+=./:,@%^") == std::string::npos;
+        if (!line.empty()) line += ' ';
+        if (line.empty()) {
+            line = "tmaprobe";  // not where the binary lies on this machine
+        } else if (plain) {
+            line += word;
+        } else {
+            line += '\'';
+            for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+            line += '\'';
+        }
+    }
+    return line;
+}
+
+}  // namespace tmaprobe::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/table.h"
+#include "experiments/progress.h"
+#include "record/record.h"
+
+namespace tmaprobe::cli {
+
+/// Where and how the result of a measuring command goes.
+struct OutputOptions {
+    std::string json;    ///< file for the record, "-" = stdout instead of the text; empty: none
+    std::string format;  ///< one of report::writer_formats(), written to stdout instead of the text
+    bool verbose = false, ascii = false;
+    std::string colour = "auto";  ///< auto|always|never
+};
+
+/// Registers --json, --format, --verbose, --ascii and --color.
+void add_output_options(CLI::App& app, OutputOptions& options);
+
+/// Registers --events DIR; see event_library.
+void add_library_option(CLI::App& app, std::string& directory);
+events::Library event_library(const std::string& directory);
+
+/// Checks before anything is measured that the result can be written: the format exists and the folder
+/// of --json FILE is there and writable. Errors: bad_usage, system.
+Result<> check_output(const OutputOptions& options);
+
+/// Writes the record as asked: to --json, and as text or in --format to stdout. Returns the exit status:
+/// 0, or 1 when something could not be written (said on stderr).
+int emit(const record::Record& record, const OutputOptions& options);
+
+/// Writes text to stdout. Returns 0, or 1 with a message when stdout cannot take it (full disk, closed).
+int print(const std::string& text);
+
+/// Prints an error as every command does ("tmaprobe: what", then "  hint: ..."), on stderr; returns its
+/// exit status.
+int complain(const Error& error);
+
+/// Draws progress on stderr: one changing line on a terminal, sparse plain lines elsewhere.
+experiments::OnProgress progress_line();
+/// Removes the changing line, before anything else is printed.
+void clear_progress();
+
+/// Reads "0,2-3" as CPU numbers. Errors: bad_usage.
+Result<std::vector<int>> parse_cpu_list(const std::string& text);
+
+/// The command line as it was typed, quoted for a shell, for the record.
+std::string command_line();
+
+}  // namespace tmaprobe::cli
