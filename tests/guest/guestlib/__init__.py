@@ -1,0 +1,1 @@
+"""Emulated machines with known counters: building, booting, and judging what ran in them."""

@@ -1,0 +1,128 @@
+"""The machines: QEMU command lines, booting, and what comes back."""
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from guestlib import images
+
+OUT_DISK_MB = 64
+BOOT_LIMIT_S = 300
+
+
+def x86(vendor, family, model, stepping):
+    """An x86-64 processor that software takes for the given one; the emulator offers everything it can."""
+    return f"max,vendor={vendor},family={family},model={model},stepping={stepping}"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One emulated computer. `append` goes to the kernel's command line, `options` to QEMU's."""
+    arch: str
+    cpu: str
+    smp: int = 1
+    append: str = ""
+    options: tuple = ()
+
+
+ARM_CLOCK = ("-icount", "shift=1,sleep=off", "-seed", "1", "-rtc", "base=2024-01-01,clock=vm")
+
+MACHINES = {
+    "cascadelake": Machine("amd64", x86("GenuineIntel", 6, 85, 7)),
+    "icelake": Machine("amd64", x86("GenuineIntel", 6, 106, 6)),
+    "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
+    "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp=2),
+    "zen4": Machine("amd64", x86("AuthenticAMD", 25, 97, 2)),
+    "zen4-two": Machine("amd64", x86("AuthenticAMD", 25, 97, 2), smp=2),
+    # The real armv8_pmuv3 driver on the emulator's own PMU; instructions count because of -icount.
+    "arm-n1": Machine("arm64", "neoverse-n1", options=ARM_CLOCK),
+    "arm-n1-no-pmu": Machine("arm64", "neoverse-n1,pmu=off", options=ARM_CLOCK),
+    "arm-n2-known": Machine("arm64", "neoverse-n1,pmu=off,midr=0x410fd490", options=ARM_CLOCK),
+}
+
+
+@dataclass
+class Boot:
+    """What one boot left: files by their path under /out, the console's text, how long it took."""
+    files: dict = field(default_factory=dict)
+    console: str = ""
+    seconds: float = 0
+    timed_out: bool = False
+
+
+def command_line(machine, kernel, initramfs, disks, console):
+    """QEMU's arguments. disks: root, tool, out."""
+    if machine.arch == "amd64":
+        words = ["qemu-system-x86_64", "-M", "q35", "-m", "1024"]
+        device, tty = "virtio-blk-pci", "ttyS0"
+    else:
+        words = ["qemu-system-aarch64", "-M", "virt", "-m", "1024"]
+        device, tty = "virtio-blk-device", "ttyAMA0"
+    words += ["-accel", "tcg,tb-size=256"] if "-icount" not in machine.options else []
+    words += ["-cpu", machine.cpu, "-smp", str(machine.smp), *machine.options, "-nodefaults", "-no-reboot",
+              "-display", "none", "-serial", f"file:{console}", "-nic", "none", "-kernel", str(kernel),
+              "-initrd", str(initramfs), "-append",
+              f"console={tty} quiet panic=-1 nokaslr norandmaps hugepages=8 {machine.append}".strip()]
+    for number, (disk, access) in enumerate(zip(disks, ("on", "on", "off"))):
+        # The virtual board numbers memory-mapped disks from the last one; give them in that order.
+        words += ["-drive", f"if=none,id=d{number},file={disk},format=raw,readonly={access},file.locking=off"]
+    order = range(3) if machine.arch == "amd64" else reversed(range(3))
+    for number in order:
+        words += ["-device", f"{device},drive=d{number}"]
+    return words
+
+
+def boot(machine, build, tool_image, script, keep=None):
+    """Boots the machine, runs the script in it as root, and returns what it wrote under /out."""
+    folder = Path(tempfile.mkdtemp(prefix="boot-", dir=build))
+    try:
+        kernel, _ = images.kernel(machine.arch)
+        tree = folder / "tree"
+        tree.mkdir()
+        (tree / "guest.sh").write_text(script)
+        initramfs = folder / "initramfs"
+        base = images.build_initramfs(machine.arch, build).read_bytes()
+        initramfs.write_bytes(base + b"\0" * (-len(base) % 4) + images.cpio(tree))
+        out = folder / "out.img"
+        with open(out, "wb") as disk:
+            disk.truncate(OUT_DISK_MB << 20)
+        console = folder / "console"
+        disks = (images.build_root(machine.arch, build), tool_image, out)
+        result = Boot()
+        started = time.monotonic()
+        with open(folder / "qemu.log", "wb") as log:
+            try:
+                subprocess.run(command_line(machine, kernel, initramfs, disks, console), stdin=subprocess.DEVNULL,
+                               stdout=log, stderr=log, timeout=BOOT_LIMIT_S, check=False)
+            except subprocess.TimeoutExpired:
+                result.timed_out = True
+        result.seconds = time.monotonic() - started
+        result.console = (folder / "qemu.log").read_text(errors="replace")
+        if console.exists():
+            result.console += console.read_text(errors="replace")
+        result.files = read_tar(out)
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / "console").write_text(result.console)
+            for name, data in result.files.items():
+                (keep / name).parent.mkdir(parents=True, exist_ok=True)
+                (keep / name).write_bytes(data)
+        return result
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_tar(path):
+    """Files of the archive that the guest wrote over its third disk; none if it never came that far."""
+    files = {}
+    try:
+        with tarfile.open(path, "r:") as archive:
+            for member in archive:
+                if member.isfile():
+                    files[member.name.removeprefix("./")] = archive.extractfile(member).read()
+    except tarfile.ReadError:
+        pass
+    return files
