@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/source.h"
+#include "experiments/progress.h"
+
+namespace tmaprobe::experiments {
+
+/// All passes of a plan, measured some times and put together.
+struct Counted {
+    record::Source source;
+    std::vector<record::Event> events;  ///< summed over the repetitions, one entry per event and group
+    std::vector<std::vector<record::Event>> repetitions;  ///< the same events, each repetition for itself
+    std::vector<std::vector<record::Event>> variations;   ///< the model's; see counters::Sample
+    double elapsed_ns = 0;               ///< of all runs of the workload
+    std::optional<int> exit_status;      ///< a command's, of its last run
+    nlohmann::json detail = nlohmann::json::object();
+    std::vector<record::Warning> warnings;
+};
+
+/// Runs the workload once per pass and repetition. Errors: those of the source.
+Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
+                      std::uint64_t iterations, int repetitions, const OnProgress& on_progress);
+
+}  // namespace tmaprobe::experiments

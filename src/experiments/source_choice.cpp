@@ -1,0 +1,62 @@
+#include "experiments/source_choice.h"
+
+#include "counters/model/model.h"
+#include "counters/perf/perf.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr const char* no_model =
+    "this build has no model: LLVM 19 was missing when it was configured (third_party/setup.sh installs it)";
+
+Result<Decision> automatic(const RunRequest& request, const machine::Host& host, bool target_is_host) {
+    if (target_is_host && host.pmu.counts) return Decision{{SourceChoice::perf}, "this machine's PMU counts", {}};
+    const std::string why = target_is_host ? "no counters here: " + host.pmu.reason
+                                           : "the target is not this machine's CPU, so its counters cannot be asked";
+    const bool can_model = request.scope.kind == counters::Scope::Kind::this_thread ||
+                           request.scope.kind == counters::Scope::Kind::command;
+    if (!counters::model::built()) return Decision{{SourceChoice::none}, why + "; " + no_model, host.pmu.hint};
+    if (!can_model)
+        return Decision{{SourceChoice::none}, why + "; a running process or a whole CPU cannot be modelled", host.pmu.hint};
+    return Decision{{SourceChoice::model}, why, target_is_host ? host.pmu.hint : ""};
+}
+
+}  // namespace
+
+Result<Decision> decide_source(const RunRequest& request, const machine::Host& host, bool target_is_host) {
+    const bool wants_perf = request.source == SourceChoice::perf || request.source == SourceChoice::perf_and_model;
+    const bool wants_model = request.source == SourceChoice::model || request.source == SourceChoice::perf_and_model;
+    if (wants_perf && !target_is_host)
+        return fail(ErrorCode::bad_usage, "--source perf counts on this machine's CPU, which is not the target",
+                    "leave --target out, or use --source model");
+    if (wants_perf && !host.pmu.counts)
+        return fail(ErrorCode::unavailable, "no hardware counters: " + host.pmu.reason,
+                    host.pmu.hint.empty() ? "tmaprobe doctor says more; --source model needs no counters"
+                                          : host.pmu.hint);
+    if (wants_model && !counters::model::built()) return fail(ErrorCode::unavailable, no_model);
+
+    switch (request.source) {
+        case SourceChoice::perf: return Decision{{SourceChoice::perf}, "asked for", {}};
+        case SourceChoice::model: return Decision{{SourceChoice::model}, "asked for", {}};
+        case SourceChoice::none: return Decision{{SourceChoice::none}, "asked for: time alone", {}};
+        case SourceChoice::perf_and_model:
+            return Decision{{SourceChoice::perf, SourceChoice::model}, "asked for: counted beside modelled", {}};
+        case SourceChoice::automatic: break;
+    }
+    return automatic(request, host, target_is_host);
+}
+
+Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const RunRequest& request,
+                                                             const events::Table& table, const machine::Host& host) {
+    switch (choice) {
+        case SourceChoice::perf: return counters::perf::make_source(request.scope);
+        case SourceChoice::model: {
+            counters::model::Options options;
+            options.assume_pages = request.assume_pages;
+            return counters::model::make_source(request.library, table, host, options);
+        }
+        default: return counters::make_clock_source();
+    }
+}
+
+}  // namespace tmaprobe::experiments

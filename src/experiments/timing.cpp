@@ -1,0 +1,106 @@
+#include "experiments/timing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr int enough_clean = 3;
+
+Result<double> elapsed_ns(counters::CounterSource& clock, counters::Workload& workload, std::uint64_t iterations) {
+    const auto sample = clock.measure(workload, {0, 0, iterations});
+    if (!sample) return pass_on(sample);
+    return static_cast<double>(std::max<std::uint64_t>(1, sample->elapsed_ns));
+}
+
+/// Doubles the iterations until they fill a repetition, then scales to fit.
+Result<std::uint64_t> calibrate(counters::CounterSource& clock, counters::Workload& workload, double wanted_ns) {
+    std::uint64_t iterations = 1;
+    for (;;) {
+        const auto elapsed = elapsed_ns(clock, workload, iterations);
+        if (!elapsed) return pass_on(elapsed);
+        if (*elapsed >= wanted_ns) return iterations;
+        const double missing = wanted_ns / *elapsed;
+        iterations = missing < 4 ? static_cast<std::uint64_t>(static_cast<double>(iterations) * missing * 1.05) + 1
+                                 : iterations * 4;
+    }
+}
+
+std::vector<double> times(const Timing& timing, bool clean_only) {
+    std::vector<double> values;
+    for (const auto& repetition : timing.repetitions)
+        if (!clean_only || repetition.surroundings.clean) values.push_back(repetition.ns_per_iteration);
+    return values;
+}
+
+int count_clean(const Timing& timing) {
+    return static_cast<int>(std::count_if(timing.repetitions.begin(), timing.repetitions.end(),
+                                          [](const auto& repetition) { return repetition.surroundings.clean; }));
+}
+
+/// The repetitions that statistics are taken over.
+bool use_clean_only(const Timing& timing) { return count_clean(timing) >= enough_clean; }
+
+bool is_tight(const Timing& timing, double tightness) {
+    const Summary summary = summarize(times(timing, use_clean_only(timing)));
+    return (summary.high - summary.low) / 2 <= tightness * summary.median;
+}
+
+}  // namespace
+
+Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket,
+                             const TimingRequest& request, const OnProgress& on_progress) {
+    Timing timing;
+    const auto iterations = calibrate(clock, workload, request.repetition_ns);
+    if (!iterations) return pass_on(iterations);
+    timing.iterations = *iterations;
+
+    const int most = request.repetitions ? request.repetitions : request.most;
+    double spent_ns = 0;
+    for (int index = 0; index < most; ++index) {
+        if (bracket.before) bracket.before();
+        const auto elapsed = elapsed_ns(clock, workload, timing.iterations);
+        if (!elapsed) return pass_on(elapsed);
+        TimedRepetition repetition{*elapsed / static_cast<double>(timing.iterations), {}};
+        if (bracket.after) repetition.surroundings = bracket.after();
+        timing.repetitions.push_back(repetition);
+        spent_ns += *elapsed;
+
+        if (on_progress) on_progress({"timing", static_cast<double>(index + 1) / most, {}});
+        if (request.repetitions || index + 1 < request.least) continue;
+        if (is_tight(timing, request.tightness) || spent_ns > request.budget_ns) break;
+    }
+    return timing;
+}
+
+record::Time summarize_timing(const Timing& timing, const kernels::Work& work, const std::string& operation) {
+    record::Time time;
+    time.operation = operation;
+    time.clean = count_clean(timing);
+    time.disturbed = static_cast<int>(timing.repetitions.size()) - time.clean;
+    time.known = !timing.repetitions.empty();
+    const bool clean_only = use_clean_only(timing);
+
+    std::vector<double> ns_per_op, bytes_per_second, cycles_per_op;
+    for (const auto& repetition : timing.repetitions) {
+        if (clean_only && !repetition.surroundings.clean) continue;
+        const double ns = repetition.ns_per_iteration / work.operations;
+        ns_per_op.push_back(ns);
+        if (work.bytes > 0) bytes_per_second.push_back(work.bytes / repetition.ns_per_iteration * 1e9);
+        if (repetition.surroundings.clock_hz > 0) cycles_per_op.push_back(ns * repetition.surroundings.clock_hz * 1e-9);
+    }
+    time.ns_per_op = summarize(ns_per_op);
+    time.bytes_per_second = summarize(bytes_per_second);
+    time.cycles_per_op = summarize(cycles_per_op);
+    if (time.cycles_per_op.count) {
+        time.cycles_source = "core clock measured beside each repetition";
+        if (work.bytes > 0) time.cycles_per_byte = time.cycles_per_op.median * work.operations / work.bytes;
+    }
+    return time;
+}
+
+}  // namespace tmaprobe::experiments

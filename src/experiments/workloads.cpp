@@ -1,0 +1,37 @@
+#include "experiments/workloads.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace tmaprobe::experiments {
+namespace {
+
+bool can_start(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+Result<> check_command(const std::vector<std::string>& argv) {
+    const std::string& program = argv.front();
+    const auto missing = [&](const std::string& why) {
+        return fail(ErrorCode::unavailable, "cannot start '" + program + "': " + why);
+    };
+    std::error_code ignored;
+    if (program.find('/') != std::string::npos) {
+        if (!std::filesystem::exists(program, ignored)) return missing("no such file");
+        if (!can_start(program)) return missing("it is not an executable file");
+        return {};
+    }
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (can_start(std::filesystem::path(folder.empty() ? "." : folder) / program)) return {};
+    return missing("it is not in PATH");
+}
+
+}  // namespace tmaprobe::experiments

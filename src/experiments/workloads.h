@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/workload.h"
+#include "kernels/kernel.h"
+
+namespace tmaprobe::experiments {
+
+/// A built-in kernel as a source measures it: a region of code in this process.
+class KernelWorkload final : public counters::Workload {
+  public:
+    explicit KernelWorkload(std::unique_ptr<kernels::Kernel> kernel) : kernel_(std::move(kernel)) {}
+    void run(std::uint64_t iterations) override { kernel_->run(iterations); }
+    std::vector<pid_t> threads() const override { return kernel_->threads(); }
+    const kernels::Kernel& kernel() const { return *kernel_; }
+
+  private:
+    std::unique_ptr<kernels::Kernel> kernel_;
+};
+
+/// The user's command: started by the source, which counts the process and its children.
+class CommandWorkload final : public counters::Workload {
+  public:
+    explicit CommandWorkload(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+    std::vector<std::string> command() const override { return argv_; }
+    void run(std::uint64_t) override {}
+
+  private:
+    std::vector<std::string> argv_;
+};
+
+/// Errors: unavailable when no such program can be started (not found, not executable), before anything
+/// is measured.
+Result<> check_command(const std::vector<std::string>& argv);
+
+}  // namespace tmaprobe::experiments
