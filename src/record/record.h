@@ -105,6 +105,7 @@ struct Source {
 
 /// The one noun that every command exchanges; schema tmaprobe.record/1, docs/record.schema.json.
 struct Record {
+    std::string tool_version;  ///< of the tmaprobe that measured; empty: this one
     std::string experiment = "run";  ///< run|sweep|pairs|interference|replay
     std::string command_line;
     std::string started;  ///< ISO 8601, UTC
@@ -118,15 +119,27 @@ struct Record {
 
 inline constexpr std::string_view schema_name = "tmaprobe.record/1";
 
+/// Always valid against docs/record.schema.json for a record whose enumerations are right: text that is
+/// not UTF-8 is replaced, a number that JSON cannot hold becomes null, and a metric whose value is one
+/// becomes unavailable with the reason.
 nlohmann::json to_json(const Record& record);
 
-/// Errors: bad_input for another schema, a missing key or a wrong type, with the key's path.
+/// Errors: bad_input for another schema, a missing key or a wrong type, with the key's path. A null
+/// bound reads as NaN: it is not known. Keys that this version does not know are passed over.
 Result<Record> from_json(const nlohmann::json& json);
 
-/// Reads a record file, or a file of JSON Lines with one record a line. Errors: bad_input with line and column.
+/// Reads a record, an array of records, or JSON Lines with one record a line (lines that
+/// serialize_lines made of one record become one again). Errors: bad_input with line and column.
 Result<std::vector<Record>> read_records(const std::filesystem::path& path);
+
+/// The same from text; `name` stands for the file in errors.
+Result<std::vector<Record>> parse_records(std::string_view text, const std::string& name);
 
 /// The text of a record file: JSON, indented by one space, one newline at the end.
 std::string serialize(const Record& record);
+
+/// JSON Lines: each run on a line of its own, as a record that has this run alone. A record of several
+/// runs says in "part" {"index", "of"} which it was.
+std::string serialize_lines(const Record& record);
 
 }  // namespace tmaprobe::record

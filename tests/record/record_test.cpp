@@ -1,0 +1,262 @@
+#include "record/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tmaprobe::record {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A record that uses every field, so that a forgotten one shows in the round trip.
+Record full_record() {
+    Record record;
+    record.tool_version = "0.1.0";
+    record.experiment = "sweep";
+    record.command_line = "tmaprobe sweep --kernel chase";
+    record.started = "2026-01-02T03:04:05Z";
+    record.host = {{"cpu_id", "AuthenticAMD-25-17-1"}, {"cpu_model", "EPYC"},  {"kernel", "6.1.0"},
+                   {"hypervisor", "KVM"},              {"logical_cpus", 2},    {"caches", json::array()},
+                   {"tlbs", json::array()},            {"perf_event_paranoid", 2}};
+    record.source = {"perf", "AuthenticAMD-25-17-1", "the PMU counts"};
+    Run run;
+    run.kernel = "chase";
+    run.variant = "plain";
+    run.parameters = {{"size_bytes", 16384}};
+    run.pages = Pages{"2m", {{"4k", 4096}, {"2m", 2097152}}, "4k"};
+    run.time.known = true;
+    run.time.operation = "load";
+    run.time.ns_per_op = {5, 1.5, 1.25, 2, 0.125, 1.375, 1.75};
+    run.time.bytes_per_second = {5, 4e9, 3e9, 5e9, 1e8, 3.5e9, 4.5e9};
+    run.time.cycles_per_op = {5, 4, 4, 5, 0.25, 4, 4.5};
+    run.time.cycles_per_byte = 0.5;
+    run.time.cycles_source = "counted";
+    run.time.clean = 5;
+    run.time.disturbed = 1;
+    Event event;
+    event.name = "ls_l1_d_tlb_miss.all";
+    event.pmu = "cpu";
+    event.config = "0xff45";
+    event.reading = {1000, 500, 2000, 1000};
+    event.pass = 1;
+    event.group = 2;
+    event.low = 900;
+    event.high = 1100;
+    event.note = "noted";
+    run.events = {event};
+    Metric metric;
+    metric.name = "backend_bound";
+    metric.level = 1;
+    metric.parent = "";
+    metric.category = "backend";
+    metric.value = 0.675;
+    metric.unit = "slots";
+    metric.low = 0.66;
+    metric.high = 0.69;
+    metric.status = "measured";
+    metric.over_threshold = true;
+    metric.bottleneck = true;
+    metric.counted_share = 0.5;
+    metric.description = "waits";
+    metric.formula = "a / b";
+    metric.warnings = {"above_one"};
+    Metric missing;
+    missing.name = "backend_bound_memory";
+    missing.level = 2;
+    missing.parent = "backend_bound";
+    missing.status = "not_counted";
+    missing.reason = "the event never ran";
+    run.metrics = {metric, missing};
+    run.extra = {{"series", json::array({1, 2})}};
+    record.runs = {run, run};
+    record.runs[1].pages.reset();
+    record.runs[1].time = {};
+    record.runs[1].time.reason = "the CPU lacks sha_ni";
+    record.warnings = {{"noisy_machine", "the spread is 12%", "stop other work"}};
+    record.partial = true;
+    record.extra = {{"knees", json::array()}};
+    return record;
+}
+
+json with(const std::string& pointer, const json& value) {
+    json document = to_json(full_record());
+    document[json::json_pointer(pointer)] = value;
+    return document;
+}
+
+std::string error_of(const json& document) {
+    const auto record = from_json(document);
+    return record ? "no error" : record.error().what;
+}
+
+TEST(Record, EveryFieldSurvivesARoundTrip) {
+    const json written = to_json(full_record());
+    const auto read = from_json(written);
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ(to_json(*read), written);
+    EXPECT_EQ(read->runs[0].events[0].reading.raw, 500u);
+    EXPECT_EQ(read->runs[0].metrics[0].high, 0.69);
+    EXPECT_EQ(read->runs[0].pages->obtained_bytes.at("2m"), 2097152u);
+    EXPECT_FALSE(read->runs[1].pages);
+    EXPECT_FALSE(read->runs[1].time.known);
+    EXPECT_TRUE(read->partial);
+}
+
+TEST(Record, DefaultRecordIsReadable) {
+    const auto read = from_json(to_json(Record{}));
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ(read->experiment, "run");
+}
+
+TEST(Record, TextEndsInOneNewline) {
+    const std::string text = serialize(full_record());
+    EXPECT_THAT(text, StartsWith("{\n"));
+    EXPECT_EQ(text.find_last_not_of('\n'), text.size() - 2);
+}
+
+TEST(Record, NumbersThatJsonCannotHoldAreNullAndSaySo) {
+    Record record = full_record();
+    record.runs[0].metrics[0].value = std::numeric_limits<double>::quiet_NaN();
+    record.runs[0].time.bytes_per_second.max = std::numeric_limits<double>::infinity();
+    const json document = to_json(record);
+    const json& metric = document["runs"][0]["metrics"][0];
+    EXPECT_TRUE(metric["value"].is_null());
+    EXPECT_EQ(metric["status"], "unavailable");
+    EXPECT_THAT(metric["reason"].get<std::string>(), HasSubstr("finite"));
+    EXPECT_TRUE(document["runs"][0]["time"]["bytes_per_second"]["max"].is_null());
+    EXPECT_TRUE(from_json(document));
+}
+
+TEST(Record, UnknownBoundReadsAsNotANumber) {
+    const auto read = from_json(with("/runs/0/metrics/0/low", nullptr));
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_TRUE(std::isnan(read->runs[0].metrics[0].low));
+}
+
+TEST(Record, BytesThatAreNotUtf8AreReplaced) {
+    Record record = full_record();
+    record.command_line = "tmaprobe -- ./caf\xe9";
+    record.runs[0].parameters["\xff"] = "\xc0\xaf";
+    const auto read = parse_records(serialize(record), "r.json");
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ((*read)[0].command_line, "tmaprobe -- ./caf\xef\xbf\xbd");
+}
+
+TEST(Record, OtherSchemasAreRefusedByName) {
+    EXPECT_THAT(error_of(with("/schema", "tmaprobe.record/2")), HasSubstr("tmaprobe.record/2"));
+    EXPECT_THAT(error_of(with("/schema", "perf.stat")), HasSubstr("'perf.stat'"));
+    EXPECT_THAT(error_of(with("/schema", 1)), HasSubstr("schema"));
+    EXPECT_THAT(error_of(json::object()), HasSubstr("no \"schema\""));
+    EXPECT_THAT(error_of(json(3)), HasSubstr("not a JSON object"));
+}
+
+struct Broken {
+    const char* pointer;
+    json value;
+    const char* error;
+};
+
+class BrokenRecord : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenRecord, IsRefusedWithThePath) {
+    EXPECT_EQ(error_of(with(GetParam().pointer, GetParam().value)), GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, BrokenRecord,
+    ::testing::Values(
+        Broken{"/experiment", "swep", "experiment is 'swep'; did you mean 'sweep'?"},
+        Broken{"/host", json::array(), "host is not an object"},
+        Broken{"/host/cpu_id", 3, "host.cpu_id is not a string"},
+        Broken{"/host/caches", json::object(), "host.caches is not an array"},
+        Broken{"/source/kind", "guess", "source.kind is 'guess'; one of: perf, replay, model, none"},
+        Broken{"/runs", json::object(), "runs is not an array"},
+        Broken{"/runs/1", 7, "runs[1] is not an object"},
+        Broken{"/runs/0/metrics/0/value", "x", "runs[0].metrics[0].value is not a number"},
+        Broken{"/runs/0/metrics/0/value", nullptr, "runs[0].metrics[0].value is not a number"},
+        Broken{"/runs/0/metrics/1/value", 0,
+               "runs[0].metrics[1].value is not null although the metric is not_counted"},
+        Broken{"/runs/0/metrics/0/level", -1, "runs[0].metrics[0].level is not a whole number of 0 or more"},
+        Broken{"/runs/0/metrics/0/level", 5000000000, "runs[0].metrics[0].level is too large"},
+        Broken{"/runs/0/metrics/0/warnings/0", 1, "runs[0].metrics[0].warnings[0] is not a string"},
+        Broken{"/runs/0/events/0/raw", 1.5, "runs[0].events[0].raw is not a whole number of 0 or more"},
+        Broken{"/runs/0/pages/obtained_bytes/4k", -1,
+               "runs[0].pages.obtained_bytes.4k is not a whole number of 0 or more"},
+        Broken{"/runs/0/time/repetitions", 9, "runs[0].time.repetitions differs from ns_per_op.count"},
+        Broken{"/runs/1/time/status", "measured", "runs[1].time is measured but has no ns_per_op"},
+        Broken{"/partial", "no", "partial is not true or false"},
+        Broken{"/warnings/0", "oops", "warnings[0] is not an object"}));
+
+TEST(Record, EveryMissingKeyIsNamed) {
+    const json whole = to_json(full_record());
+    for (const char* key : {"experiment", "tool", "host", "source", "runs", "warnings", "extra", "partial"}) {
+        json document = whole;
+        document.erase(key);
+        EXPECT_EQ(error_of(document), std::string(key) + " is missing");
+    }
+    for (const auto& [key, value] : whole["runs"][0]["metrics"][0].items()) {
+        json document = whole;
+        document["runs"][0]["metrics"][0].erase(key);
+        EXPECT_EQ(error_of(document), "runs[0].metrics[0]." + key + " is missing");
+    }
+}
+
+TEST(RecordFile, LinesOfOneRecordBecomeOneAgain) {
+    const std::string lines = serialize_lines(full_record());
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
+    const auto twice = parse_records(lines + lines, "r.jsonl");
+    ASSERT_TRUE(twice) << twice.error().what;
+    ASSERT_EQ(twice->size(), 2u);
+    EXPECT_EQ(to_json((*twice)[1]), to_json(full_record()));
+}
+
+TEST(RecordFile, ReadsAnArrayOfRecords) {
+    const auto read = parse_records("[" + serialize(full_record()) + "," + serialize(Record{}) + "]", "r.json");
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ(read->size(), 2u);
+}
+
+std::string parse_error(const std::string& text) {
+    const auto read = parse_records(text, "r.json");
+    return read ? "no error" : read.error().what;
+}
+
+TEST(RecordFile, SyntaxErrorsHaveLineAndColumn) {
+    EXPECT_THAT(parse_error("{\n \"schema\": ,\n}"), StartsWith("r.json:2:12: syntax error"));
+    const std::string text = serialize(full_record());
+    EXPECT_THAT(parse_error(text.substr(0, text.size() / 2)), HasSubstr("r.json:"));
+    const std::string line = serialize_lines(Record{});
+    EXPECT_THAT(parse_error(line + line.substr(0, 100)), StartsWith("r.json:2:101: syntax error"));
+    EXPECT_THAT(parse_error(line + "{}\n"), StartsWith("r.json:2: it has no \"schema\""));
+}
+
+TEST(RecordFile, NoTruncationIsTakenForARecord) {
+    const std::string text = to_json(full_record()).dump();
+    for (std::size_t length = 0; length < text.size(); length += 7) {
+        const auto read = parse_records(text.substr(0, length), "r.json");
+        ASSERT_FALSE(read) << "cut at " << length;
+        EXPECT_EQ(read.error().code, ErrorCode::bad_input);
+    }
+}
+
+TEST(RecordFile, HostileDepthIsRefused) {
+    EXPECT_THAT(parse_error(std::string(1'000'000, '[')), HasSubstr("nested too deeply"));
+    EXPECT_THAT(parse_error("{\"a\":" + std::string(100, '{')), HasSubstr("nested too deeply"));
+    EXPECT_THAT(parse_error("{\"[[[[[[[[[[\\\"[[[[[[\": 1e999}"), HasSubstr("r.json:1:"));
+}
+
+TEST(RecordFile, EmptyAndMissingFilesAreBadInput) {
+    EXPECT_EQ(parse_error(" \n"), "r.json is empty");
+    const auto missing = read_records("/nonexistent/r.json");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, ErrorCode::bad_input);
+    EXPECT_FALSE(read_records("/tmp"));
+}
+
+}  // namespace
+}  // namespace tmaprobe::record
