@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Writes what every metric of every CPU must evaluate to on invented counts.
+
+    expected_values.py --out DIR [--cpu FOLDER]
+
+One file per folder, `DIR/<folder>.jsonl`; a line per PMU, SMT state, system-wide state and seed:
+
+    {"folder", "unit", "cpu_id", "seed",
+     "constants": {"#smt_on": 0, ...},
+     "counts": {"<event as the expression writes it, escapes kept>": number, ...},
+     "metrics": {"<name>": number, or null where it is rightly unavailable},
+     "thresholds": {"<name>": true | false | null}}
+
+Seed 0 is the all-zero case. The values come from metric_language.py, not from the C++ engine.
+"""
+import argparse
+import itertools
+import json
+from pathlib import Path
+
+import metric_language as language
+import tables
+
+SEEDS = range(4)
+
+
+def cpu_ids(folder):
+    """Ids to evaluate under: more than one only where formulas ask for the id."""
+    rows = [row["cpu"] for row in tables.read("cpus.json") if row["folder"] == folder and "cpu" in row]
+    if folder == "neoverse-n2-v2":
+        rows.append("0x00000000410fd493")  # N2 r0p3, from which a formula differs
+    return rows or [""]
+
+
+def cases(cpu):
+    for cpu_id, smt, core_wide, seed in itertools.product(cpu_ids(cpu.folder), (0, 1), (0, 1), SEEDS):
+        values = tables.constants(cpu.folder, smt, core_wide, cpu_id, pmem=seed % 2)
+        engine = tables.evaluator(cpu, tables.invented(cpu, seed), values, cpu_id)
+        counts = {}
+        for name, metric in cpu.metrics.items():
+            for written in language.names(language.parse(metric["MetricExpr"])):
+                if language.unescape(written) not in cpu.metrics:
+                    counts[written] = tables.invented(cpu, seed)(written)
+        thresholds = {}
+        for name, metric in cpu.metrics.items():
+            if "MetricThreshold" in metric:
+                value = engine.value(language.parse(metric["MetricThreshold"]))
+                thresholds[name] = None if value is None else value != 0
+        yield {"folder": cpu.folder, "unit": cpu.unit or "", "cpu_id": cpu_id, "seed": seed,
+               "constants": values, "counts": counts,
+               "metrics": {name: engine.metric(name) for name in cpu.metrics}, "thresholds": thresholds}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cpu", help="only this folder")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for folder in tables.folders():
+        if options.cpu in (None, folder):
+            lines = [json.dumps(case) for cpu in tables.cpus() if cpu.folder == folder for case in cases(cpu)]
+            (options.out / f"{folder}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
