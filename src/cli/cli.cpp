@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <string_view>
 
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -41,7 +42,10 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "tmaprobe " TMAPROBE_VERSION);
     app.require_subcommand(0, 1);
     int status = 0;
-    add_run_command(app, status);
+    // What follows "--" is the user's: no option in it is ours.
+    const auto dashes = std::find(argv + std::min(argc, 1), argv + argc, std::string_view("--"));
+    const std::vector<std::string> command(std::min(dashes + 1, argv + argc), argv + argc);
+    add_run_command(app, command, status);
     add_sweep_command(app, status);
     add_pairs_command(app, status);
     add_interference_command(app, status);
@@ -53,7 +57,7 @@ int main(int argc, char** argv) {
     add_list_command(app, status);
     // CLI11 and the standard library throw; nothing else in the project does.
     try {
-        app.parse(argc, argv);
+        app.parse(static_cast<int>(dashes - argv), argv);
     } catch (const CLI::Success& done) {
         return app.exit(done);
     } catch (const CLI::ParseError& error) {

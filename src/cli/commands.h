@@ -1,14 +1,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace tmaprobe::cli {
 
 // Each command lives in <name>_command.cpp. Adding one to the application registers its options and a
 // callback that does the work and leaves the exit status in `status`.
 
-/// The main job, without a command word: a kernel or a command measured once.
-void add_run_command(CLI::App& app, int& status);
+/// The main job, without a command word: a kernel, or the user's `command` (what stood after "--").
+void add_run_command(CLI::App& app, const std::vector<std::string>& command, int& status);
 
 void add_sweep_command(CLI::App& app, int& status);
 void add_pairs_command(CLI::App& app, int& status);

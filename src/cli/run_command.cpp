@@ -1,10 +1,175 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/sizes.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "experiments/run.h"
 
 namespace tmaprobe::cli {
+namespace {
 
-void add_run_command(CLI::App& app, int& status) {
-    app.callback([&status, &app] { if (app.get_subcommands().empty()) status = complain({ErrorCode::unavailable, "not yet", {}}); });
+/// The words of the command line before they are understood.
+struct Words {
+    std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
+    std::vector<std::string> pages, options, metrics, events, command;
+    int level = 1, threads = 1, numa_node = -1, repeat = 0, interval_ms = 0;
+    int pid = 0;
+    bool multiplex = false, passes = false, system_wide = false, user = false, kernel_mode = false;
+    OutputOptions output;
+};
+
+Result<experiments::SourceChoice> parse_source(const std::string& word) {
+    using experiments::SourceChoice;
+    if (word == "auto") return SourceChoice::automatic;
+    if (word == "perf") return SourceChoice::perf;
+    if (word == "model") return SourceChoice::model;
+    if (word == "none") return SourceChoice::none;
+    if (word == "perf,model" || word == "model,perf") return SourceChoice::perf_and_model;
+    return fail(ErrorCode::bad_usage, "no source is called '" + word + "'",
+                suggest(word, {"auto", "perf", "model", "none", "perf,model"}));
+}
+
+Result<> parse_options(const std::vector<std::string>& words, std::map<std::string, std::string>& options) {
+    for (const auto& word : words) {
+        const auto equals = word.find('=');
+        if (equals == 0 || equals == std::string::npos)
+            return fail(ErrorCode::bad_usage, "--option '" + word + "' is not name=value",
+                        "tmaprobe list kernels --verbose shows each kernel's options");
+        options[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    return {};
+}
+
+Result<> parse_scope(const Words& words, experiments::RunRequest& request) {
+    using Kind = counters::Scope::Kind;
+    auto& scope = request.scope;
+    scope.kind = words.kernel.empty() ? Kind::command : Kind::this_thread;
+    if (words.pid) {
+        if (!words.kernel.empty()) return fail(ErrorCode::bad_usage, "--pid counts a process that runs already, not a kernel");
+        scope.kind = Kind::process;
+        scope.pid = words.pid;
+    }
+    if (!words.cpus.empty()) {
+        const auto cpus = parse_cpu_list(words.cpus);
+        if (!cpus) return pass_on(cpus);
+        // With a kernel: where it runs. Without: which CPUs are counted, whatever runs there.
+        if (!words.kernel.empty()) {
+            request.cpus = *cpus;
+        } else {
+            scope.kind = Kind::cpus;
+            scope.cpus = *cpus;
+        }
+    }
+    if (words.system_wide) scope.kind = Kind::cpus;
+    return {};
+}
+
+Result<experiments::RunRequest> understand(const Words& words) {
+    experiments::RunRequest request;
+    request.kernel = words.kernel;
+    request.command = words.command;
+    if (words.kernel.empty() && words.command.empty() && !words.pid && words.cpus.empty() && !words.system_wide)
+        return fail(ErrorCode::bad_usage, "nothing to measure",
+                    "name a kernel (--kernel sha256) or a command (-- ./my-program)");
+    if (!words.kernel.empty() && !words.command.empty())
+        return fail(ErrorCode::bad_usage, "both a kernel and a command are named", "measure one at a time");
+    request.variant = words.variant;
+    request.target = words.target;
+    request.assume_pages = words.assume_pages;
+    request.pages = words.pages;
+    request.level = words.level;
+    request.metrics = words.metrics;
+    request.events = words.events;
+    request.threads = words.threads;
+    request.count_kernel = words.kernel_mode;
+    request.count_user = words.user || !words.kernel_mode;
+    request.repetitions = words.repeat;
+    request.interval_ms = words.interval_ms;
+    request.library = event_library(words.events_directory);
+    request.command_line = command_line();
+    if (words.threads < 1) return fail(ErrorCode::bad_usage, fmt::format("--threads {} is less than one", words.threads));
+    if (words.repeat < 0) return fail(ErrorCode::bad_usage, fmt::format("--repeat {} is less than one", words.repeat));
+    if (words.numa_node >= 0) request.numa_node = words.numa_node;
+    if (words.multiplex && words.passes)
+        return fail(ErrorCode::bad_usage, "--multiplex and --passes exclude each other");
+    // A kernel can be run again for each pass; a command may not be: it runs once unless told otherwise.
+    request.policy = words.multiplex || (words.kernel.empty() && !words.passes) ? counters::Policy::multiplex
+                                                                               : counters::Policy::passes;
+    if (!words.size.empty()) {
+        const auto size = parse_size(words.size);
+        if (!size) return pass_on(size);
+        request.size_bytes = *size;
+    }
+    for (const auto& step : {parse_options(words.options, request.options), parse_scope(words, request),
+                             check_output(words.output)})
+        if (!step) return pass_on(step);
+    const auto source = parse_source(words.source);
+    if (!source) return pass_on(source);
+    request.source = *source;
+    return request;
+}
+
+int run(const Words& words) {
+    const auto request = understand(words);
+    if (!request) return complain(request.error());
+    const auto record = experiments::run(*request, machine::detect(), machine::detect_topology(), progress_line());
+    if (!record) return complain(record.error());
+    const int written = emit(*record, words.output);
+    // As perf stat does: the measured command's own status is the result, unless ours failed.
+    if (written != 0) return written;
+    return record->extra.value("exit_status", 0);
+}
+
+void add_workload_options(CLI::App& app, Words& words) {
+    app.add_option("-k,--kernel", words.kernel, "Built-in kernel (tmaprobe list kernels)")->type_name("NAME");
+    app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME");
+    app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G")->type_name("BYTES");
+    app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...");
+    app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N");
+    app.add_option("--cpu", words.cpus, "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")->type_name("LIST");
+    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(CLI::NonNegativeNumber)->type_name("N");
+    app.add_option("--option", words.options, "An option of the kernel's own")->delimiter(',')->allow_extra_args(false)->type_name("NAME=VALUE,...");
+    app.add_option("--pid", words.pid, "Count a process that runs already, until it ends or Ctrl-C")->check(CLI::PositiveNumber)->type_name("PID");
+    app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
+}
+
+void add_counting_options(CLI::App& app, Words& words) {
+    app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")->type_name("N");
+    app.add_option("-m,--metric", words.metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
+    app.add_option("-e,--event", words.events, "Further events, however spelt; may be repeated")->allow_extra_args(false)->type_name("EVENT");
+    app.add_option("--source", words.source, "auto, perf, model, none, or perf,model side by side")->type_name("SOURCE");
+    app.add_option("--target", words.target, "CPU to model, as perf spells it or by table folder (tmaprobe list targets)")->type_name("CPU");
+    app.add_option("--assume-pages", words.assume_pages, "Model with this page size instead of the real one: 4k, 2m, 1g")->type_name("MODE");
+    app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
+    app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
+    app.add_flag("--user", words.user, "Count in user mode (the default)");
+    app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
+    app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")->check(CLI::Range(1, 3'600'000))->type_name("MS");
+    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N");
+    add_library_option(app, words.events_directory);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, const std::vector<std::string>& command, int& status) {
+    const auto words = std::make_shared<Words>();
+    words->command = command;
+    add_workload_options(app, *words);
+    add_counting_options(app, *words);
+    add_output_options(app, words->output);
+    app.footer("A command to measure goes after '--':  tmaprobe --level 2 -- ./my-program args\n"
+               "Exit status: 0 done, 1 it could not be measured, 2 bad usage; a measured command's own status is passed on.");
+    app.parse_complete_callback([words, &app] {
+        if (!app.get_subcommands().empty() && !words->command.empty())
+            throw CLI::ValidationError("tmaprobe " + app.get_subcommands().front()->get_name(),
+                                       "takes no command after '--'");
+    });
+    app.callback([words, &app, &status] {
+        if (app.get_subcommands().empty()) status = run(*words);
+    });
 }
 
 }  // namespace tmaprobe::cli

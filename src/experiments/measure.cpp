@@ -1,0 +1,228 @@
+#include "experiments/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sizes.h"
+#include "base/suggest.h"
+#include "counters/perf/perf.h"
+#include "counters/software.h"
+#include "experiments/assess.h"
+#include "experiments/counting.h"
+#include "experiments/workloads.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+/// The model has no counters to run out of: everything is one pass.
+std::vector<counters::PmuLimits> no_limits() {
+    constexpr int plenty = 1 << 16;
+    counters::PmuLimits limits;
+    limits.general_counters = limits.fixed_counters = plenty;
+    limits.has_slots = limits.has_level2_metrics = true;
+    return {limits};
+}
+
+Result<std::vector<counters::PlannedEvent>> further_events(const RunRequest& request, const events::Table& table) {
+    std::vector<counters::PlannedEvent> planned;
+    for (const auto& spelling : request.events) {
+        auto definition = events::resolve(table, spelling);
+        if (!definition) return pass_on(definition);
+        planned.push_back({spelling, std::move(*definition), false});
+    }
+    return planned;
+}
+
+Result<counters::Plan> plan_for(SourceChoice choice, const RunRequest& request, const Setup& setup) {
+    const auto further = further_events(request, *setup.table);
+    if (!further) return pass_on(further);
+    const bool modelled = choice == SourceChoice::model;
+    auto plan = counters::make_plan(*setup.table, setup.metrics, *further,
+                                    modelled ? no_limits() : counters::perf::probe_limits(), setup.constants,
+                                    modelled ? counters::Policy::passes : request.policy);
+    if (!plan) return pass_on(plan);
+    plan->level = request.level;
+    plan->user = request.count_user;
+    plan->kernel = request.count_kernel;
+    return plan;
+}
+
+void append(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+}
+
+/// Counts with one source and adds events, metrics and detail to the run.
+Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
+                    std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
+    const auto plan = plan_for(choice, request, setup);
+    if (!plan) return pass_on(plan);
+    auto source = make_source(choice, request, *setup.table, setup.host);
+    if (!source) return pass_on(source);
+    const bool modelled = choice == SourceChoice::model;
+    const bool kernel = workload.command().empty();
+    const int repetitions = modelled ? 1 : request.repetitions ? request.repetitions : kernel ? 5 : 1;
+    auto counted = count(**source, workload, *plan, iterations, repetitions, on_progress);
+    if (!counted) return pass_on(counted);
+
+    AssessRequest assessment;
+    assessment.metrics = setup.metrics;
+    assessment.constants = setup.constants;
+    assessment.status = modelled ? "modelled" : "measured";
+    assessment.repetitions = counted->repetitions;
+    assessment.variations = counted->variations;
+    auto metrics = assess(*setup.table, counted->events, assessment);
+    if (!metrics) return pass_on(metrics);
+
+    append(measured.warnings, plan->notes);
+    append(measured.warnings, counted->warnings);
+    if (counted->exit_status) measured.exit_status = counted->exit_status;
+    measured.source = counted->source;
+    auto& run = measured.run;
+    const bool beside = !run.metrics.empty();  // a second source: its values stand beside the first's
+    if (beside) {
+        auto& other = run.extra["beside"] = nlohmann::json::array();
+        for (const auto& metric : *metrics)
+            other.push_back({{"name", metric.name}, {"value", metric.value}, {"low", metric.low},
+                             {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
+    } else {
+        run.metrics = std::move(*metrics);
+        run.events.insert(run.events.end(), counted->events.begin(), counted->events.end());
+    }
+    if (counted->detail.contains("series")) {
+        run.extra["series"] = counted->detail["series"];
+        counted->detail.erase("series");
+    }
+    if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
+    if (!kernel && !modelled && counted->elapsed_ns > 0) {
+        run.time.known = true;
+        run.time.operation = "command";
+        run.time.ns_per_op = summarize({counted->elapsed_ns / repetitions});
+    }
+    return {};
+}
+
+/// Software events of one run; a machine that refuses even these simply has none in its record.
+void add_software_events(counters::Workload& workload, std::uint64_t iterations, const counters::Scope& scope,
+                         Measured& measured) {
+    auto source = counters::perf::make_source(scope);
+    if (!source) return;
+    auto counted = count(**source, workload, counters::software_plan(), iterations, 1, {});
+    if (!counted) return;
+    measured.run.events.insert(measured.run.events.end(), counted->events.begin(), counted->events.end());
+    if (counted->exit_status) measured.exit_status = counted->exit_status;
+    if (!workload.command().empty() && counted->elapsed_ns > 0) {
+        measured.run.time.known = true;
+        measured.run.time.operation = "command";
+        measured.run.time.ns_per_op = summarize({counted->elapsed_ns});
+    }
+}
+
+/// Says what a careful reader must know of the timing: noise, disturbance.
+void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings) {
+    if (!time.known) return;
+    if (time.disturbed > 0)
+        warnings.push_back({"disturbed",
+                            fmt::format("{} of {} repetitions were disturbed by other work on this machine", time.disturbed,
+                                        time.clean + time.disturbed),
+                            time.clean >= 3 ? "statistics are over the clean ones"
+                                            : "too few clean ones: statistics are over all; try again at a quiet time"});
+    constexpr double noisy_share = 0.03;
+    if (time.ns_per_op.count > 2 && time.ns_per_op.mad > noisy_share * time.ns_per_op.median)
+        warnings.push_back({"noisy_machine",
+                            fmt::format("the repetitions spread by {:.1f}% around their median",
+                                        100 * time.ns_per_op.mad / time.ns_per_op.median),
+                            "other work on the machine, or a changing clock: try again, or raise --repeat"});
+}
+
+record::Run describe(const Point& point, const kernels::Kernel& kernel) {
+    record::Run run;
+    run.kernel = point.kernel->name;
+    run.variant = point.variant.name;
+    for (const auto& [name, value] : kernel.parameters()) run.parameters[name] = value;
+    if (point.kernel->uses_memory) {
+        run.parameters["size_bytes"] = point.parameters.size_bytes ? point.parameters.size_bytes : point.kernel->default_size;
+        record::Pages pages;
+        pages.requested = point.parameters.pages.name;
+        pages.obtained_bytes = kernel.obtained_pages();
+        run.pages = std::move(pages);
+    }
+    run.parameters["threads"] = point.parameters.cpus.size();
+    run.parameters["cpus"] = point.parameters.cpus;
+    return run;
+}
+
+/// A transparent huge page mode that came out partly small is not what was asked for.
+void add_page_warning(const Point& point, const record::Run& run, std::vector<record::Warning>& warnings) {
+    if (!run.pages) return;
+    std::uint64_t total = 0, small = 0;
+    for (const auto& [size, bytes] : run.pages->obtained_bytes) {
+        total += bytes;
+        if (size == "4k") small += bytes;
+    }
+    if (point.parameters.pages.name == "4k" || total == 0 || small == 0) return;
+    warnings.push_back({"partly_small_pages",
+                        fmt::format("--pages {}: {:.0f}% of the memory came out in 4 KiB pages", run.pages->requested,
+                                    100.0 * static_cast<double>(small) / static_cast<double>(total)),
+                        "--pages 2m takes reserved huge pages and refuses less"});
+}
+
+}  // namespace
+
+Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
+                                const TimingRequest& timing_request, const OnProgress& on_progress) {
+    if (!point.parameters.cpus.empty()) {
+        const auto pinned = machine::pin_this_thread(point.parameters.cpus.front());
+        if (!pinned) return pass_on(pinned);
+    }
+    auto kernel = point.kernel->make(point.variant.name, point.parameters);
+    if (!kernel) return pass_on(kernel);
+    KernelWorkload workload(std::move(*kernel));
+
+    Measured measured;
+    measured.run = describe(point, workload.kernel());
+    add_page_warning(point, measured.run, measured.warnings);
+    std::uint64_t iterations = 1 << 20;
+    if (point.runs_here) {
+        const auto clock = counters::make_clock_source();
+        const auto timing = time_workload(*clock, workload, {}, timing_request, on_progress);
+        if (!timing) return pass_on(timing);
+        iterations = timing->iterations;
+        measured.run.time = summarize_timing(*timing, workload.kernel().per_iteration(), point.kernel->operation);
+        add_timing_warnings(measured.run.time, measured.warnings);
+        add_software_events(workload, iterations, request.scope, measured);
+    } else {
+        measured.run.time.operation = point.kernel->operation;
+        measured.run.time.reason = fmt::format("this CPU lacks the instructions of variant {}", point.variant.name);
+    }
+    measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
+    for (const auto choice : setup.decision.sources) {
+        if (choice == SourceChoice::none) continue;
+        const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        if (!added) return pass_on(added);
+    }
+    return measured;
+}
+
+Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
+    const auto startable = check_command(request.command);
+    if (!startable) return pass_on(startable);
+    CommandWorkload workload(request.command);
+
+    Measured measured;
+    measured.run.kernel = "command";
+    measured.run.parameters["command"] = request.command;
+    measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
+    measured.run.time.reason = "the command ran under the tracer, which slows it down; --source none times it";
+    for (const auto choice : setup.decision.sources) {
+        if (choice == SourceChoice::none) {
+            add_software_events(workload, 1, request.scope, measured);
+            continue;
+        }
+        const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);
+        if (!added) return pass_on(added);
+    }
+    return measured;
+}
+
+}  // namespace tmaprobe::experiments

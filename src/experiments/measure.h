@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "experiments/run.h"
+#include "experiments/setup.h"
+#include "experiments/timing.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// One kernel with one set of parameters: what a Run of the record is about.
+struct Point {
+    const kernels::Descriptor* kernel = nullptr;
+    kernels::Variant variant;
+    bool runs_here = true;  ///< false: this CPU lacks the variant's instructions; only the model can step it
+    kernels::Parameters parameters;
+};
+
+/// A finished run with what is to be said about all of the record.
+struct Measured {
+    record::Run run;
+    record::Source source;
+    std::vector<record::Warning> warnings;
+    std::optional<int> exit_status;  ///< a command's
+};
+
+/// Builds the kernel in its memory, times it natively, counts it with the decided sources and evaluates
+/// the metrics. `timing` is copied, so that a sweep can give each point less time.
+/// Errors: those of the kernel, the memory and the sources.
+Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
+                                const TimingRequest& timing, const OnProgress& on_progress);
+
+/// The user's command: once, or `repetitions` times if the request says so.
+Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress);
+
+}  // namespace tmaprobe::experiments

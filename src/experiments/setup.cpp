@@ -1,0 +1,133 @@
+#include "experiments/setup.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "base/file.h"
+#include "experiments/assess.h"
+#include "experiments/host_json.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr int deepest_level = 6;
+
+template <class Key>
+double count_distinct(const machine::Topology& topology, Key key) {
+    std::set<int> seen;
+    for (const auto& place : topology.cpus) seen.insert(key(place));
+    return static_cast<double>(seen.size());
+}
+
+/// Deepest level of the tree that a table has.
+int levels_of(const events::Table& table) {
+    int level = 0;
+    for (const auto& metric : table.metrics) level = std::max(level, metric.level);
+    return level;
+}
+
+/// Arm's formulas ask how many slots a cycle has; the kernel says so for its own CPU.
+double slots_per_cycle() {
+    for (const char* pmu : {"armv8_pmuv3_0", "armv8_pmuv3"}) {
+        const std::string text = read_line(std::string("/sys/bus/event_source/devices/") + pmu + "/caps/slots");
+        if (!text.empty()) return static_cast<double>(std::strtoul(text.c_str(), nullptr, 0));
+    }
+    return 0;
+}
+
+record::Warning no_table(const machine::Host& host) {
+    return {"no_table", fmt::format("no event table for this CPU ({})", host.cpu_id),
+            "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"};
+}
+
+}  // namespace
+
+metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
+                                     const counters::Scope& scope) {
+    metrics::Constants constants;
+    constants.cpu_id = host.cpu_id;
+    auto& values = constants.values;
+    values["#smt_on"] = host.smt_active;
+    values["#core_wide"] = scope.kind == counters::Scope::Kind::cpus;
+    values["#num_cpus"] = host.logical_cpus;
+    values["#num_cpus_online"] = host.logical_cpus;
+    values["#num_cores"] = count_distinct(topology, [](const auto& place) { return place.core; });
+    values["#num_packages"] = count_distinct(topology, [](const auto& place) { return place.package; });
+    values["#num_dies"] = values["#num_packages"];
+    values["#system_tsc_freq"] = host.tsc_hz;
+    values["#has_pmem"] = 0;
+    values["#slots"] = slots_per_cycle();
+    return constants;
+}
+
+Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const machine::Topology& topology) {
+    if (request.level < 1 || request.level > deepest_level)
+        return fail(ErrorCode::bad_usage, fmt::format("level {} does not exist", request.level),
+                    fmt::format("levels are 1 to {}", deepest_level));
+
+    Setup setup;
+    setup.host = host;
+    setup.topology = topology;
+    setup.constants = machine_constants(host, topology, request.scope);
+
+    const std::string target = request.target.empty() ? host.cpu_id : request.target;
+    auto table = events::load(request.library, target);
+    const bool target_is_host = request.target.empty() || request.target == host.cpu_id ||
+                                (table && events::load(request.library, host.cpu_id)
+                                              .map([&](const auto& own) { return own.folder == table->folder; })
+                                              .value_or(false));
+    const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
+    if (!table && !unknown_host) return pass_on(table);
+
+    auto decision = decide_source(request, host, target_is_host);
+    if (!decision) return pass_on(decision);
+    setup.decision = std::move(*decision);
+    if (unknown_host) {
+        setup.warnings.push_back(no_table(host));
+        setup.decision = {{SourceChoice::none}, "no event table for this CPU", setup.warnings.back().hint};
+        return setup;
+    }
+
+    if (!target_is_host || setup.decision.sources.front() == SourceChoice::model) {
+        // A modelled core runs one thread and is looked at alone.
+        setup.constants.values["#smt_on"] = 0;
+        setup.constants.values["#core_wide"] = 0;
+        setup.constants.cpu_id = table->cpu_id;
+    }
+    auto metrics = choose_metrics(*table, request.level, request.metrics);
+    if (!metrics) return pass_on(metrics);
+    setup.metrics = std::move(*metrics);
+
+    const int published = levels_of(*table);
+    if (published == 0)
+        setup.warnings.push_back({"no_tree", table->title + ": the vendor publishes no top-down tree for this CPU",
+                                  "its translation and stall metrics are shown instead"});
+    else if (request.level > published)
+        setup.warnings.push_back({"level_not_published",
+                                  fmt::format("{}: the vendor publishes levels 1 to {}", table->title, published),
+                                  {}});
+    setup.table = std::move(*table);
+    return setup;
+}
+
+record::Record start_record(const RunRequest& request, const Setup& setup) {
+    record::Record record;
+    record.command_line = request.command_line;
+    record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                                 fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+    record.host = host_json(setup.host);
+    record.warnings = setup.warnings;
+    record.extra["why_source"] = setup.decision.why;
+    if (!setup.decision.hint.empty()) record.extra["source_hint"] = setup.decision.hint;
+    record.extra["level"] = request.level;
+    if (setup.table)
+        record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
+                                 {"source", setup.table->source}};
+    return record;
+}
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/table.h"
+#include "experiments/run.h"
+#include "experiments/source_choice.h"
+#include "kernels/kernel.h"
+#include "machine/host.h"
+#include "machine/topology.h"
+#include "metrics/evaluate.h"
+
+namespace tmaprobe::experiments {
+
+/// All that is decided before anything runs, and stays the same for every run of one request.
+struct Setup {
+    machine::Host host;
+    machine::Topology topology;
+    std::optional<events::Table> table;  ///< of the target; empty: this CPU has none, only time is measured
+    metrics::Constants constants;        ///< what the formulas ask of the machine
+    std::vector<std::string> metrics;    ///< names of the metrics wanted
+    Decision decision;
+    std::vector<record::Warning> warnings;
+};
+
+/// Target, tables, metrics and sources for a request. Errors: bad_usage for an unknown target, level or
+/// metric; bad_input for an unreadable table; those of decide_source.
+Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const machine::Topology& topology);
+
+/// What the formulas ask of this machine: "#smt_on", "#core_wide", "#num_cpus", "#slots", ...
+metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
+                                     const counters::Scope& scope);
+
+/// A record with host, command line, tables and source filled in, and no runs yet.
+record::Record start_record(const RunRequest& request, const Setup& setup);
+
+}  // namespace tmaprobe::experiments
