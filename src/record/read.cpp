@@ -150,6 +150,7 @@ Metric read_metric(const Node& node) {
     metric.level = node.at("level").small_count();
     metric.parent = node.at("parent").text();
     metric.category = node.at("category").text();
+    metric.subcategory = node.at("subcategory").text();
     metric.unit = node.at("unit").text();
     metric.status = node.at("status").choice(
         std::array{"measured", "modelled", "replayed", "unavailable", "not_counted"});
@@ -165,6 +166,8 @@ Metric read_metric(const Node& node) {
     if (const Node over = node.at("over_threshold"); !over.is_null()) metric.over_threshold = over.flag();
     metric.bottleneck = node.at("bottleneck").flag();
     metric.counted_share = node.at("counted_share").optional_number().value_or(0);
+    metric.says = node.at("says").text();
+    metric.next = node.at("next").text();
     metric.description = node.at("description").text();
     metric.formula = node.at("formula").text();
     metric.warnings = node.at("warnings").list([](const Node& warning) { return warning.text(); });

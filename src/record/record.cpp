@@ -60,6 +60,7 @@ json metric_json(const Metric& metric) {
             {"level", metric.level},
             {"parent", valid_utf8(metric.parent)},
             {"category", valid_utf8(metric.category)},
+            {"subcategory", valid_utf8(metric.subcategory)},
             {"value", shown ? json(metric.value) : json(nullptr)},
             {"unit", valid_utf8(metric.unit)},
             {"low", shown ? finite(metric.low) : json(nullptr)},
@@ -69,6 +70,8 @@ json metric_json(const Metric& metric) {
             {"over_threshold", metric.over_threshold ? json(*metric.over_threshold) : json(nullptr)},
             {"bottleneck", metric.bottleneck},
             {"counted_share", finite(metric.counted_share)},
+            {"says", valid_utf8(metric.says)},
+            {"next", valid_utf8(metric.next)},
             {"description", valid_utf8(metric.description)},
             {"formula", valid_utf8(metric.formula)},
             {"warnings", warnings}};

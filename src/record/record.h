@@ -39,6 +39,7 @@ struct Metric {
     int level = 0;
     std::string parent;
     std::string category;
+    std::string subcategory;  ///< "core", "memory", "latency", ... within the category; may be empty
     double value = 0;
     std::string unit;  ///< "slots" (a fraction of slots), "clocks" (a fraction of cycles), "per_kilo_instructions", ...
     double low = 0, high = 0;
@@ -47,6 +48,7 @@ struct Metric {
     std::optional<bool> over_threshold;
     bool bottleneck = false;   ///< on the path that the report marks
     double counted_share = 1;  ///< running / enabled of its least counted event
+    std::string says, next;  ///< advice: what a high value means, as in "bound by <says>", and what to try
     std::string description;
     std::string formula;
     std::vector<std::string> warnings;  ///< flags, e.g. "negative", "above_one"

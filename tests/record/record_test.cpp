@@ -54,6 +54,9 @@ Record full_record() {
     metric.level = 1;
     metric.parent = "";
     metric.category = "backend";
+    metric.subcategory = "core";
+    metric.says = "the core";
+    metric.next = "unroll";
     metric.value = 0.675;
     metric.unit = "slots";
     metric.low = 0.66;
