@@ -20,7 +20,7 @@ struct Cache {
 /// One translation buffer for one page size. Reach = entries x page_bytes.
 struct Tlb {
     int level = 0;
-    std::string kind;  ///< "data", "instruction" or "unified"
+    std::string kind;  ///< "data" (loads), "store", "instruction" or "unified"
     std::uint64_t page_bytes = 0;
     int entries = 0;
     int ways = 0;        ///< 0: not known; -1: fully associative
@@ -46,15 +46,22 @@ struct Host {
     double tsc_hz = 0;  ///< 0: not known
     std::vector<Cache> caches;
     std::vector<Tlb> tlbs;
+    std::vector<std::uint8_t> cpuid_descriptors;  ///< leaf 2, whose meaning a table gives; empty elsewhere
+    std::uint64_t package_l3_bytes = 0;  ///< all L3 of one package, where CPUID says it; 0: not known
+    std::vector<std::string> notes;      ///< where sources contradict each other, one sentence each
     int perf_event_paranoid = -2;  ///< -2: no perf_event at all
     bool nmi_watchdog = false;
     PmuPresence pmu;
     std::vector<std::string> features;  ///< instruction set extensions that kernels ask for: "sha_ni", "avx2", ...
 };
 
+/// Where detect looks; tests put recorded values and a made-up tree there.
+struct HostSources;
+
 /// Looks at this machine: CPUID and sysfs, hwloc for the topology, one probing perf_event_open.
 /// Never fails: what cannot be found stays empty or 0.
 Host detect();
+Host detect(const HostSources& sources);
 
 /// True when the host has the named instruction set extension (names as in Host::features).
 bool has_feature(const Host& host, const std::string& feature);

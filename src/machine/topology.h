@@ -24,7 +24,13 @@ struct Topology {
     std::vector<std::vector<int>> numa_distance;  ///< [from][to] as in sysfs; empty: one node
 };
 
+/// HWLOC_XMLFILE and HWLOC_SYNTHETIC are honoured, as in any program that uses hwloc. Empty when hwloc
+/// cannot load.
 Topology detect_topology();
+
+/// Whether this process may run on the CPU. Errors: bad_usage for one that does not exist or is offline,
+/// no_permission for one outside the cpuset; the hint names those that can be used.
+Result<> check_cpu(const Topology& topology, int cpu);
 
 /// Binds the calling thread to one CPU. Errors: bad_usage for a CPU that does not exist or is offline,
 /// no_permission when the cpuset or a policy refuses it.

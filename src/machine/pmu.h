@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "machine/host.h"
+
+namespace tmaprobe::machine {
+
+/// What one attempt to count instructions over a short loop gave.
+struct PmuProbe {
+    int error_number = 0;       ///< of perf_event_open; 0: it opened
+    std::uint64_t value = 0;    ///< instructions
+    std::uint64_t running_ns = 0;
+};
+
+/// Opens a hardware instruction counter on this thread (user level only), runs a loop of known length,
+/// reads it and closes it.
+PmuProbe probe_instructions();
+
+/// What the probe means on this host (kernel settings and hypervisor decide the wording).
+PmuPresence explain_pmu(const PmuProbe& probe, const Host& host);
+
+}  // namespace tmaprobe::machine
