@@ -15,7 +15,8 @@ constexpr std::uint64_t page_2m = std::uint64_t{2} << 20;
 constexpr std::uint64_t page_1g = std::uint64_t{1} << 30;
 
 std::uint32_t bits(std::uint32_t value, int high, int low) {
-    return value >> low & ((std::uint64_t{1} << (high - low + 1)) - 1);
+    const std::uint64_t mask = (std::uint64_t{1} << (high - low + 1)) - 1;
+    return static_cast<std::uint32_t>(value >> low & mask);
 }
 
 /// Intel's leaf 4 and AMD's leaf 8000001Dh share one layout.

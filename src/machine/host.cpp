@@ -16,7 +16,10 @@
 
 #include "base/file.h"
 #include "base/sizes.h"
+#if __has_include("machine/features.h")
 #include "machine/features.h"
+#define TMAPROBE_HAVE_FEATURES
+#endif
 #include "machine/host_sources.h"
 #include "machine/pmu.h"
 #include "machine/sysfs.h"
@@ -131,7 +134,9 @@ Host detect() {
     sources.measure_tsc_hz = measured_tsc_hz;
     sources.probe_pmu = [](const Host& host) { return explain_pmu(probe_instructions(), host); };
     Host host = detect(sources);
+#ifdef TMAPROBE_HAVE_FEATURES
     host.features = instruction_set_features();
+#endif
     return host;
 }
 

@@ -56,8 +56,7 @@ PmuProbe probe_instructions() {
         probe.error_number = errno;
         return probe;
     }
-    for (volatile int turn = 0; turn < loop_length; turn = turn + 1) {
-    }
+    for (int turn = 0; turn < loop_length; ++turn) asm volatile("" ::: "memory");
     std::array<std::uint64_t, 3> read_back{};
     if (read(counter.get(), read_back.data(), sizeof read_back) == static_cast<ssize_t>(sizeof read_back)) {
         probe.value = read_back[0];

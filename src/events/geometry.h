@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "events/table.h"
+#include "machine/host.h"
+
+namespace tmaprobe::events {
+
+/// Caches and TLBs as a data file gives them.
+struct Geometry {
+    std::vector<machine::Cache> caches;
+    std::vector<machine::Tlb> tlbs;
+};
+
+/// What the descriptor bytes of CPUID leaf 2 mean by cpuid-descriptors.json; bytes that it does not hold
+/// are passed over. Errors: bad_input for a file that is not what it should be.
+Result<Geometry> read_descriptors(std::string_view json_text, const std::vector<std::uint8_t>& descriptors);
+
+/// Caches and TLBs of a folder's geometry.json. Errors: bad_input.
+Result<Geometry> read_geometry(std::string_view json_text);
+
+/// The host with what it lacks taken from the geometry. A TLB is lacking when the host knows none of the
+/// same level and page size that serves the same accesses; caches are lacking when it knows none at all.
+machine::Host with_geometry(machine::Host host, const Geometry& geometry);
+
+/// Completes what the processor does not say of itself: first from the descriptors of leaf 2, then from
+/// the table of its CPU (source "table"), which matters in virtual machines. A file that is missing or
+/// broken leaves the host as it is and adds a note.
+machine::Host complete_geometry(machine::Host host, const Library& library);
+
+}  // namespace tmaprobe::events
