@@ -13,7 +13,7 @@ EVENTS = Path(__file__).resolve().parents[2] / "events"
 BUILTIN = {"duration_time", "user_time", "system_time", "instructions", "cycles", "cpu-cycles"}
 # The encodings that perf's table generator gives to names whose table entry is a fixed counter.
 FIXED = {"inst_retired.any": 0xC0, "inst_retired.any_p": 0xC0, "cpu_clk_unhalted.thread": 0x3C,
-         "cpu_clk_unhalted.core": 0x3C, "instructions": 0xC0, "cycles": 0x3C, "cpu-cycles": 0x3C}
+         "cpu_clk_unhalted.core": 0x3C, "cpu_clk_unhalted.thread_any": 0x3C, "instructions": 0xC0, "cycles": 0x3C, "cpu-cycles": 0x3C}
 TERMS = {"cmask": "CounterMask", "inv": "Invert", "edge": "EdgeDetect", "any": "AnyThread",
          "umask": "UMask", "event": "EventCode", "offcore_rsp": "MSRValue"}
 # Cycles of Intel and AMD and Arm, and Intel's slots.
@@ -76,7 +76,8 @@ class Cpu:
             return "msr/tsc" if identifier.startswith("msr@tsc") else None
         fields = {key: number((entry or {}).get(key, 0)) for key in ENCODING}
         if name.lower() in FIXED:
-            fields = {key: 0 for key in ENCODING} | {"EventCode": FIXED[name.lower()]}
+            fields = {key: 0 for key in ENCODING} | {"EventCode": FIXED[name.lower()],
+                                                     "AnyThread": int(name.lower().endswith("thread_any"))}
         if entry is None and name.lower() not in FIXED and not terms:
             return name.lower()
         for term, value in terms.items():
