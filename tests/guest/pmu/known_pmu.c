@@ -11,6 +11,8 @@
  * Event keys in parameters are perf's config word, with "/0xN" behind it where config1 matters; rates are counts per
  * millisecond. An event without a rate reads 0, as an undefined event does on hardware, and is logged once.
  */
+#define pr_fmt(text) KBUILD_MODNAME ": " text
+
 #include <linux/device.h>
 #include <linux/kprobes.h>
 #include <linux/math64.h>
@@ -81,11 +83,9 @@ struct keyed_table {
 
 /* One PMU and what is counting on it, per CPU. */
 struct cpu_state {
-	u64 counted_ns;		/* time this PMU has been enabled; all its events share this clock */
-	u64 resumed_at;
-	u64 group_read_ns;	/* inside a group read all members are read at this time */
-	bool group_read;
-	bool running;
+	u64 frozen_ns;		/* the time for all events while the PMU is disabled or a group is read */
+	int frozen;		/* how deep */
+	bool reading_group;
 	struct perf_event *active[ACTIVE_MAX];	/* with holes: a place is the event's number for user-space reads */
 };
 
@@ -233,11 +233,15 @@ static bool fits(const struct known_pmu *known, struct perf_event **events, int 
 
 /* ---- counting ---- */
 
-static u64 pmu_time(struct cpu_state *s)
+static u64 pmu_time(const struct cpu_state *s)
 {
-	if (s->group_read)
-		return s->group_read_ns;
-	return s->running ? s->counted_ns + ktime_get_mono_fast_ns() - s->resumed_at : s->counted_ns;
+	return s->frozen ? s->frozen_ns : ktime_get_mono_fast_ns();
+}
+
+static void freeze(struct cpu_state *s)
+{
+	s->frozen_ns = pmu_time(s);
+	s->frozen++;
 }
 
 /* What the event's counter would show after `ns` of this PMU's time. */
@@ -320,36 +324,37 @@ static void known_del(struct perf_event *event, int flags)
 	perf_event_update_userpage(event);
 }
 
-/* The perf core brackets every change of what counts with disable and enable: all events start and stop together. */
+/*
+ * The perf core brackets every change of what counts with disable and enable. All that happens between them happens at
+ * one instant: events start and stop together, and the time the slow emulator takes for the change itself, which real
+ * hardware spends in a microsecond, is not lost to the incoming events.
+ */
 static void known_disable(struct pmu *pmu)
 {
-	struct cpu_state *s = this_cpu_ptr(to_known(pmu)->state);
-
-	s->counted_ns = pmu_time(s);
-	s->running = false;
+	freeze(this_cpu_ptr(to_known(pmu)->state));
 }
 
 static void known_enable(struct pmu *pmu)
 {
-	struct cpu_state *s = this_cpu_ptr(to_known(pmu)->state);
-
-	s->resumed_at = ktime_get_mono_fast_ns();
-	s->running = true;
+	this_cpu_ptr(to_known(pmu)->state)->frozen--;
 }
 
 static void known_start_txn(struct pmu *pmu, unsigned int flags)
 {
 	struct cpu_state *s = this_cpu_ptr(to_known(pmu)->state);
 
-	if (flags & PERF_PMU_TXN_READ) {
-		s->group_read_ns = pmu_time(s);
-		s->group_read = true;
-	}
+	s->reading_group = flags & PERF_PMU_TXN_READ;
+	if (s->reading_group)
+		freeze(s);
 }
 
 static int known_commit_txn(struct pmu *pmu)
 {
-	this_cpu_ptr(to_known(pmu)->state)->group_read = false;
+	struct cpu_state *s = this_cpu_ptr(to_known(pmu)->state);
+
+	if (s->reading_group)
+		s->frozen--;
+	s->reading_group = false;
 	return 0;
 }
 

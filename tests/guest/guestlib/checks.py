@@ -1,0 +1,227 @@
+"""Judges what came out of a guest against what is known to be true.
+
+Every check returns a list of complaints; none means that it passed. A check that an expectation names but that finds
+nothing to look at complains too: nothing passes by being absent.
+"""
+import json
+import re
+
+from guestlib import truth
+
+MISSING = "no such value"
+
+
+def close(name, value, true, tolerance):
+    if not isinstance(value, (int, float)):
+        return [f"{name}: {value!r} is not a number, expected {true:.6f}"]
+    if abs(value - true) > tolerance:
+        return [f"{name}: {value:.6f}, expected {true:.6f} within {tolerance}"]
+    return []
+
+
+class Outcome:
+    """One run of a scenario's command: its outputs, and its record if it printed one."""
+
+    def __init__(self, out, err, status):
+        self.out, self.err, self.status = out, err, status
+
+    def record(self):
+        """The JSON record on stdout; None if there is none."""
+        try:
+            return json.loads(self.out)
+        except json.JSONDecodeError:
+            return None
+
+    def metrics(self, unit=""):
+        """Metrics of the first run by name; of one PMU where the record tells several apart."""
+        record = self.record() or {"runs": [{"metrics": []}]}
+        return {m["name"]: m for m in record["runs"][0]["metrics"] if not unit or m.get("pmu", unit) == unit}
+
+
+def check_status(outcome, expected, scenario):
+    if outcome.status != expected:
+        return [f"exit status {outcome.status}, expected {expected}; stderr: {outcome.err.strip()[-300:]!r}"]
+    return []
+
+
+def check_source(outcome, expected, scenario):
+    record = outcome.record()
+    kind = record["source"]["kind"] if record else MISSING
+    return [] if kind == expected else [f"source is {kind}, expected {expected}; stderr: {outcome.err.strip()[-300:]!r}"]
+
+
+def true_trees(scenario):
+    """(PMU's name in the record, true metrics) of every PMU of the machine that the scenario's runs were on."""
+    atom = scenario.atom_workload()
+    if not atom:
+        return [("", scenario.workload().metrics())]
+    where = scenario.expect.get("on", "both")
+    trees = [("cpu_core", scenario.workload().metrics()), ("cpu_atom", atom.metrics())]
+    return [tree for tree in trees if where in ("both", tree[0])]
+
+
+def check_tree(outcome, expected, scenario):
+    """expected: a tolerance, or "bounds": the printed low..high must hold the true value and be at most 0.1 wide."""
+    complaints = []
+    for unit, tree in true_trees(scenario):
+        found = outcome.metrics(unit)
+        for name, true in tree.items():
+            metric = found.get(name)
+            label = f"{unit} {name}".strip()
+            if metric is None:
+                complaints.append(f"{label}: {MISSING}")
+            elif metric.get("status") != "measured":
+                complaints.append(f"{label}: {metric.get('status')} ({metric.get('reason')})")
+            elif expected == "bounds":
+                low, high = metric["low"], metric["high"]
+                if not low - 1e-4 <= true <= high + 1e-4:
+                    complaints.append(f"{label}: {true:.6f} is outside {low:.6f}..{high:.6f}")
+                if high - low > scenario.expect.get("widest", 0.1):
+                    complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} are too wide to say anything")
+            else:
+                complaints += close(label, metric["value"], true, expected)
+    return complaints
+
+
+def check_published(outcome, expected, scenario):
+    """Rounded as the published table is, every value equals it."""
+    found = outcome.metrics()
+    complaints = []
+    for name, percent in scenario.workload().published_percent.items():
+        value = found.get(name, {}).get("value")
+        if value is None or abs(round(100 * value, 1) - percent) > 1e-9:
+            complaints.append(f"{name}: {value} is not the published {percent} %")
+    return complaints
+
+
+def check_event_rates(outcome, expected, scenario):
+    """Every counted event's value over its enabled time is the rate that the machine was given."""
+    rates = scenario.workload().by_config()
+    record = outcome.record()
+    complaints, seen = [], 0
+    for event in record["runs"][0]["events"] if record else []:
+        rate = rates.get(int(event["config"], 0))
+        if rate is None or event["time_running_ns"] == 0:
+            continue
+        seen += 1
+        measured = event["value"] * 1000 / event["time_enabled_ns"]
+        complaints += close(f"rate of {event['name']}", measured / rate, 1, expected)
+    return complaints if seen else ["no event with a known rate was counted"]
+
+
+def check_passes(outcome, expected, scenario):
+    """expected: {"min": n, "max": n} passes over all events."""
+    record = outcome.record()
+    passes = {event["pass"] for event in record["runs"][0]["events"]} if record else set()
+    if not expected.get("min", 1) <= len(passes) <= expected.get("max", 99):
+        return [f"{len(passes)} passes, expected {expected}"]
+    return []
+
+
+def check_counted_share(outcome, expected, scenario):
+    """expected: {"min": share, "max": share} of time that the least counted event of every metric was counted."""
+    complaints = []
+    for _, tree in true_trees(scenario):
+        for name in tree:
+            share = outcome.metrics().get(name, {}).get("counted_share")
+            if share is None or not expected.get("min", 0) <= share <= expected.get("max", 1):
+                complaints.append(f"{name}: counted share {share}, expected {expected}")
+    return complaints
+
+
+def check_metrics(outcome, expected, scenario):
+    """expected: {metric: {"status": ..., "value": ..., "within": ..., "reason": regex, "flag": ...}}."""
+    complaints = []
+    found = outcome.metrics()
+    for name, wanted in expected.items():
+        metric = found.get(name)
+        if metric is None:
+            complaints.append(f"{name}: {MISSING}")
+            continue
+        if "status" in wanted and metric["status"] != wanted["status"]:
+            complaints.append(f"{name}: {metric['status']}, expected {wanted['status']} ({metric.get('reason')})")
+        if "value" in wanted:
+            complaints += close(name, metric.get("value"), wanted["value"], wanted.get("within", 0.001))
+        if "reason" in wanted and not re.search(wanted["reason"], metric.get("reason") or ""):
+            complaints.append(f"{name}: reason {metric.get('reason')!r} lacks {wanted['reason']!r}")
+        if "flag" in wanted and wanted["flag"] not in metric.get("warnings", []):
+            complaints.append(f"{name}: flags {metric.get('warnings')} lack {wanted['flag']!r}")
+    return complaints
+
+
+def check_texts(where):
+    def check(outcome, expected, scenario):
+        text = getattr(outcome, where)
+        return [f"{where} lacks {pattern!r}: {text.strip()[-300:]!r}" for pattern in expected
+                if not re.search(pattern, text)]
+    return check
+
+
+def check_lacks(outcome, expected, scenario):
+    return [f"output has {pattern!r}" for pattern in expected if re.search(pattern, outcome.out + outcome.err)]
+
+
+def check_record(outcome, expected, scenario):
+    """expected: {"path.into.the.record": value or regex for a text}."""
+    complaints = []
+    for path, wanted in expected.items():
+        value = outcome.record()
+        for key in path.split("."):
+            try:
+                value = value[int(key)] if isinstance(value, list) else value[key]
+            except (KeyError, IndexError, TypeError, ValueError):
+                value = MISSING
+                break
+        same = re.search(wanted, value) if isinstance(wanted, str) and isinstance(value, str) else value == wanted
+        if not same:
+            complaints.append(f"{path}: {str(value)[:200]!r}, expected {wanted!r}")
+    return complaints
+
+
+def perf_counts(text):
+    """{config: count scaled to the enabled time} from `perf stat -x,` with events named c<hex>."""
+    counts = {}
+    for line in text.splitlines():
+        fields = line.split(",")
+        if len(fields) > 4 and re.fullmatch(r"c[0-9a-f]+", fields[2]) and fields[0].isdigit():
+            counts[int(fields[2][1:], 16)] = int(fields[0])
+    return counts
+
+
+def check_perf_stat(outcome, expected, scenario):
+    """perf's own counts, put through the same formulas, give the same tree within the tolerance."""
+    counted = perf_counts(outcome.err + outcome.out)
+    workload = scenario.workload()
+    missing = [event for event in workload.rates if workload.config(event) not in counted]
+    if missing:
+        return [f"perf stat counted no {', '.join(missing[:4])}: {outcome.err.strip()[-300:]!r}"]
+    tree = truth.FORMULAS[workload.formulas](lambda event: counted[workload.config(event)])
+    return [complaint for name, true in workload.metrics().items()
+            for complaint in close(f"perf stat's {name}", tree[name], true, expected)]
+
+
+CHECKS = {
+    "status": check_status, "source": check_source, "tree": check_tree, "published": check_published,
+    "event_rates": check_event_rates, "passes": check_passes, "counted_share": check_counted_share,
+    "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
+    "record": check_record, "perf_stat": check_perf_stat,
+}
+SETTINGS = {"on", "widest"}
+
+
+def judge(scenario, outcomes):
+    """All complaints about all runs of a scenario, each with the number of its run."""
+    unknown = set(scenario.expect) - set(CHECKS) - SETTINGS
+    if unknown:
+        return [f"unknown expectation {sorted(unknown)}"]
+    if not scenario.expect:
+        return ["nothing is expected of this scenario"]
+    complaints = []
+    for number, outcome in enumerate(outcomes):
+        if outcome is None:
+            complaints.append(f"run {number}: did not happen")
+            continue
+        for key, expected in scenario.expect.items():
+            if key in CHECKS:
+                complaints += [f"run {number}: {c}" for c in CHECKS[key](outcome, expected, scenario)]
+    return complaints

@@ -1,0 +1,160 @@
+"""Scenario files: what is run in which machine under which PMU, and what must come out.
+
+A file holds one boot:
+  {"machine": "zen4", "pmu": {"kind": "zen4", "workload": "zen4-mixed"}, "scenarios": [
+     {"name": "...", "pmu": {"watchdog": 1}, "setup": ["..."], "user": "plain", "run": "...", "repeat": 20,
+      "expect": {...}}]}
+A scenario's "pmu" is laid over the file's. docs/emulated-machines.md lists every key.
+"""
+import json
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from guestlib import encodings, truth
+
+HERE = Path(__file__).resolve().parent.parent
+WORKLOADS = {name: value for name, value in json.loads((HERE / "workloads.json").read_text()).items() if name != "_"}
+KEYS = {"name", "pmu", "setup", "cleanup", "user", "run", "repeat", "expect", "about"}
+
+
+class ScenarioError(Exception):
+    """A scenario file that cannot be understood."""
+
+
+@dataclass
+class Workload:
+    """Rates of one PMU and what follows from them."""
+    name: str
+    cpu: str
+    unit: str
+    formulas: str
+    rates: dict
+    published_percent: dict = field(default_factory=dict)
+
+    def rate(self, event):
+        return self.rates[event]
+
+    def config(self, event):
+        return encodings.config_of(self.cpu, event, self.unit)
+
+    def by_config(self):
+        return {self.config(event): rate for event, rate in self.rates.items()}
+
+    def metrics(self):
+        """The true value of every metric of levels 1 and 2."""
+        return truth.FORMULAS[self.formulas](self.rate)
+
+    def parameter(self):
+        """The module's rates parameter, in counts per millisecond."""
+        return ",".join(f"{config:#x}:{round(rate * 1000)}" for config, rate in sorted(self.by_config().items()))
+
+
+def workload(name):
+    if name not in WORKLOADS:
+        raise ScenarioError(f"unknown workload {name}; there are {', '.join(WORKLOADS)}")
+    entry = WORKLOADS[name]
+    return Workload(name, entry["cpu"], entry.get("unit", ""), entry["formulas"], entry["rates"],
+                    entry.get("published_percent", {}))
+
+
+@dataclass
+class Scenario:
+    name: str
+    pmu: dict
+    setup: list
+    cleanup: list
+    user: str
+    run: str
+    repeat: int
+    expect: dict
+
+    def workload(self):
+        return workload(self.pmu["workload"]) if "workload" in self.pmu else None
+
+    def atom_workload(self):
+        return workload(self.pmu["atom_workload"]) if "atom_workload" in self.pmu else None
+
+    def command(self):
+        """What is run: @PERF_EVENTS@ stands for every event of the workload as perf's -e options, in groups."""
+        return self.run.replace("@PERF_EVENTS@", perf_events(self.workload())) if self.workload() else self.run
+
+    def module_parameters(self):
+        """insmod's arguments, or none where the machine has a PMU of its own (or is to have none)."""
+        if not self.pmu.get("kind"):
+            return ""
+        words = [f"rates={self.workload().parameter()}"]
+        if self.atom_workload():
+            words.append(f"atom_rates={self.atom_workload().parameter()}")
+        if self.pmu.get("errors"):
+            failing = self.pmu["errors"]
+            words.append("errors=" + ",".join(f"{self.workload().config(event):#x}:{code}"
+                                              for event, code in failing.items()))
+        words += [f"{key}={value}" for key, value in self.pmu.items()
+                  if key not in ("workload", "atom_workload", "errors")]
+        return " ".join(map(shlex.quote, words))
+
+
+def perf_events(work):
+    """perf's -e options for all events of a workload: topdown events behind slots, the rest in fours.
+
+    Each is named c<config> so that the output can be read back by config.
+    """
+    pmu = work.unit or ("armv8_pmuv3_0" if work.cpu.startswith("neoverse") else "cpu")
+    configs = sorted(work.by_config())
+    in_metrics = [config for config in configs if config == 0x400 or 0x8000 <= config <= 0x8700]
+    if len(in_metrics) < 2:
+        in_metrics = []
+    rest = [config for config in configs if config not in in_metrics]
+    groups = [in_metrics] if in_metrics else []
+    groups += [rest[i:i + 4] for i in range(0, len(rest), 4)]
+    named = ["{" + ",".join(f"{pmu}/config={c:#x},name=c{c:x}/" for c in group) + "}" for group in groups]
+    return " ".join(f"-e '{group}'" for group in named)
+
+
+@dataclass
+class ScenarioFile:
+    name: str
+    machine: str
+    scenarios: list
+
+
+def load(path):
+    try:
+        content = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise ScenarioError(f"{path.name}: {error}") from error
+    scenarios = []
+    for entry in content["scenarios"]:
+        unknown = set(entry) - KEYS
+        if unknown or "run" not in entry or "name" not in entry:
+            raise ScenarioError(f"{path.name}: {entry.get('name', '?')}: unknown {sorted(unknown)} or no name or run")
+        scenarios.append(Scenario(entry["name"], content.get("pmu", {}) | entry.get("pmu", {}), entry.get("setup", []),
+                                  entry.get("cleanup", []), entry.get("user", "root"), entry["run"],
+                                  entry.get("repeat", 1), entry.get("expect", {})))
+    return ScenarioFile(path.stem, content["machine"], scenarios)
+
+
+def guest_script(file):
+    """The shell script that runs all scenarios of a file in the guest, each run's outputs in files of its own."""
+    lines = ["export PATH=/tool:/usr/bin:/bin:/usr/sbin:/sbin LD_LIBRARY_PATH=/tool/lib HOME=/tmp NO_COLOR=1",
+             "cd /tmp"]
+    loaded = ""
+    for number, scenario in enumerate(file.scenarios):
+        parameters = scenario.module_parameters()
+        if parameters != loaded:
+            if loaded:
+                lines.append("rmmod known_pmu")
+            if parameters:
+                lines.append(f"insmod /tool/known_pmu.ko {parameters} || echo 'guest: the module did not load' > /dev/kmsg")
+            loaded = parameters
+        lines += scenario.setup
+        command = f"sh -c {shlex.quote(scenario.command())}"
+        if scenario.user != "root":
+            command = f"setuidgid {scenario.user} {command}"
+        lines += [f"i=0; while [ $i -lt {scenario.repeat} ]; do",
+                  f"  {command} > /out/{number}.$i.out 2> /out/{number}.$i.err < /dev/null",
+                  f"  echo $? > /out/{number}.$i.status; i=$((i+1)); done"]
+        lines += scenario.cleanup
+        lines.append(f"cut -d' ' -f1 /proc/uptime > /out/{number}.uptime")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,141 @@
+"""What the top-down tree must be, from the rates: the vendors' formulas written out by hand.
+
+They are deliberately not the expressions of events/ and not tmaprobe's evaluator: a mistake would have to be made twice.
+Every function takes r, which gives an event's rate by its vendor name, and returns {metric: fraction of slots}.
+"""
+
+
+def cascadelake(r):
+    """Skylake-X and Cascade Lake with SMT off: four slots a cycle."""
+    slots = 4 * r("CPU_CLK_UNHALTED.THREAD")
+    retired = r("UOPS_RETIRED.RETIRE_SLOTS")
+    recovery = 4 * r("INT_MISC.RECOVERY_CYCLES")
+    frontend = r("IDQ_UOPS_NOT_DELIVERED.CORE") / slots
+    latency = 4 * r("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / slots
+    retiring = retired / slots
+    bad = (r("UOPS_ISSUED.ANY") - retired + recovery) / slots
+    backend = 1 - frontend - (r("UOPS_ISSUED.ANY") + recovery) / slots
+    heavy = (retired + r("UOPS_RETIRED.MACRO_FUSED") - r("INST_RETIRED.ANY")) / slots
+    return intel_tree(frontend, latency, bad, mispredicted_share(r) * bad, backend,
+                      memory_share(r, retiring) * backend, retiring, heavy)
+
+
+def mispredicted_share(r):
+    mispredicted = r("BR_MISP_RETIRED.ALL_BRANCHES")
+    return mispredicted / (mispredicted + r("MACHINE_CLEARS.COUNT"))
+
+
+def memory_share(r, retiring):
+    """The part of back-end stalls that waits for memory, before Golden Cove counts it itself."""
+    stores = r("EXE_ACTIVITY.BOUND_ON_STORES")
+    busy = r("EXE_ACTIVITY.1_PORTS_UTIL") + retiring * r("EXE_ACTIVITY.2_PORTS_UTIL")
+    return (r("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) / (r("CYCLE_ACTIVITY.STALLS_TOTAL") + busy + stores)
+
+
+def intel_tree(frontend, latency, bad, mispredicts, backend, memory, retiring, heavy):
+    return {
+        "tma_frontend_bound": frontend, "tma_fetch_latency": latency, "tma_fetch_bandwidth": frontend - latency,
+        "tma_bad_speculation": bad, "tma_branch_mispredicts": mispredicts, "tma_machine_clears": bad - mispredicts,
+        "tma_backend_bound": backend, "tma_memory_bound": memory, "tma_core_bound": backend - memory,
+        "tma_retiring": retiring, "tma_heavy_operations": heavy, "tma_light_operations": retiring - heavy,
+    }
+
+
+def shares(r, names):
+    """Each named topdown event as a share of the four of level 1."""
+    whole = sum(r(f"topdown-{name}") for name in ("fe-bound", "bad-spec", "retiring", "be-bound"))
+    return [r(f"topdown-{name}") / whole for name in names]
+
+
+def icelake(r):
+    slots = r("TOPDOWN.SLOTS")
+    dropped = r("INT_MISC.UOP_DROPPING") / slots
+    frontend, retiring, backend = shares(r, ("fe-bound", "retiring", "be-bound"))
+    frontend -= dropped
+    backend += 5 * r("INT_MISC.CLEARS_COUNT") / slots
+    bad = max(1 - (frontend + backend + retiring), 0)
+    latency = 5 * r("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / slots - dropped
+    microcode = r("UOPS_RETIRED.SLOTS") / r("UOPS_ISSUED.ANY") * r("IDQ.MS_UOPS") / slots
+    decoded = (r("UOPS_DECODED.DEC0") - r("UOPS_DECODED.DEC0:cmask=1")) / r("IDQ.MITE_UOPS")
+    return intel_tree(frontend, latency, bad, mispredicted_share(r) * bad, backend, memory_share(r, retiring) * backend,
+                      retiring, microcode + retiring * decoded)
+
+
+def golden_cove(r):
+    """Sapphire Rapids and the P-cores of Alder Lake, with PERF_METRICS."""
+    dropped = r("INT_MISC.UOP_DROPPING") / r("TOPDOWN.SLOTS")
+    frontend, retiring, backend = shares(r, ("fe-bound", "retiring", "be-bound"))
+    latency, mispredicts, memory, heavy = shares(r, ("fetch-lat", "br-mispredict", "mem-bound", "heavy-ops"))
+    frontend -= dropped
+    bad = max(1 - (frontend + backend + retiring), 0)
+    return intel_tree(frontend, latency - dropped, bad, mispredicts, backend, memory, retiring, heavy)
+
+
+def golden_cove_fallback(r):
+    """Sapphire Rapids where PERF_METRICS is hidden."""
+    slots = r("TOPDOWN.SLOTS")
+    dropped = r("INT_MISC.UOP_DROPPING")
+    frontend = (r("IDQ_BUBBLES.CORE") - dropped) / slots
+    latency = (6 * r("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE") - dropped) / slots
+    retiring = r("UOPS_RETIRED.SLOTS") / slots
+    backend = r("TOPDOWN.BACKEND_BOUND_SLOTS") / slots
+    bad = max(1 - (frontend + backend + retiring), 0)
+    return intel_tree(frontend, latency, bad, r("TOPDOWN.BR_MISPREDICT_SLOTS") / slots, backend,
+                      r("TOPDOWN.MEMORY_BOUND_SLOTS") / slots, retiring, r("UOPS_RETIRED.HEAVY") / slots)
+
+
+def gracemont(r):
+    """The E-cores of Alder Lake: five slots a cycle."""
+    slots = 5 * r("CPU_CLK_UNHALTED.CORE")
+    lost = {name: r(event) / slots for name, event in {
+        "tma_frontend_bound": "TOPDOWN_FE_BOUND.ALL", "tma_backend_bound": "TOPDOWN_BE_BOUND.ALL",
+        "tma_retiring": "TOPDOWN_RETIRING.ALL", "tma_ifetch_latency": "TOPDOWN_FE_BOUND.FRONTEND_LATENCY",
+        "tma_ifetch_bandwidth": "TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH",
+        "tma_branch_mispredicts": "TOPDOWN_BAD_SPECULATION.MISPREDICT",
+        "tma_machine_clears": "TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS",
+        "tma_core_bound": "TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS"}.items()}
+    lost["tma_bad_speculation"] = 1 - lost["tma_frontend_bound"] - lost["tma_backend_bound"] - lost["tma_retiring"]
+    lost["tma_resource_bound"] = lost["tma_backend_bound"] - lost["tma_core_bound"]
+    return lost
+
+
+def zen4(r):
+    slots = 6 * r("ls_not_halted_cyc")
+    frontend = r("de_no_dispatch_per_slot.no_ops_from_frontend")
+    no_op_at_all = 6 * r("de_no_dispatch_per_slot.no_ops_from_frontend:cmask=6")
+    bad = (r("de_src_op_disp.all") - r("ex_ret_ops")) / slots
+    mispredicted, restarted = r("ex_ret_brn_misp"), r("resyncs_or_nc_redirects")
+    mispredicts = bad * mispredicted / (mispredicted + restarted) if mispredicted + restarted else 0
+    restarts = bad * restarted / (mispredicted + restarted) if mispredicted + restarted else 0
+    backend = r("de_no_dispatch_per_slot.backend_stalls") / slots
+    waiting = r("ex_no_retire.load_not_complete") / r("ex_no_retire.not_complete")
+    retiring = r("ex_ret_ops") / slots
+    microcode = retiring * r("ex_ret_ucode_ops") / r("ex_ret_ops")
+    return {
+        "frontend_bound": frontend / slots, "frontend_bound_latency": no_op_at_all / slots,
+        "frontend_bound_bandwidth": (frontend - no_op_at_all) / slots,
+        "bad_speculation": bad, "bad_speculation_mispredicts": mispredicts,
+        "bad_speculation_pipeline_restarts": restarts,
+        "backend_bound": backend, "backend_bound_memory": backend * waiting, "backend_bound_cpu": backend * (1 - waiting),
+        "smt_contention": r("de_no_dispatch_per_slot.smt_contention") / slots,
+        "retiring": retiring, "retiring_microcode": microcode, "retiring_fastpath": retiring - microcode,
+    }
+
+
+def neoverse_n2(r):
+    """Neoverse N2 r0p0: five slots; stall counts include one cycle too many each (corrected from r0p3 on)."""
+    cycles = r("CPU_CYCLES")
+    slots = 5 * cycles
+    useful = r("OP_RETIRED") / r("OP_SPEC")
+    occupied = 1 - (r("STALL_SLOT") - cycles) / slots
+    mispredicted = r("BR_MIS_PRED") / cycles
+    return {
+        "frontend_bound": (r("STALL_SLOT_FRONTEND") - cycles) / slots - mispredicted,
+        "backend_bound": r("STALL_SLOT_BACKEND") / slots - 3 * mispredicted,
+        "retiring": useful * occupied, "bad_speculation": (1 - useful) * occupied + 4 * mispredicted,
+    }
+
+
+FORMULAS = {"cascadelake": cascadelake, "icelake": icelake, "golden_cove": golden_cove,
+            "golden_cove_fallback": golden_cove_fallback, "gracemont": gracemont, "zen4": zen4,
+            "neoverse_n2": neoverse_n2}
