@@ -133,8 +133,9 @@ def build_root(arch, build):
 
 
 def shared_libraries(binary):
-    """The libraries a program of this machine loads, as ldd resolves them."""
-    return [Path(path) for path in re.findall(r"(/\S+) \(0x", run(["ldd", binary]))]
+    """The libraries a program of this machine loads, as ldd resolves them; none for a static one."""
+    listed = subprocess.run(["ldd", binary], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return [Path(path) for path in re.findall(r"(/\S+) \(0x", listed)]
 
 
 def build_tool_image(arch, build, programs, extra_libraries=()):

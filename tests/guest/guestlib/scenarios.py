@@ -151,7 +151,7 @@ def guest_script(file):
         lines += scenario.setup
         command = f"sh -c {shlex.quote(scenario.command())}"
         if scenario.user != "root":
-            command = f"setuidgid {scenario.user} {command}"
+            command = f"su {scenario.user} -s /bin/sh -c {shlex.quote(command)}"
         lines += [f"i=0; while [ $i -lt {scenario.repeat} ]; do",
                   f"  {command} > /out/{number}.$i.out 2> /out/{number}.$i.err < /dev/null",
                   f"  echo $? > /out/{number}.$i.status; i=$((i+1)); done"]
