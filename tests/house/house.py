@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Holds the house rules that a compiler does not: which room may include which, which library may be
+used where, how long a file may grow, and what a commit must not name.
+
+    house.py [TREE]      prints each violation as file:line: text; exit status 1 if there is any
+"""
+
+import pathlib
+import re
+import sys
+
+# A room may include only from the rooms named (docs/the-house.md says why).
+ROOMS = {
+    "base": set(),
+    "machine": {"base"},
+    "metrics": {"base"},
+    "record": {"base"},
+    "events": {"base", "machine", "metrics"},
+    "memory": {"base", "machine"},
+    "counters": {"base", "machine", "metrics", "events", "record"},
+    "kernels": {"base", "machine", "memory"},
+    "experiments": {"base", "machine", "metrics", "record", "events", "memory", "counters", "kernels"},
+    "report": {"base", "metrics", "record"},
+    "cli": {"base", "machine", "metrics", "record", "events", "memory", "counters", "kernels", "experiments",
+            "report"},
+}
+
+# A library that only one place may know.
+LIBRARIES = {
+    r"perfmon/": "src/events/",
+    r"hwloc": "src/machine/",
+    r"(perf|internal)/(evlist|evsel|cpumap|threadmap|mmap|core|event)\.h": "src/counters/perf/",
+    r"llvm(-c)?/": "src/counters/model/core/",
+    r"CLI/": "src/cli/",
+}
+
+LONGEST_FILE = 450  # lines of src/ and kernels/; split around 400
+LONGEST_TEST = 600  # a test file is a list of cases
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Host names of package registries do not belong in commits.
+REGISTRY = re.compile(r"\b(" + "|".join(["registry\\.npm" + "js", "deb\\.debian\\." + "org", "py" + "pi\\.org",
+                                         "static\\.crates\\." + "io", "proxy\\.go" + "lang", "repo1?\\.maven"]) + r")")
+
+
+def room_of(path):
+    parts = path.parts
+    if parts[0] == "kernels":
+        return "kernels"
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+def check_includes(path, lines):
+    room = room_of(path)
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, target = match.group(1) == '"', match.group(2)
+        for pattern, home in LIBRARIES.items():
+            if not quoted and re.match(pattern, target) and not str(path).startswith(home):
+                yield f"{path}:{number}: only {home} may include <{target}>"
+        other = target.split("/")[0]
+        if room and quoted and other in ROOMS and other != room and other not in ROOMS[room]:
+            yield f"{path}:{number}: room {room} may not include from {other} ({target})"
+
+
+def check_file(tree, path):
+    text = (tree / path).read_text(encoding="utf-8", errors="replace")
+    lines = text.splitlines()
+    if path.suffix in (".h", ".cpp", ".c"):
+        yield from check_includes(path, lines)
+        longest = LONGEST_FILE if path.parts[0] in ("src", "kernels") else LONGEST_TEST
+        if len(lines) > longest:
+            yield f"{path}:{len(lines)}: longer than {longest} lines; split it"
+    for number, line in enumerate(lines, 1):
+        if REGISTRY.search(line):
+            yield f"{path}:{number}: names the host of a package registry"
+
+
+def violations(tree):
+    tree = pathlib.Path(tree)
+    for folder in ("src", "kernels", "tests", "docs", "third_party", "cmake"):
+        for file in sorted((tree / folder).rglob("*")):
+            path = file.relative_to(tree)
+            hidden = {"libperf", "node_modules", "__pycache__"} & set(path.parts)
+            if file.is_file() and not hidden and file.suffix not in (".png", ".json", ".pyc"):
+                yield from check_file(tree, path)
+
+
+if __name__ == "__main__":
+    found = list(violations(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]))
+    print("\n".join(found) or "the house is in order")
+    sys.exit(1 if found else 0)
