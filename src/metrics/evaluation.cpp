@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "metrics/cpuid.h"
@@ -12,6 +13,11 @@ namespace {
 
 Value without_value(Cause::Kind kind, std::size_t index = 0, const Expression* expression = nullptr) {
     return {0, {kind, static_cast<std::uint32_t>(index), expression}};
+}
+
+std::string without_escapes(std::string text) {
+    std::erase(text, '\\');
+    return text;
 }
 
 /// Three-valued: one decisive operand is enough, as perf has it.
@@ -64,7 +70,7 @@ bool reads_input(Operation operation) {
 }
 
 Evaluation::Evaluation(const Formulas& formulas, const Counts& counts, const Constants& constants)
-    : formulas_(formulas) {
+    : formulas_(formulas), results_(formulas.metrics_.size(), without_value(Cause::Kind::missing)) {
     read_inputs(counts, constants);
 }
 
@@ -80,10 +86,10 @@ void Evaluation::read_inputs(const Counts& counts, const Constants& constants) {
             value = found == constants.values.end() ? without_value(Cause::Kind::constant, i) : Value{found->second, {}};
         } else if (input.operation == Operation::cpuid) {
             value = constants.cpu_id.empty() ? without_value(Cause::Kind::constant, i)
-                                             : Value{cpuid_matches(input.name, constants.cpu_id) ? 1.0 : 0.0, {}};
+                                             : Value{cpuid_matches(without_escapes(input.name), constants.cpu_id) ? 1.0 : 0.0, {}};
         } else if (input.operation == Operation::has_event) {
-            const bool has = constants.has_event ? constants.has_event(input.name) : counts.contains(input.name);
-            value = {has ? 1.0 : 0.0, {}};
+            if (constants.has_event) value = {constants.has_event(input.name) ? 1.0 : 0.0, {}};
+            else if (!counts.empty()) value = {counts.contains(input.name) ? 1.0 : 0.0, {}};
         } else if (const auto found = counts.find(input.name); found != counts.end()) {
             const Count& count = found->second;
             if (!count.counted) value = without_value(Cause::Kind::not_counted, i);
@@ -141,12 +147,8 @@ Value Evaluation::compute(const Formulas::Bound& bound) const {
 }
 
 std::vector<MetricValue> Evaluation::values() {
-    results_.reserve(formulas_.metrics_.size());
-    for (const auto& metric : formulas_.metrics_) {
-        // Metrics in order: what this one names is there already.
-        const Value value = compute(metric.value);
-        results_.push_back(value);
-    }
+    // In order: what a metric names has its result before it.
+    for (std::size_t i = 0; i < results_.size(); ++i) results_[i] = compute(formulas_.metrics_[i].value);
     const std::vector<Bounds> metric_bounds = bounds();
     std::vector<MetricValue> values;
     values.reserve(formulas_.wanted_.size());
@@ -189,15 +191,13 @@ std::string Evaluation::reason(const Cause& cause) const {
 }
 
 std::vector<Formulas::Binding> Evaluation::live_leaves(const Formulas::Bound& bound) const {
-    // Without results every metric and event is unknown, so a node is known only by constants.
+    // Made from no counts: every metric and event is unknown, so a node is known only by constants.
     const auto& definition = bound.expression.nodes();
     std::vector<Value> nodes(definition.size());
     std::vector<bool> live(definition.size(), false);
     std::vector<Formulas::Binding> leaves;
     if (definition.empty()) return leaves;
-    Evaluation blind = *this;
-    blind.results_.assign(formulas_.metrics_.size(), without_value(Cause::Kind::missing));
-    blind.compute_nodes(bound, nodes);
+    compute_nodes(bound, nodes);
     live.back() = true;
     for (std::size_t i = definition.size(); i-- > 0;) {
         const Node& node = definition[i];

@@ -184,9 +184,9 @@ class ExpressionParser {
     }
 
     std::uint32_t name_index(std::string_view name) {
-        const auto found = std::ranges::find(expression_.names_, name);
-        if (found == expression_.names_.end()) expression_.names_.emplace_back(name);
-        return static_cast<std::uint32_t>(found - expression_.names_.begin());
+        const auto index = std::ranges::find(expression_.names_, name) - expression_.names_.begin();
+        if (index == std::ssize(expression_.names_)) expression_.names_.emplace_back(name);
+        return static_cast<std::uint32_t>(index);
     }
 
     /// conditional: binary [ "if" binary "else" conditional ]

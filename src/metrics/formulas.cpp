@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "metrics/evaluation.h"
 
@@ -180,12 +182,11 @@ std::vector<std::string> Formulas::events_needed(const Constants& constants) con
             else inputs_of[i].push_back(live.index);
         }
     }
-    std::vector<bool> listed(inputs_.size(), false);
+    std::unordered_set<std::string_view> listed;
     std::vector<std::string> events;
-    for (std::size_t i = 0; i < metrics_.size(); ++i)
-        for (const std::uint32_t index : inputs_of[i])
-            if (!std::exchange(listed[index], true) && std::ranges::find(events, inputs_[index].name) == events.end())
-                events.push_back(inputs_[index].name);
+    for (const auto& inputs : inputs_of)
+        for (const std::uint32_t index : inputs)
+            if (listed.insert(inputs_[index].name).second) events.push_back(inputs_[index].name);
     return events;
 }
 
