@@ -6,10 +6,23 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tl-expected REQUIRED)
-pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(hwloc REQUIRED hwloc)
+
+# As much as the distribution has is linked statically, so that the one binary runs on another machine.
+# Prefers libNAME.a over libNAME.so.
+function(find_static_library variable name)
+    find_library(${variable} NAMES lib${name}.a ${name} ${ARGN})
+endfunction()
+
+add_library(tmaprobe_fmt STATIC ${CMAKE_SOURCE_DIR}/cmake/fmt_static.cpp)
+
+find_static_library(HWLOC_LIBRARY hwloc)
+add_library(libhwloc INTERFACE)
+target_include_directories(libhwloc SYSTEM INTERFACE ${hwloc_INCLUDE_DIRS})
+target_link_libraries(libhwloc INTERFACE ${HWLOC_LIBRARY} udev m)
 
 find_path(PFM_INCLUDE perfmon/pfmlib_perf_event.h)
-find_library(PFM_LIBRARY pfm)
+find_static_library(PFM_LIBRARY pfm)
 if(NOT PFM_LIBRARY OR NOT PFM_INCLUDE)
     message(FATAL_ERROR "libpfm4 is missing: run third_party/setup.sh")
 endif()

@@ -10,7 +10,7 @@ function(tmaprobe_library name folder)
     target_include_directories(tmaprobe_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
     target_compile_options(tmaprobe_${name} PRIVATE ${TMAPROBE_WARNINGS})
     target_compile_definitions(tmaprobe_${name} PRIVATE TMAPROBE_VERSION="${PROJECT_VERSION}")
-    target_link_libraries(tmaprobe_${name} PUBLIC tl::expected fmt::fmt Threads::Threads)
+    target_link_libraries(tmaprobe_${name} PUBLIC tl::expected tmaprobe_fmt Threads::Threads)
 endfunction()
 
 function(tmaprobe_room name)

@@ -24,7 +24,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 tool_packages=(g++ make cmake ninja-build pkg-config
-    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libhwloc-dev
+    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
 test_packages=(libgtest-dev libgmock-dev python3)
