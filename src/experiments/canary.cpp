@@ -1,0 +1,206 @@
+#include "experiments/canary.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/statistics.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr int pairs = 6;
+constexpr std::uint64_t turns = 4096;  // about 90 us at 3 GHz
+constexpr int adds_per_turn = 64;
+
+// Register operands throughout: some cores fold chains of additions with constants at rename.
+#if defined(__x86_64__)
+#define TMAPROBE_FOUR(text) text text text text
+void dependent_adds(std::uint64_t count) {
+    std::uint64_t value = 0, one = 1;
+    asm volatile(
+        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR(TMAPROBE_FOUR("add %[one], %[value]\n")))
+        "dec %[count]\n jnz 1b\n"
+        : [value] "+r"(value), [count] "+r"(count)
+        : [one] "r"(one)
+        : "cc");
+}
+
+void independent_adds(std::uint64_t count) {
+    std::uint64_t a = 0, b = 0, c = 0, d = 0, one = 1;
+    asm volatile(
+        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR("add %[one], %[a]\n add %[one], %[b]\n add %[one], %[c]\n add %[one], %[d]\n"))
+        "dec %[count]\n jnz 1b\n"
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [count] "+r"(count)
+        : [one] "r"(one)
+        : "cc");
+}
+#undef TMAPROBE_FOUR
+#elif defined(__aarch64__)
+#define TMAPROBE_FOUR(text) text text text text
+void dependent_adds(std::uint64_t count) {
+    std::uint64_t value = 0, one = 1;
+    asm volatile(
+        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR(TMAPROBE_FOUR("add %[value], %[value], %[one]\n")))
+        "subs %[count], %[count], #1\n b.ne 1b\n"
+        : [value] "+r"(value), [count] "+r"(count)
+        : [one] "r"(one)
+        : "cc");
+}
+
+void independent_adds(std::uint64_t count) {
+    std::uint64_t a = 0, b = 0, c = 0, d = 0, one = 1;
+    asm volatile(
+        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR("add %[a], %[a], %[one]\n add %[b], %[b], %[one]\n"
+                                           "add %[c], %[c], %[one]\n add %[d], %[d], %[one]\n"))
+        "subs %[count], %[count], #1\n b.ne 1b\n"
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [count] "+r"(count)
+        : [one] "r"(one)
+        : "cc");
+}
+#undef TMAPROBE_FOUR
+#else
+#error "the canary's loops are written for x86-64 and AArch64"
+#endif
+
+double now_ns() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+double time_ns(void (*adds)(std::uint64_t)) {
+    const double begin = now_ns();
+    adds(turns);
+    return std::max(1.0, now_ns() - begin);
+}
+
+/// Field 8 of the CPU's line counts ticks that the hypervisor gave to others.
+std::uint64_t steal_ns_of(int cpu) {
+    std::ifstream file("/proc/stat");
+    const std::string wanted = fmt::format("cpu{}", cpu);
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string name;
+        fields >> name;
+        if (name.compare(0, 3, "cpu") != 0) return 0;
+        if (name != wanted) continue;
+        std::uint64_t ticks = 0;
+        for (int field = 1; field <= 8; ++field)
+            if (!(fields >> ticks)) return 0;
+        return ticks * (1'000'000'000ULL / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
+    }
+    return 0;
+}
+
+/// schedstat: time run, time waited to run, times scheduled. Empty on kernels without it.
+std::uint64_t waited_ns() {
+    std::istringstream fields(read_line("/proc/thread-self/schedstat"));
+    std::uint64_t ran = 0, waited = 0;
+    fields >> ran >> waited;
+    return waited;
+}
+
+/// Holds the readings between two calls of a bracket.
+class Canary {
+  public:
+    Canary(std::function<CanaryReading()> read, std::function<double()> now, CanaryLimits limits)
+        : read_(std::move(read)), now_(std::move(now)), limits_(limits) {}
+
+    void before() {
+        constexpr double still_fresh_ns = 200e3;
+        if (!last_ || now_() - last_at_ > still_fresh_ns) take();
+    }
+
+    Surroundings after() {
+        if (!last_) return {};
+        const CanaryReading before = *last_;
+        const double elapsed = now_() - last_at_;
+        take();
+        return judge(before, *last_, elapsed, best_ipc_, limits_);
+    }
+
+  private:
+    void take() {
+        last_ = read_();
+        last_at_ = now_();
+        best_ipc_ = std::max(best_ipc_, last_->ipc);
+    }
+
+    std::function<CanaryReading()> read_;
+    std::function<double()> now_;
+    CanaryLimits limits_;
+    std::optional<CanaryReading> last_;
+    double last_at_ = 0, best_ipc_ = 0;
+};
+
+}  // namespace
+
+CanaryReading read_canary() {
+    std::vector<double> clocks, rates;
+    for (int pair = 0; pair < pairs; ++pair) {
+        const double alone = time_ns(dependent_adds), wide = time_ns(independent_adds);
+        clocks.push_back(turns * adds_per_turn / alone * 1e9);
+        rates.push_back(turns * adds_per_turn / wide * 1e9);
+    }
+    CanaryReading reading;
+    // An interrupt only ever lengthens a chain, so the fastest ones are the clock.
+    std::sort(clocks.begin(), clocks.end());
+    reading.clock_hz = clocks[pairs - 2];
+    reading.ipc = median(rates) / reading.clock_hz;
+    reading.steal_ns = steal_ns_of(sched_getcpu());
+    reading.wait_ns = waited_ns();
+    return reading;
+}
+
+CanaryLimits canary_limits(const machine::Host& host) {
+    CanaryLimits limits;
+    const bool four_adders = machine::has_feature(host, "avx2") && host.cpu_id.rfind("AuthenticAMD-21-", 0) != 0;
+    if (four_adders) limits.expected_ipc = 3.9;
+    return limits;
+}
+
+Surroundings judge(const CanaryReading& before, const CanaryReading& after, double elapsed_ns, double best_ipc,
+                   const CanaryLimits& limits) {
+    Surroundings result;
+    result.clock_hz = (before.clock_hz + after.clock_hz) / 2;
+    const auto disturbed = [&](std::string reason) {
+        result.clean = false;
+        result.reason = std::move(reason);
+        return result;
+    };
+    if (after.steal_ns > before.steal_ns)
+        return disturbed(fmt::format("the hypervisor took {:.0f} ms", static_cast<double>(after.steal_ns - before.steal_ns) * 1e-6));
+    const double waited = after.wait_ns > before.wait_ns ? static_cast<double>(after.wait_ns - before.wait_ns) : 0;
+    if (waited > limits.waited_share * elapsed_ns)
+        return disturbed(fmt::format("waited {:.2f} ms for the CPU", waited * 1e-6));
+    const double ipc = std::min(before.ipc, after.ipc);
+    const double expected = std::max(limits.expected_ipc, best_ipc);
+    if (ipc < limits.least_share * expected)
+        return disturbed(fmt::format("someone shares the core: {:.1f} additions a cycle instead of {:.1f}", ipc, expected));
+    const double change = before.clock_hz > 0 ? after.clock_hz / before.clock_hz - 1 : 0;
+    if (change > limits.clock_change || change < -limits.clock_change)
+        return disturbed(fmt::format("the core clock moved from {:.2f} to {:.2f} GHz", before.clock_hz * 1e-9, after.clock_hz * 1e-9));
+    return result;
+}
+
+Bracket canary_bracket(const machine::Host& host) {
+    if (host.hypervisor == "QEMU TCG") return {};
+    return canary_bracket(read_canary, now_ns, canary_limits(host));
+}
+
+Bracket canary_bracket(std::function<CanaryReading()> read, std::function<double()> now, const CanaryLimits& limits) {
+    const auto canary = std::make_shared<Canary>(std::move(read), std::move(now), limits);
+    return {[canary] { canary->before(); }, [canary] { return canary->after(); }};
+}
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "experiments/timing.h"
+#include "machine/host.h"
+
+namespace tmaprobe::experiments {
+
+/// One look at the CPU that the calling thread runs on, of about a millisecond.
+struct CanaryReading {
+    double clock_hz = 0;  ///< core clock: a chain of dependent additions does one a cycle
+    double ipc = 0;       ///< additions per core cycle of a loop with four independent chains
+    std::uint64_t steal_ns = 0;  ///< taken by the hypervisor since boot, this CPU (/proc/stat, 10 ms steps)
+    std::uint64_t wait_ns = 0;   ///< this thread waited for the CPU since its start (schedstat)
+};
+
+/// The loops and files of this machine. The chain of single additions does not see a stranger on the
+/// sibling hyperthread; the four chains do, since they need all of the core's adders.
+CanaryReading read_canary();
+
+/// What is still clean.
+struct CanaryLimits {
+    double expected_ipc = 0;   ///< of the four chains on this core when alone; 0: learnt from the readings
+    double least_share = 0.8;  ///< of the expected or best IPC
+    double clock_change = 0.05;  ///< relative, between before and after
+    double waited_share = 0.01;  ///< of the time between before and after
+};
+
+/// Cores with AVX2 add at least four integers a cycle (AMD's family 15h apart); others are learnt.
+CanaryLimits canary_limits(const machine::Host& host);
+
+/// Judges what happened between two readings that are `elapsed_ns` apart; `best_ipc` is the highest IPC
+/// seen so far. The clock given is the mean of both.
+Surroundings judge(const CanaryReading& before, const CanaryReading& after, double elapsed_ns, double best_ipc,
+                   const CanaryLimits& limits);
+
+/// A bracket for repetitions on this host. Empty where the loops mean nothing: under an emulator. A
+/// reading that ends one repetition begins the next if that follows at once.
+Bracket canary_bracket(const machine::Host& host);
+
+/// The same with another way to read and another clock (nanoseconds), for tests.
+Bracket canary_bracket(std::function<CanaryReading()> read, std::function<double()> now_ns, const CanaryLimits& limits);
+
+}  // namespace tmaprobe::experiments

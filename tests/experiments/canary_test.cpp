@@ -1,0 +1,125 @@
+#include "experiments/canary.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr double elapsed_ns = 20e6;
+const CanaryReading quiet{3e9, 3.9, 1000, 1000};
+
+CanaryLimits four_wide() {
+    CanaryLimits limits;
+    limits.expected_ipc = 3.9;
+    return limits;
+}
+
+TEST(Canary, FindsAQuietRepetitionClean) {
+    const Surroundings verdict = judge(quiet, quiet, elapsed_ns, 3.9, four_wide());
+    EXPECT_TRUE(verdict.clean) << verdict.reason;
+    EXPECT_DOUBLE_EQ(verdict.clock_hz, 3e9);
+}
+
+TEST(Canary, SeesAStrangerOnTheSiblingThread) {
+    CanaryReading shared = quiet;
+    shared.ipc = 2.0;
+    for (const auto& [before, after] : {std::pair{quiet, shared}, std::pair{shared, quiet}}) {
+        const Surroundings verdict = judge(before, after, elapsed_ns, 3.9, four_wide());
+        EXPECT_FALSE(verdict.clean);
+        EXPECT_EQ(verdict.reason, "someone shares the core: 2.0 additions a cycle instead of 3.9");
+    }
+}
+
+TEST(Canary, KnowsTheWidthOfACoreThatWasNeverAlone) {
+    CanaryReading shared = quiet;
+    shared.ipc = 2.0;
+    EXPECT_FALSE(judge(shared, shared, elapsed_ns, 2.0, four_wide()).clean);
+}
+
+TEST(Canary, LearnsTheWidthOfANarrowCore) {
+    CanaryReading narrow = quiet, shared = quiet;
+    narrow.ipc = 2.0;
+    shared.ipc = 1.0;
+    EXPECT_TRUE(judge(narrow, narrow, elapsed_ns, 2.0, CanaryLimits{}).clean);
+    EXPECT_FALSE(judge(narrow, shared, elapsed_ns, 2.0, CanaryLimits{}).clean);
+}
+
+TEST(Canary, SeesStolenTime) {
+    CanaryReading later = quiet;
+    later.steal_ns += 10'000'000;
+    EXPECT_EQ(judge(quiet, later, elapsed_ns, 3.9, four_wide()).reason, "the hypervisor took 10 ms");
+}
+
+TEST(Canary, SeesAnotherProcessOnTheCpu) {
+    CanaryReading later = quiet;
+    later.wait_ns += 4'000'000;
+    EXPECT_EQ(judge(quiet, later, elapsed_ns, 3.9, four_wide()).reason, "waited 4.00 ms for the CPU");
+    later.wait_ns = quiet.wait_ns + 100'000;  // half a percent
+    EXPECT_TRUE(judge(quiet, later, elapsed_ns, 3.9, four_wide()).clean);
+}
+
+TEST(Canary, SeesTheClockMove) {
+    CanaryReading slower = quiet;
+    slower.clock_hz = 2.4e9;
+    EXPECT_EQ(judge(quiet, slower, elapsed_ns, 3.9, four_wide()).reason, "the core clock moved from 3.00 to 2.40 GHz");
+}
+
+/// A time and a list of readings that a bracket consumes.
+struct Script {
+    std::vector<CanaryReading> readings;
+    std::size_t used = 0;
+    double now = 0;
+};
+
+Bracket scripted(const std::shared_ptr<Script>& script) {
+    return canary_bracket([script] { return script->readings.at(script->used++); }, [script] { return script->now; }, four_wide());
+}
+
+TEST(CanaryBracket, UsesAReadingTwiceWhenNothingLiesBetween) {
+    const auto script = std::make_shared<Script>();
+    script->readings.assign(10, quiet);
+    const Bracket bracket = scripted(script);
+    for (int repetition = 0; repetition < 3; ++repetition) {
+        bracket.before();
+        script->now += elapsed_ns;
+        EXPECT_TRUE(bracket.after().clean);
+    }
+    EXPECT_EQ(script->used, 4U);
+    script->now += 1e9;  // something else was done meanwhile: an old reading says nothing
+    bracket.before();
+    EXPECT_EQ(script->used, 5U);
+}
+
+TEST(CanaryBracket, TellsCleanFromDisturbedRepetitions) {
+    const auto script = std::make_shared<Script>();
+    CanaryReading shared = quiet;
+    shared.ipc = 1.9;
+    script->readings = {quiet, quiet, shared, quiet, quiet};
+    const Bracket bracket = scripted(script);
+    std::vector<bool> clean;
+    for (int repetition = 0; repetition < 4; ++repetition) {
+        bracket.before();
+        script->now += elapsed_ns;
+        clean.push_back(bracket.after().clean);
+    }
+    EXPECT_EQ(clean, (std::vector<bool>{true, false, false, true}));
+}
+
+TEST(CanaryBracket, IsEmptyUnderAnEmulator) {
+    machine::Host host;
+    host.hypervisor = "QEMU TCG";
+    EXPECT_FALSE(canary_bracket(host).before);
+}
+
+TEST(CanaryReading, OfThisMachineIsPlausible) {
+    const CanaryReading reading = read_canary();
+    EXPECT_GT(reading.clock_hz, 1e8);
+    EXPECT_LT(reading.clock_hz, 1e10);
+    EXPECT_GT(reading.ipc, 0.5);
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments
