@@ -1,0 +1,42 @@
+#include "machine/features.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+using tmaprobe::machine::instruction_set_features;
+
+namespace {
+
+/// The words of the first flags line of /proc/cpuinfo; empty where there is none.
+std::vector<std::string> cpuinfo_flags() {
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    for (std::string line; std::getline(cpuinfo, line);) {
+        if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
+        std::istringstream words(line.substr(line.find(':') + 1));
+        return {std::istream_iterator<std::string>(words), {}};
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST(Features, AreAllKnownToTheKernelUnderTheSameName) {
+    std::vector<std::string> flags = cpuinfo_flags();
+    if (flags.empty()) GTEST_SKIP() << "/proc/cpuinfo has no line of flags here";
+    // The kernel calls SSE3 by its code name.
+    std::replace(flags.begin(), flags.end(), std::string("pni"), std::string("sse3"));
+    for (const std::string& feature : instruction_set_features())
+        EXPECT_NE(std::find(flags.begin(), flags.end(), feature), flags.end()) << feature;
+}
+
+#if defined(__aarch64__)
+TEST(Features, NameWhatEveryProcessorOfTheArchitectureHas) {
+    const auto features = instruction_set_features();
+    EXPECT_NE(std::find(features.begin(), features.end(), "asimd"), features.end());
+}
+#endif
