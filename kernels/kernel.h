@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ namespace tmaprobe::kernels {
 struct Work {
     double operations = 1;  ///< in the descriptor's `operation` unit
     double bytes = 0;       ///< as the program sees them; 0: the kernel moves no bytes
+    double bus_bytes = 0;  ///< as the bus to memory does, when no cache holds them: lines that are written
+                           ///< without a non-temporal store are read first; 0: as `bytes`
     double loads = 0, stores = 0;  ///< instructions that touch the kernel's own memory
 };
 
@@ -87,5 +90,26 @@ Result<const Descriptor*> find(const std::string& name);
 /// The best variant that this host can run, or `wanted` if it can run it. Errors: bad_usage for an
 /// unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
 Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host);
+
+/// A kernel with its parameters in one word.
+struct Spec {
+    const Descriptor* kernel = nullptr;
+    std::string variant;  ///< empty: the best
+    Parameters parameters;
+};
+
+/// Reads "chase", or "chase:size=8M,pages=2m,chains=4": the kernel's name, then size, pages, variant,
+/// cpus (numbers joined by '+'), numa-node, or one of the kernel's own options. Errors: bad_usage with a
+/// suggestion; as memory::parse_page_mode for the page mode.
+Result<Spec> parse_spec(std::string_view text);
+
+/// The kernel's options with defaults filled in. Errors: bad_usage for an option that the kernel does not
+/// have or a value that is not one of its choices.
+Result<std::map<std::string, std::string>> complete_options(const Descriptor& kernel,
+                                                            const std::map<std::string, std::string>& given);
+
+/// Refuses what no kernel of this descriptor can do: a wrong number of CPUs, a size or page mode for one
+/// that uses no memory, an unknown option. Every make() calls it first. Errors: bad_usage.
+Result<> check_parameters(const Descriptor& kernel, const Parameters& parameters);
 
 }  // namespace tmaprobe::kernels

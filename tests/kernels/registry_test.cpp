@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/kernel.h"
+
+namespace tmaprobe::kernels {
+namespace {
+
+machine::Host host_with(std::vector<std::string> features) {
+    machine::Host host;
+    host.architecture = "x86_64";
+    host.features = std::move(features);
+    return host;
+}
+
+}  // namespace
+
+TEST(Registry, FindsKernelsByNameAndSuggestsTheNearest) {
+    EXPECT_EQ((*find("sha256"))->name, "sha256");
+    const auto wrong = find("sha265");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::bad_usage);
+    EXPECT_NE(wrong.error().hint.find("sha256"), std::string::npos) << wrong.error().hint;
+}
+
+TEST(Registry, EveryKernelSaysWhatItIs) {
+    for (const Descriptor& kernel : all()) {
+        EXPECT_FALSE(kernel.name.empty());
+        EXPECT_FALSE(kernel.what.empty()) << kernel.name;
+        EXPECT_FALSE(kernel.operation.empty()) << kernel.name;
+        EXPECT_FALSE(kernel.bottleneck.empty()) << kernel.name;
+        EXPECT_NE(kernel.make, nullptr) << kernel.name;
+        ASSERT_FALSE(kernel.variants.empty()) << kernel.name;
+        EXPECT_TRUE(kernel.variants.back().needs.empty()) << kernel.name << " must have a variant for any CPU";
+        EXPECT_EQ(kernel.uses_memory, kernel.default_size != 0) << kernel.name;
+        for (const Option& option : kernel.options) {
+            const auto& choices = option.choices;
+            EXPECT_TRUE(choices.empty() ||
+                        std::find(choices.begin(), choices.end(), option.default_value) != choices.end())
+                << kernel.name << " " << option.name;
+        }
+    }
+}
+
+#if defined(__x86_64__)
+TEST(ChooseVariant, TakesTheFirstThatTheCpuHasAllInstructionsFor) {
+    const Descriptor& kernel = **find("sha256");
+    EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "sse4_1", "sha_ni", "avx2", "bmi1", "bmi2"}))->name, "shani");
+    EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "sse4_1", "avx2", "bmi1", "bmi2"}))->name, "avx2");
+    EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "avx2"}))->name, "ssse3");
+    EXPECT_EQ(choose_variant(kernel, "", host_with({}))->name, "portable");
+}
+
+TEST(ChooseVariant, RefusesWhatTheCpuLacksAndNamesIt) {
+    const auto refused = choose_variant(**find("sha256"), "shani", host_with({"ssse3", "sse4_1"}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+    EXPECT_NE(refused.error().what.find("sha_ni"), std::string::npos) << refused.error().what;
+    EXPECT_EQ(refused.error().what.find("ssse3"), std::string::npos) << refused.error().what;
+}
+
+TEST(ChooseVariant, RefusesAnotherArchitecturesVariantHoweverTheHostIsDescribed) {
+    const auto refused = choose_variant(**find("sha256"), "armv8", host_with({"sha2"}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+}
+#endif
+
+TEST(ChooseVariant, SuggestsForAnUnknownName) {
+    const auto wrong = choose_variant(**find("sha256"), "portabel", host_with({}));
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::bad_usage);
+    EXPECT_NE(wrong.error().hint.find("portable"), std::string::npos);
+}
+
+TEST(ParseSpec, ReadsTheKernelAlone) {
+    const auto spec = parse_spec("sha256");
+    ASSERT_TRUE(spec);
+    EXPECT_EQ(spec->kernel->name, "sha256");
+    EXPECT_EQ(spec->parameters.size_bytes, 0U);
+}
+
+TEST(ParseSpec, ReadsSizePagesVariantAndCpus) {
+    const auto spec = parse_spec("sha256:size=8M,variant=portable,cpus=0+1,numa-node=0");
+    ASSERT_TRUE(spec) << spec.error().what;
+    EXPECT_EQ(spec->parameters.size_bytes, 8U << 20);
+    EXPECT_EQ(spec->variant, "portable");
+    EXPECT_EQ(spec->parameters.cpus, (std::vector<int>{0, 1}));
+    EXPECT_EQ(spec->parameters.numa_node, 0);
+}
+
+TEST(ParseSpec, RefusesEachKindOfNonsense) {
+    for (const char* text : {"", ":", "sha256:", "sha256:size", "sha256:=4", "sha256:size=0", "sha256:size=x",
+                             "sha256:colour=red", "sha256:size=1K,", "sha256:cpus=1+", "sha256:pages=3k",
+                             "nothing:size=1K", "sha256:cpus=-1", "sha256:numa-node=x"}) {
+        const auto spec = parse_spec(text);
+        ASSERT_FALSE(spec) << text;
+        EXPECT_EQ(spec.error().code, ErrorCode::bad_usage) << text;
+        EXPECT_FALSE(spec.error().what.empty());
+    }
+}
+
+TEST(Parameters, MoreCpusThanTheKernelHasThreadsAreRefused) {
+    Parameters parameters;
+    parameters.cpus = {0, 1};
+    const auto kernel = (*find("sha256"))->make("portable", parameters);
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.error().code, ErrorCode::bad_usage);
+}
+
+TEST(Parameters, AnOptionThatTheKernelDoesNotHaveIsRefused) {
+    Parameters parameters;
+    parameters.options["chains"] = "4";
+    const auto kernel = (*find("sha256"))->make("portable", parameters);
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.error().code, ErrorCode::bad_usage);
+}
+
+}  // namespace tmaprobe::kernels
