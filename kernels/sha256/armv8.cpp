@@ -5,7 +5,8 @@
 #include "kernels/sha256/rounds.h"
 #include "kernels/sha256/sha256.h"
 
-#define TMAPROBE_SHA2 __attribute__((target("+sha2")))
+// g++ 12 has these instructions under the name of the whole family.
+#define TMAPROBE_SHA2 __attribute__((target("+crypto")))
 
 namespace tmaprobe::kernels::sha256 {
 namespace {
