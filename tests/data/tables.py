@@ -64,7 +64,7 @@ class Cpu:
                 name, *parts = inner.split(",")
                 if "=" in name:
                     name, parts = "", [name, *parts]
-            terms = dict(part.split("=") for part in parts if "=" in part)
+            terms = {part.partition("=")[0]: part.partition("=")[2] or "1" for part in parts if part}
         elif ":" in identifier:
             name, modifiers = identifier.split(":", 1)
         return self.events.get(name.lower()), name, terms, modifiers

@@ -1,0 +1,77 @@
+"""The tables against toplev's own formulas, on the same invented counts.
+
+toplev is Intel's methodology as its author maintains it, apart from perf's tables. Every node
+that both have is compared, at every level, with SMT off and on and for one thread and the core.
+Nodes that differ stand in toplev_disagreements.json with the reason; a node of level 1 or 2 may
+not stand there, and one that agrees again has to leave it.
+"""
+import json
+import sys
+import unittest
+from pathlib import Path
+
+import tables
+import toplev
+from tables_test import CPUS, place
+
+MODULES = {"skylakex": "skx_server", "cascadelakex": "clx_server", "icelakex": "icx_server",
+           "sapphirerapids": "spr_server", "graniterapids": "gnr_server", "sandybridge": "snb_client",
+           "jaketown": "jkt_server", "ivybridge": "ivb_client", "ivytown": "ivb_server", "haswell": "hsw_client",
+           "haswellx": "hsx_server", "broadwell": "bdw_client", "broadwellx": "bdx_server", "skylake": "skl_client",
+           "icelake": "icl_client", "alderlake/cpu_core": "adl_glc", "alderlake/cpu_atom": "adl_grt",
+           "meteorlake/cpu_core": "mtl_rwc", "meteorlake/cpu_atom": "mtl_cmt", "lunarlake/cpu_core": "lnl_lnc",
+           "lunarlake/cpu_atom": "lnl_skt", "sierraforest": "srf"}
+TOLERANCE = 1e-9
+REVIEWED = json.loads((Path(__file__).parent / "toplev_disagreements.json").read_text())
+
+
+def close(ours, theirs):
+    return ours is not None and abs(ours - theirs) <= TOLERANCE * max(abs(theirs), 1e-12)
+
+
+@unittest.skipUnless(toplev.available(), "pmu-tools is not installed: third_party/setup.sh --test installs it")
+class Toplev(unittest.TestCase):
+    def compare(self, cpu, module):
+        """(nodes that agree in every case, nodes that differ in one, nodes that toplev cannot count here)."""
+        agree, differ, uncounted = set(), set(), set()
+        for smt in (0, 1):
+            for core_wide in (0, 1):
+                model = toplev.Model(module, smt, core_wide)
+                for seed in (2, 4, 6):
+                    count = tables.invented(cpu, seed)
+                    engine = tables.evaluator(cpu, count, tables.constants(cpu.folder, smt, core_wide, pmem=1))
+                    for name in (n for n in cpu.metrics if n in model.nodes and "level" in place(cpu, n)):
+                        try:
+                            value, passed = model.value(name, count)
+                        except toplev.NotCounted:
+                            uncounted.add(name)
+                            continue
+                        (agree if close(engine.metric(name), value) else differ).add(name)
+        return agree - differ, differ, uncounted
+
+    def test_nodes_agree_but_for_the_reviewed(self):
+        reviewed = {(cpu, n) for row in REVIEWED for cpu in row["cpus"] for n in row["names"]}
+        found, compared = set(), 0
+        for cpu in (c for c in CPUS if repr(c) in MODULES):
+            agree, differ, uncounted = self.compare(cpu, MODULES[repr(cpu)] + "_ratios")
+            found |= {(repr(cpu), name) for name in differ}
+            compared += len(agree)
+            top = {n for n in cpu.metrics if place(cpu, n).get("level", 9) <= 2}
+            self.assertLessEqual(top, agree, cpu)
+            print(f"{cpu}: {len(agree)} nodes agree, {len(differ)} differ, {len(uncounted)} use other events",
+                  file=sys.stderr)
+        self.assertEqual(found, reviewed)
+        self.assertGreater(compared, 1500)
+
+    def test_a_small_error_would_differ(self):
+        cpu = next(c for c in CPUS if c.folder == "cascadelakex")
+        count = tables.invented(cpu, 2)
+        model = toplev.Model("clx_server_ratios", 0, 1)
+        ours = tables.evaluator(cpu, count, tables.constants(cpu.folder, 0, 1)).metric("tma_memory_bound")
+        theirs = model.value("tma_memory_bound", count)[0]
+        self.assertTrue(close(ours, theirs))
+        self.assertFalse(close(ours * (1 + 1e-6), theirs))
+
+
+if __name__ == "__main__":
+    unittest.main()
