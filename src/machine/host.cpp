@@ -16,10 +16,7 @@
 
 #include "base/file.h"
 #include "base/sizes.h"
-#if __has_include("machine/features.h")
 #include "machine/features.h"
-#define TMAPROBE_HAVE_FEATURES
-#endif
 #include "machine/host_sources.h"
 #include "machine/pmu.h"
 #include "machine/sysfs.h"
@@ -134,9 +131,7 @@ Host detect() {
     sources.measure_tsc_hz = measured_tsc_hz;
     sources.probe_pmu = [](const Host& host) { return explain_pmu(probe_instructions(), host); };
     Host host = detect(sources);
-#ifdef TMAPROBE_HAVE_FEATURES
     host.features = instruction_set_features();
-#endif
     return host;
 }
 
