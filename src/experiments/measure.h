@@ -3,20 +3,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "experiments/point.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
 #include "experiments/timing.h"
 #include "record/record.h"
 
 namespace tmaprobe::experiments {
-
-/// One kernel with one set of parameters: what a Run of the record is about.
-struct Point {
-    const kernels::Descriptor* kernel = nullptr;
-    kernels::Variant variant;
-    bool runs_here = true;  ///< false: this CPU lacks the variant's instructions; only the model can step it
-    kernels::Parameters parameters;
-};
 
 /// A finished run with what is to be said about all of the record.
 struct Measured {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "events/geometry.h"
 #include "experiments/assess.h"
 #include "experiments/host_json.h"
 
@@ -70,7 +71,7 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
                     fmt::format("levels are 1 to {}", deepest_level));
 
     Setup setup;
-    setup.host = host;
+    setup.host = events::complete_geometry(host, request.library);
     setup.topology = topology;
     setup.constants = machine_constants(host, topology, request.scope);
 

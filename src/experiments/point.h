@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/result.h"
+#include "experiments/run.h"
+#include "experiments/setup.h"
+#include "kernels/kernel.h"
+
+namespace tmaprobe::experiments {
+
+/// One kernel with one set of parameters: what a Run of the record is about.
+struct Point {
+    const kernels::Descriptor* kernel = nullptr;
+    kernels::Variant variant;
+    bool runs_here = true;  ///< false: this CPU lacks the variant's instructions; only the model can step it
+    kernels::Parameters parameters;
+};
+
+/// The kernel, variant, CPUs and options that a request means; page mode and, for a sweep, size are still
+/// to be filled in. Errors: bad_usage for what the kernel cannot take or a CPU that does not exist or is
+/// offline; unavailable for too few CPUs; no_permission for one outside the cpuset.
+Result<Point> choose_point(const RunRequest& request, const Setup& setup);
+
+}  // namespace tmaprobe::experiments
