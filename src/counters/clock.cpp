@@ -1,15 +1,8 @@
-#include <time.h>
-
+#include "counters/command.h"
 #include "counters/source.h"
 
 namespace tmaprobe::counters {
 namespace {
-
-std::uint64_t now_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 class ClockSource final : public CounterSource {
   public:
@@ -18,6 +11,8 @@ class ClockSource final : public CounterSource {
     Result<Sample> measure(Workload& workload, Repetition repetition) override {
         Sample sample;
         sample.iterations = repetition.iterations;
+        const auto argv = workload.command();
+        if (!argv.empty()) return measure_command(argv, std::move(sample));
         const std::uint64_t start = now_ns();
         workload.run(repetition.iterations);
         sample.elapsed_ns = now_ns() - start;
@@ -25,6 +20,23 @@ class ClockSource final : public CounterSource {
     }
 
     record::Source describe() const override { return {"none", "", "time alone"}; }
+
+  private:
+    static Result<Sample> measure_command(const std::vector<std::string>& argv, Sample sample) {
+        auto command = HeldCommand::start(argv);
+        if (!command) return pass_on(command);
+        SignalWatch signals;
+        const std::uint64_t start = now_ns();
+        if (auto released = command->release(); !released) return pass_on(released);
+        const auto outcome = wait_for(*command, signals, 0, {});
+        sample.elapsed_ns = now_ns() - start;
+        sample.exit_status = outcome.status;
+        if (outcome.interrupted) {
+            sample.detail["interrupted"] = true;
+            sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was measured until then", ""});
+        }
+        return sample;
+    }
 };
 
 }  // namespace

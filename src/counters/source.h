@@ -20,6 +20,13 @@ struct Repetition {
     std::uint64_t iterations = 1;  ///< handed to Workload::run
 };
 
+/// One step of a series: what was counted between two ticks.
+struct Interval {
+    std::uint64_t start_ns = 0;  ///< since the region began
+    std::uint64_t duration_ns = 0;
+    std::vector<record::Event> events;  ///< scaled by this interval's own times
+};
+
 /// What one run of the workload gave.
 struct Sample {
     std::vector<record::Event> events;  ///< of this pass
@@ -27,6 +34,7 @@ struct Sample {
     std::uint64_t iterations = 1;
     std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
     std::vector<record::Warning> warnings;
+    std::vector<Interval> series;       ///< with an interval only; the last step may be shorter
     nlohmann::json detail = nlohmann::json::object();  ///< source-specific: coverage of the model, overhead, ...
     /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)
     /// from which bounds of metrics are taken. Each has the same events as `events`.

@@ -1,10 +1,154 @@
 #include "counters/perf/perf.h"
 
-namespace tmaprobe::counters::perf {
+#include <algorithm>
+#include <optional>
 
-std::vector<PmuLimits> probe_limits() { return {}; }
-Result<std::unique_ptr<CounterSource>> make_source(const Scope&) {
-    return fail(ErrorCode::unavailable, "no counters yet");
+#include "counters/perf/attributes.h"
+#include "counters/perf/collect.h"
+#include "counters/perf/counter_set.h"
+#include "counters/perf/errors.h"
+#include "counters/perf/region.h"
+#include "counters/perf/session.h"
+#include "machine/pmu_devices.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+/// The kernel's default where sysfs says nothing: one tick of 250 Hz.
+constexpr double default_rotation_ns = 4e6;
+
+/// Opens and closes every pass once. Fails when none of the hardware events can be had, or nothing at all.
+Result<> try_out(const Plan& plan, const Target& target) {
+    const PlannedEvent* refused = nullptr;
+    int error = 0;
+    bool counts_hardware = false, wants_hardware = false, counts_any = false;
+    for (const auto& pass : plan.passes) {
+        auto set = CounterSet::open(pass.groups, target);
+        if (!set) return pass_on(set);
+        for (const auto& opened : set->opened()) {
+            const auto& event = pass.groups[opened.group].events[opened.index];
+            const bool hardware = !is_software(event);
+            wants_hardware = wants_hardware || hardware;
+            counts_any = counts_any || opened.error == 0;
+            counts_hardware = counts_hardware || (hardware && opened.error == 0);
+            if (opened.error && (!refused || (hardware && is_software(*refused)))) {
+                refused = &event;
+                error = opened.error;
+            }
+        }
+    }
+    if (!refused || (wants_hardware ? counts_hardware : counts_any)) return {};
+    return explain_open(error, *refused, target);
+}
+
+class PerfSource final : public CounterSource {
+  public:
+    PerfSource(Scope scope, Options options) : scope_(std::move(scope)), options_(options) {}
+
+    Result<> prepare(const Plan& plan) override {
+        region_.reset();
+        plan_ = plan;
+        rotation_ns_ = default_rotation_ns;
+        for (const auto& pmu : machine::core_pmus())
+            if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
+        Target target;
+        target.user = plan.user;
+        target.kernel = plan.kernel;
+        if (scope_.kind == Scope::Kind::cpus) {
+            target.threads = {-1};
+            target.cpus = scope_.cpus;
+        } else if (scope_.kind == Scope::Kind::process) {
+            auto threads = threads_of(scope_.pid);
+            if (!threads) return pass_on(threads);
+            target.threads = {threads->front()};
+        }
+        return try_out(plan_, target);
+    }
+
+    Result<Sample> measure(Workload& workload, Repetition repetition) override {
+        if (repetition.pass >= plan_.passes.size()) return measure_nothing(workload, repetition);
+        const bool in_process = scope_.kind == Scope::Kind::this_thread && workload.command().empty();
+        auto sample = in_process ? measure_region(workload, repetition)
+                                 : run_session(session(repetition.pass), workload, repetition);
+        if (!sample) return sample;
+        for (auto& warning : warnings_of(sample->events, plan_.policy)) sample->warnings.push_back(std::move(warning));
+        return sample;
+    }
+
+    record::Source describe() const override { return {"perf", "", "counted with perf_event"}; }
+
+  private:
+    PassPlace place(std::size_t pass) const {
+        PassPlace place{static_cast<int>(pass), 0};
+        for (std::size_t earlier = 0; earlier < pass; ++earlier)
+            place.first_group += static_cast<int>(plan_.passes[earlier].groups.size());
+        return place;
+    }
+
+    Session session(std::size_t pass) const { return {scope_, options_, plan_, pass, place(pass), rotation_ns_}; }
+
+    /// A plan without events still measures how long the workload takes.
+    static Result<Sample> measure_nothing(Workload& workload, const Repetition& repetition) {
+        return make_clock_source()->measure(workload, repetition);
+    }
+
+    Result<Sample> measure_region(Workload& workload, const Repetition& repetition) {
+        const auto threads = workload.threads();
+        if (!region_ || region_pass_ != repetition.pass || region_threads_ != threads) {
+            region_.reset();  // closes the last pass's counters before this one's are opened
+            auto opened = Region::open(plan_.passes[repetition.pass], threads, plan_.user, plan_.kernel,
+                                       options_.user_space_reads && plan_.policy == Policy::passes);
+            if (!opened) return pass_on(opened);
+            region_.emplace(std::move(*opened));
+            region_pass_ = repetition.pass;
+            region_threads_ = threads;
+        }
+        const auto measured = region_->measure(workload, repetition.iterations);
+        if (!measured) return pass_on(measured);
+
+        Sample sample;
+        sample.iterations = repetition.iterations;
+        sample.elapsed_ns = measured->elapsed_ns;
+        sample.events = collect(plan_.passes[repetition.pass], place(repetition.pass), region_->set(), measured->span(), {});
+        set_bounds(sample.events, {}, 0, rotation_ns_);
+        report_overhead(sample);
+        return sample;
+    }
+
+    /// Says what start and stop cost, and takes off what they always add.
+    void report_overhead(Sample& sample) const {
+        const Overhead& overhead = region_->overhead();
+        auto& detail = sample.detail["overhead"];
+        detail["method"] = region_->method();
+        detail["pair_ns"] = overhead.pair_ns;
+        for (std::size_t index = 0; index < sample.events.size() && index < overhead.counts.size(); ++index) {
+            auto& event = sample.events[index];
+            if (event.reading.time_running_ns == 0) continue;
+            detail["counts"][event.name] = overhead.counts[index];
+            const bool whole = event.reading.time_running_ns == event.reading.time_enabled_ns;
+            if (!overhead.always_the_same[index] || overhead.counts[index] == 0 || !whole) continue;
+            event.reading.value -= overhead.counts[index];
+            detail["subtracted"][event.name] = overhead.counts[index];
+        }
+    }
+
+    Scope scope_;
+    Options options_;
+    Plan plan_;
+    double rotation_ns_ = default_rotation_ns;
+    std::optional<Region> region_;
+    std::size_t region_pass_ = 0;
+    std::vector<pid_t> region_threads_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options) {
+    if (scope.kind == Scope::Kind::cpus && scope.cpus.empty())
+        return fail(ErrorCode::bad_usage, "no CPU was named to count on", "--system-wide 0-3");
+    if (scope.kind == Scope::Kind::process && scope.pid <= 0)
+        return fail(ErrorCode::bad_usage, "no process was named to count", "--pid PID");
+    return std::make_unique<PerfSource>(scope, options);
 }
 
 }  // namespace tmaprobe::counters::perf

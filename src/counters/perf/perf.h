@@ -9,7 +9,21 @@ namespace tmaprobe::counters::perf {
 /// What the PMUs of this machine can hold, probed by opening events. Empty when there is no PMU.
 std::vector<PmuLimits> probe_limits();
 
+/// How to count, beyond whose events.
+struct Options {
+    int interval_ms = 0;           ///< above 0: a series for commands, processes and CPUs (Sample::series)
+    bool user_space_reads = true;  ///< read in-process counters by rdpmc where the kernel allows it
+};
+
 /// Real counters through perf_event_open (libperf). Errors: unavailable, no_permission with the remedy.
-Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope);
+///
+/// An in-process region counts the calling thread and Workload::threads(); a command counts from its exec,
+/// with all its children. With Scope::process or Scope::cpus, the workload says only how long: until the
+/// command ends, the region returns, the process ends, or SIGINT.
+///
+/// Sample::detail["overhead"] says what starting and stopping costs: {"method": "rdpmc"|"read"|"ioctl",
+/// "pair_ns": n, "counts": {event: n}}. Counts of an empty pair that are always the same are subtracted
+/// from an in-process region's values (never from raw) and listed under "subtracted".
+Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options = {});
 
 }  // namespace tmaprobe::counters::perf

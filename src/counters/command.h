@@ -1,0 +1,81 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace tmaprobe::counters {
+
+/// Monotonic time in ns, not adjusted by NTP.
+std::uint64_t now_ns();
+
+/// The user's command as a child process that waits to be released, so that its counters can be opened
+/// before its first instruction and it inherits none of our descriptors. It keeps our stdin, stdout,
+/// stderr, process group and signal dispositions. Killed and reaped if dropped early.
+class HeldCommand {
+  public:
+    /// Errors: bad_usage for an empty argv, system when fork fails.
+    static Result<HeldCommand> start(const std::vector<std::string>& argv);
+    HeldCommand(HeldCommand&& other) noexcept;
+    HeldCommand& operator=(HeldCommand&&) = delete;
+    ~HeldCommand();
+
+    pid_t pid() const { return pid_; }
+    /// Lets it run. Errors: unavailable when the program cannot be executed (with the reason).
+    Result<> release();
+    /// Status as a shell gives it (128 + signal) if it has ended.
+    std::optional<int> poll_exit();
+
+  private:
+    HeldCommand() = default;
+    std::string program_;
+    pid_t pid_ = -1;
+    Fd go_;      ///< a byte written here releases the child
+    Fd failure_; ///< the child's errno when exec fails; end of file when it succeeds
+};
+
+/// While it lives, the calling thread's SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD arrive here instead
+/// of ending us, so that what was counted can still be told. Restores everything when it ends.
+class SignalWatch {
+  public:
+    SignalWatch();
+    SignalWatch(const SignalWatch&) = delete;
+    SignalWatch& operator=(const SignalWatch&) = delete;
+    ~SignalWatch();
+
+    /// What a wait came back for.
+    struct Wake {
+        bool interrupted = false;  ///< one of the ending signals arrived
+        int signal = 0;
+        bool readable = false;     ///< the descriptor is
+        bool from_terminal = false;  ///< the whole foreground group got it, so the child has it too
+    };
+    /// Waits for a signal, for `readable` (a descriptor, or -1) or until the time is over (negative: forever).
+    Wake wait(std::int64_t timeout_ns, int readable = -1);
+
+  private:
+    sigset_t saved_mask_{};
+    struct sigaction saved_child_ {};
+    Fd signals_;
+};
+
+/// How a command ended.
+struct CommandOutcome {
+    int status = 0;            ///< as a shell gives it: 128 + signal
+    bool interrupted = false;  ///< by a signal to us, which was handed on
+};
+
+/// Waits until the command has ended; signals sent to us alone are handed on to it. `on_tick` (may be
+/// empty) is called every `tick_ns` of the release's clock; its return value false stops ticking.
+CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_t tick_ns,
+                        const std::function<bool()>& on_tick);
+
+}  // namespace tmaprobe::counters

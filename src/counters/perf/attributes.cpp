@@ -1,0 +1,66 @@
+#include "counters/perf/attributes.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+/// Arm's driver lets user space read a counter only when the event asked for it: config1, bit 1.
+constexpr std::uint64_t arm_user_space_read = 1u << 1;
+
+const machine::Pmu* find_core(const std::string& name, const std::vector<machine::Pmu>& pmus) {
+    if (name.empty()) return pmus.empty() ? nullptr : &pmus.front();
+    const auto found = std::find_if(pmus.begin(), pmus.end(), [&](const auto& pmu) { return pmu.name == name; });
+    return found == pmus.end() ? nullptr : &*found;
+}
+
+bool arm_allows_user_space_reads(const std::string& pmu) {
+    return pmu.rfind("armv", 0) == 0 && read_line("/proc/sys/kernel/perf_user_access") == "1";
+}
+
+}  // namespace
+
+bool is_software(const PlannedEvent& event) { return event.definition.pmu == "software"; }
+
+bool needs_kernel(const PlannedEvent& event) {
+    return is_software(event) && (event.definition.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+                                  event.definition.config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
+
+Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target& target, bool is_leader,
+                                        const std::vector<machine::Pmu>& pmus) {
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    const machine::Pmu* core = find_core(event.definition.pmu, pmus);
+    if (is_software(event)) {
+        attributes.type = PERF_TYPE_SOFTWARE;
+    } else if (core) {
+        attributes.type = core->type;
+    } else {
+        const auto type = event.definition.pmu.empty() ? std::nullopt : machine::pmu_type(event.definition.pmu);
+        if (!type)
+            return fail(ErrorCode::unavailable, "no PMU '" + event.definition.pmu + "' here for " + event.name,
+                        "tmaprobe doctor lists the PMUs of this machine");
+        attributes.type = *type;
+    }
+    attributes.config = event.definition.config;
+    attributes.config1 = event.definition.config1;
+    attributes.config2 = event.definition.config2;
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    attributes.disabled = is_leader;
+    attributes.enable_on_exec = is_leader && target.start_on_exec;
+    attributes.pinned = is_leader && target.pinned;
+    attributes.inherit = target.inherit;
+    if (!is_software(event)) {
+        attributes.exclude_user = !target.user;
+        attributes.exclude_kernel = !target.kernel;
+        attributes.exclude_hv = !target.kernel;
+        if (core && target.user_space_reads && arm_allows_user_space_reads(core->name))
+            attributes.config1 |= arm_user_space_read;
+    }
+    return attributes;
+}
+
+}  // namespace tmaprobe::counters::perf

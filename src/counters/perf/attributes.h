@@ -1,0 +1,23 @@
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "base/result.h"
+#include "counters/perf/counter_set.h"
+#include "machine/pmu_devices.h"
+
+namespace tmaprobe::counters::perf {
+
+/// True for the kernel's own events (task-clock, page-faults, ...), which need no counter.
+bool is_software(const PlannedEvent& event);
+
+/// True for software events that happen in the kernel only: with exclude_kernel they read 0, which is
+/// wrong, so they must not be opened that way.
+bool needs_kernel(const PlannedEvent& event);
+
+/// The attributes of one event. Software events ask for the kernel's part always, since they count what
+/// the kernel does for the program. Errors: unavailable when this machine has no such PMU.
+Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target& target, bool is_leader,
+                                        const std::vector<machine::Pmu>& pmus);
+
+}  // namespace tmaprobe::counters::perf

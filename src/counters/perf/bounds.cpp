@@ -1,0 +1,42 @@
+#include "counters/perf/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+constexpr std::size_t enough_windows = 8;
+constexpr double unknown_variation = 1;
+
+/// Time for which a rotation's edges are uncertain: the hrtimer's interrupt and the switch itself.
+constexpr double edge_ns = 2000;
+
+}  // namespace
+
+void RateSpread::add(double rate) {
+    ++windows_;
+    const double difference = rate - mean_;
+    mean_ += difference / static_cast<double>(windows_);
+    squares_ += difference * (rate - mean_);
+}
+
+double RateSpread::coefficient_of_variation() const {
+    if (windows_ < 2 || mean_ <= 0) return 0;
+    return std::sqrt(squares_ / static_cast<double>(windows_ - 1)) / mean_;
+}
+
+double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread,
+                       double window_ns) {
+    if (share >= 1 || share <= 0 || enabled_ns <= 0 || interval_ns <= 0) return 0;
+    const double counted_slices = std::max(1.0, share * enabled_ns / interval_ns);
+    double variation = unknown_variation;
+    if (spread.windows() >= enough_windows)
+        variation = spread.coefficient_of_variation() *
+                    std::sqrt(std::max(1.0, share * window_ns / interval_ns));
+    const double sampling = variation * std::sqrt((1 - share) / counted_slices);
+    const double edges = edge_ns / (interval_ns * std::sqrt(counted_slices));
+    return 1.96 * std::sqrt(sampling * sampling + edges * edges);
+}
+
+}  // namespace tmaprobe::counters::perf

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+namespace tmaprobe::counters::perf {
+
+/// Spread of an event's rate over windows of one run (Welford), from which the error of a count that was
+/// only taken part of the time follows.
+class RateSpread {
+  public:
+    /// One window: counts per running nanosecond. Windows in which the event never ran are left out.
+    void add(double rate);
+    std::size_t windows() const { return windows_; }
+    /// Standard deviation over mean; 0 with fewer than two windows or no counts.
+    double coefficient_of_variation() const;
+
+  private:
+    std::size_t windows_ = 0;
+    double mean_ = 0, squares_ = 0;
+};
+
+/// Half-width of the 95% interval of a multiplexed count, relative to the scaled value.
+///
+/// The run is n = enabled / interval rotation slices, of which k = share x n were counted, a sample
+/// without replacement: relative variance = cv^2 (1 - share) / k, with cv the variation of the rate from
+/// slice to slice. cv is measured over windows of `window_ns` when there are at least eight (windows
+/// average several slices, so it grows by the root of the slices per window); otherwise it is taken as 1,
+/// a rate that varies as much as it amounts to. The kernel's clock adds two rotation edges of jitter.
+double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread,
+                       double window_ns);
+
+}  // namespace tmaprobe::counters::perf

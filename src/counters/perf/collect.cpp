@@ -1,0 +1,126 @@
+#include "counters/perf/collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "counters/perf/attributes.h"
+#include "machine/perf_access.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+/// Shares above this are rounding of the kernel's clock, not multiplexing.
+constexpr double whole_share = 0.9995;
+
+double share_of(const record::Reading& reading) {
+    return reading.time_enabled_ns
+               ? static_cast<double>(reading.time_running_ns) / static_cast<double>(reading.time_enabled_ns)
+               : 0;
+}
+
+record::Event describe(const PlannedEvent& event) {
+    record::Event described;
+    described.name = event.name;
+    described.pmu = event.definition.pmu.empty() ? "cpu" : event.definition.pmu;
+    described.config = fmt::format("{:#x}", event.definition.config);
+    return described;
+}
+
+/// Replaces the time that the event was enabled by the time spent on its PMU's cores.
+void scale_to_residency(Judged& judged, std::uint64_t residency_ns) {
+    auto& reading = judged.reading;
+    if (reading.time_running_ns == 0) return;
+    reading.time_enabled_ns = std::max(residency_ns, reading.time_running_ns);
+    reading.value = static_cast<double>(reading.raw) / share_of(reading);
+}
+
+Judged count_event(const CounterSet& set, std::size_t position, const Span& span, bool extrapolate) {
+    std::vector<Judged> instances;
+    const auto place = set.place(position);
+    for (std::size_t index = place.first; index < place.first + place.count; ++index) {
+        const RawCount before = span.before ? (*span.before)[index] : RawCount{};
+        instances.push_back(judge(before, (*span.after)[index], span.bracketing, span.elapsed_ns));
+    }
+    return combine(instances, extrapolate);
+}
+
+}  // namespace
+
+std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const CounterSet& set, const Span& span,
+                                   const Residency& residency) {
+    std::vector<record::Event> events;
+    for (std::size_t position = 0; position < set.opened().size(); ++position) {
+        const OpenedEvent& opened = set.opened()[position];
+        const PlannedEvent& planned = pass.groups[opened.group].events[opened.index];
+        record::Event event = describe(planned);
+        event.pass = place.pass;
+        event.group = place.first_group + static_cast<int>(opened.group);
+        if (opened.error) {
+            event.note = opened.error == EACCES || opened.error == EPERM ? "no_permission" : "not_supported";
+        } else {
+            const auto on_pmu = residency.find(event.pmu);
+            Judged judged = count_event(set, position, span, on_pmu == residency.end());
+            if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
+            event.reading = judged.reading;
+            event.note = judged.note;
+        }
+        events.push_back(std::move(event));
+    }
+    return events;
+}
+
+void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event>& window) {
+    spreads.resize(window.size());
+    for (std::size_t index = 0; index < window.size(); ++index) {
+        const auto& reading = window[index].reading;
+        if (reading.time_running_ns)
+            spreads[index].add(static_cast<double>(reading.raw) / static_cast<double>(reading.time_running_ns));
+    }
+}
+
+void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,
+                double rotation_ns) {
+    for (std::size_t index = 0; index < events.size(); ++index) {
+        auto& event = events[index];
+        const double share = share_of(event.reading);
+        if (event.reading.time_running_ns == 0 || share >= whole_share) continue;
+        const RateSpread spread = index < spreads.size() ? spreads[index] : RateSpread{};
+        const double error = multiplex_error(share, static_cast<double>(event.reading.time_enabled_ns), rotation_ns,
+                                             spread, window_ns);
+        // What was really counted is a lower bound of its own.
+        event.low = std::max(static_cast<double>(event.reading.raw), event.reading.value * (1 - error));
+        event.high = event.reading.value * (1 + error);
+    }
+}
+
+std::vector<record::Warning> warnings_of(const std::vector<record::Event>& events, Policy policy) {
+    std::vector<record::Warning> warnings;
+    std::string never_ran, shared, failed, refused;
+    const auto list = [](std::string& names, const record::Event& event) {
+        names += (names.empty() ? "" : ", ") + event.name;
+    };
+    for (const auto& event : events) {
+        if (event.note == "not_counted") list(never_ran, event);
+        else if (event.note == "not_supported" || event.note == "no_permission") list(refused, event);
+        else if (!event.note.empty() && event.note != "wrapped") list(failed, event);
+        else if (policy == Policy::passes && share_of(event.reading) < whole_share) list(shared, event);
+    }
+    if (!never_ran.empty()) {
+        const auto why = machine::cause("not_scheduled", machine::detect_perf_access());
+        warnings.push_back({"not_counted", never_ran + ": " + why.what, why.hint});
+    }
+    if (!refused.empty())
+        warnings.push_back({"not_supported", "this machine does not count " + refused,
+                            "metrics that need it are unavailable; tmaprobe doctor says what is possible"});
+    if (!shared.empty())
+        warnings.push_back({"multiplexed_against_plan",
+                            "counted only part of the time, though the plan fits the PMU: " + shared,
+                            "another user of the counters has come (a profiler, or the NMI watchdog); values are scaled"});
+    if (!failed.empty())
+        warnings.push_back({"unreliable_count", "the kernel gave impossible or partial counts for " + failed,
+                            "see each event's note; repeat the measurement"});
+    return warnings;
+}
+
+}  // namespace tmaprobe::counters::perf

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/plan.h"
+#include "machine/pmu_devices.h"
+
+struct perf_evlist;
+struct perf_evsel;
+
+namespace tmaprobe::counters::perf {
+
+/// Whose events are opened, and how they start.
+struct Target {
+    std::vector<pid_t> threads = {0};  ///< 0 = the calling thread; {-1} = whatever runs on the CPUs
+    std::vector<int> cpus = {-1};      ///< -1 = wherever the threads run
+    bool inherit = false;              ///< count children too
+    bool start_on_exec = false;        ///< start when the thread calls exec, else by CounterSet::enable
+    bool user = true, kernel = false;  ///< which privilege levels count
+    bool pinned = false;               ///< all or nothing: a group that does not fit reads end of file
+    bool user_space_reads = false;     ///< map hardware events so that they can be read without a system call
+};
+
+/// What one event's descriptor of one thread on one CPU holds.
+struct RawCount {
+    std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
+    int error = 0;         ///< errno of a failed read; 0: it was read
+    bool end_of_file = false;  ///< the kernel gave the group up (pinned, or an orphaned topdown event)
+};
+
+/// How opening one event of a pass went.
+struct OpenedEvent {
+    std::size_t group = 0, index = 0;  ///< in the pass
+    int error = 0;         ///< errno; 0: it is open
+    bool moved = false;    ///< its group refused it (too large), so it counts in a group of its own
+};
+
+/// Owns every descriptor and mapping of one pass's events; all are closed with it, also when a later
+/// open fails. Groups are groups for scheduling; events are read one by one (libperf reads only the
+/// leader of a PERF_FORMAT_GROUP).
+class CounterSet {
+  public:
+    CounterSet();
+    CounterSet(CounterSet&&) noexcept;
+    CounterSet& operator=(CounterSet&&) noexcept;
+    ~CounterSet();
+
+    /// Opens what can be opened; events that cannot are reported by opened(), never silently left out.
+    /// Errors: only those that no event can escape (too many files, no such process), as errno's cause.
+    static Result<CounterSet> open(const std::vector<Group>& groups, const Target& target);
+
+    const std::vector<OpenedEvent>& opened() const { return opened_; }
+    bool any_open() const;
+    /// True when each hardware event is mapped and the kernel allows user-space reads now.
+    bool reads_in_user_space() const;
+
+    /// Starts and stops all groups, one ioctl per group and thread. Errors: errno of the first failure.
+    Result<> enable();
+    Result<> disable();
+
+    /// Where the counts of opened()[i] lie in what read() fills in: one per CPU and thread, CPUs outermost;
+    /// none for an event that is not open.
+    struct Place {
+        std::size_t first = 0, count = 0;
+        std::vector<int> cpus;  ///< of its counts; empty: any CPU
+    };
+    Place place(std::size_t event) const;
+
+    /// Software events cost a system call each: read first at a region's start and last at its end, they
+    /// stay outside of what hardware events count.
+    enum class Order { software_first, hardware_first };
+    /// All counts of all events, in a buffer that is reused from call to call.
+    void read(std::vector<RawCount>& counts, Order order = Order::hardware_first) const;
+
+  private:
+    struct Evlist;
+    struct Member;
+    int open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const Target& target,
+                    const std::vector<machine::Pmu>& pmus);
+    void read_kind(std::vector<RawCount>& counts, bool software) const;
+    std::size_t instances_ = 0;
+    std::vector<std::unique_ptr<Evlist>> lists_;
+    std::vector<Member> members_;
+    std::vector<OpenedEvent> opened_;
+};
+
+}  // namespace tmaprobe::counters::perf

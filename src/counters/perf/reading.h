@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include "counters/perf/counter_set.h"
+#include "record/record.h"
+
+namespace tmaprobe::counters::perf {
+
+/// How a region was bracketed: counters started and stopped around it, or left running and read twice.
+enum class Bracketing { started_and_stopped, read_twice };
+
+/// What an event's counts of one measurement are worth.
+struct Judged {
+    record::Reading reading;  ///< summed over CPUs and threads; running 0: not counted
+    std::string note;         ///< "", "not_counted", "read_failed", "went_backwards", "wrapped", ...
+};
+
+/// What one instance counted between two reads (`before` is all zero for counters that were started from
+/// zero). `elapsed_ns` is the region's own length, for user-space reads whose page shows no times.
+///
+/// A count that got smaller is a wrap at 48 bits if both reads lie within 48 bits and it had passed the
+/// upper half; else it went backwards and is not counted. Times that go backwards, or more time running
+/// than enabled (beyond a thousandth), are impossible: the count is kept raw and the note says so.
+Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns);
+
+/// The sum over instances, scaled: raw x enabled / running, in floating point, over the summed times.
+/// An instance that never ran because its thread or CPU never ran (enabled 0) adds nothing; one that was
+/// enabled but never ran makes the sum an extrapolation, which its share shows. `extrapolate` false keeps
+/// the raw sum (hybrid PMUs, whose share is residency).
+Judged combine(std::span<const Judged> instances, bool extrapolate);
+
+}  // namespace tmaprobe::counters::perf

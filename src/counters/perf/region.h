@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "counters/perf/collect.h"
+#include "counters/perf/counter_set.h"
+#include "counters/workload.h"
+
+namespace tmaprobe::counters::perf {
+
+/// What starting and stopping the counters costs, found by bracketing nothing at all.
+struct Overhead {
+    double pair_ns = 0;                    ///< wall time of one start and stop, median
+    std::vector<double> counts;            ///< per opened event: what an empty pair counts, median
+    std::vector<bool> always_the_same;     ///< per opened event: every empty pair counted exactly this
+};
+
+/// Counters around a region of code in this process, opened once and used again.
+class Region {
+  public:
+    /// Errors: as CounterSet::open. `user_space_reads` asks for rdpmc, which is used when every hardware
+    /// event of the pass can be read so.
+    static Result<Region> open(const Pass& pass, const std::vector<pid_t>& threads, bool user, bool kernel,
+                               bool user_space_reads);
+
+    struct Measured {
+        std::uint64_t elapsed_ns = 0;
+        Span span() const { return {before, after, bracketing, elapsed_ns}; }
+        const std::vector<RawCount>* before = nullptr;
+        const std::vector<RawCount>* after = nullptr;
+        Bracketing bracketing = Bracketing::started_and_stopped;
+    };
+    /// Runs the workload once between start and stop. What is pointed to lives until the next call.
+    Result<Measured> measure(Workload& workload, std::uint64_t iterations);
+
+    const CounterSet& set() const { return set_; }
+    const Overhead& overhead() const { return overhead_; }
+    std::string method() const { return bracketing_ == Bracketing::read_twice ? "rdpmc" : "ioctl"; }
+
+  private:
+    Result<> learn_overhead();
+    CounterSet set_;
+    Bracketing bracketing_ = Bracketing::started_and_stopped;
+    Overhead overhead_;
+    std::vector<RawCount> before_, after_;
+};
+
+}  // namespace tmaprobe::counters::perf

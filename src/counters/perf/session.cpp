@@ -1,0 +1,290 @@
+#include "counters/perf/session.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "counters/command.h"
+#include "counters/perf/attributes.h"
+#include "machine/perf_access.h"
+#include "machine/pmu_devices.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+/// The kernel folds 8-bit topdown metrics into counts at every read: long spans lose precision.
+constexpr std::uint64_t topdown_refresh_ns = 1000 * ms;
+
+/// Windows over which the rates of multiplexed events are compared, for their error bounds.
+constexpr std::uint64_t window_ns = 50 * ms;
+constexpr std::size_t most_windows = 2000;
+
+bool has_topdown(const Pass& pass) {
+    for (const auto& group : pass.groups)
+        for (const auto& event : group.events)
+            if (event.metric_only) return true;
+    return false;
+}
+
+Result<Target> make_target(const Session& session, const std::optional<HeldCommand>& command) {
+    Target target;
+    target.user = session.plan.user;
+    target.kernel = session.plan.kernel;
+    target.inherit = true;
+    switch (session.scope.kind) {
+        case Scope::Kind::process: {
+            auto threads = threads_of(session.scope.pid);
+            if (!threads) return pass_on(threads);
+            target.threads = std::move(*threads);
+            break;
+        }
+        case Scope::Kind::cpus:
+            target.threads = {-1};
+            target.cpus = session.scope.cpus;
+            target.inherit = false;
+            break;
+        default:
+            target.threads = {command->pid()};
+            target.start_on_exec = true;
+    }
+    return target;
+}
+
+/// A process may start and end threads while its counters are opened: then the list is taken again.
+Result<CounterSet> open_set(const Session& session, const std::optional<HeldCommand>& command,
+                            const std::vector<Group>& groups) {
+    for (int attempt = 0;; ++attempt) {
+        const auto target = make_target(session, command);
+        if (!target) return pass_on(target);
+        auto set = CounterSet::open(groups, *target);
+        if (set || session.scope.kind != Scope::Kind::process || attempt == 3) return set;
+    }
+}
+
+/// On hybrids: one pinned cycle counter per PMU, which runs exactly while the counted threads are on its
+/// cores. Reading it tells residency apart from multiplexing.
+std::vector<Group> residency_groups(const Session& session) {
+    const auto pmus = machine::core_pmus();
+    if (pmus.size() < 2 || session.scope.kind == Scope::Kind::cpus) return {};
+    std::vector<Group> groups;
+    for (const auto& pmu : pmus) {
+        PlannedEvent cycles{"cycles", {}, false};
+        cycles.definition.pmu = pmu.name;
+        cycles.definition.config = pmu.name.rfind("armv", 0) == 0 ? 0x11 : 0x3c;
+        groups.push_back({pmu.name, {cycles}});
+    }
+    return groups;
+}
+
+/// One pass's counters and everything that is taken from them while they run.
+class Recording {
+  public:
+    Recording(const Session& session, CounterSet set, std::optional<CounterSet> residency)
+        : session_(session), pass_(session.plan.passes[session.pass]), set_(std::move(set)),
+          residency_(std::move(residency)) {}
+
+    Result<> enable() {
+        if (residency_)
+            if (auto on = residency_->enable(); !on) return on;
+        return set_.enable();
+    }
+    void disable() {
+        (void)set_.disable();
+        if (residency_) (void)residency_->disable();
+    }
+    void start() { start_ns_ = last_ns_ = now_ns(); }
+
+    /// One step: rates for the bounds, and the series if there is an interval.
+    void tick() {
+        set_.read(now_counts_);
+        const std::uint64_t now = now_ns();
+        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, now - last_ns_),
+                              residency_delta());
+        add_rates(spreads_, events);
+        if (session_.options.interval_ms > 0) {
+            set_bounds(events, {}, 0, session_.rotation_ns);
+            series_.push_back({last_ns_ - start_ns_, now - last_ns_, std::move(events)});
+        }
+        std::swap(last_counts_, now_counts_);
+        last_ns_ = now;
+        ++ticks_;
+    }
+
+    /// Everything from start to now; the counters have been stopped.
+    void finish(Sample& sample) {
+        const std::uint64_t end = now_ns();
+        sample.elapsed_ns = end - start_ns_;
+        set_.read(now_counts_);
+        if (session_.options.interval_ms > 0) tick();
+        sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
+        const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
+        set_bounds(sample.events, spreads_, step, session_.rotation_ns);
+        sample.series = std::move(series_);
+        add_residency(sample);
+    }
+
+    std::size_t ticks() const { return ticks_; }
+
+  private:
+    Span span(const std::vector<RawCount>& before, const std::vector<RawCount>& after, std::uint64_t elapsed) const {
+        return {before.empty() ? nullptr : &before, &after, Bracketing::started_and_stopped, elapsed};
+    }
+
+    Residency residency_total() const {
+        Residency spent;
+        if (!residency_) return spent;
+        std::vector<RawCount> counts;
+        residency_->read(counts);
+        const auto pmus = machine::core_pmus();
+        for (std::size_t event = 0; event < residency_->opened().size() && event < pmus.size(); ++event) {
+            const auto place = residency_->place(event);
+            if (residency_->opened()[event].error) continue;
+            std::uint64_t& running = spent[pmus[event].name];
+            for (std::size_t index = place.first; index < place.first + place.count; ++index)
+                running += counts[index].running_ns;
+        }
+        return spent;
+    }
+
+    Residency residency_delta() {
+        Residency total = residency_total(), delta = total;
+        for (auto& [pmu, spent] : delta) spent -= std::min(spent, last_residency_[pmu]);
+        last_residency_ = std::move(total);
+        return delta;
+    }
+
+    void add_residency(Sample& sample) const {
+        const Residency spent = residency_total();
+        std::uint64_t sum = 0;
+        for (const auto& [pmu, time] : spent) sum += time;
+        if (spent.size() < 2 || sum == 0) return;
+        std::string shares;
+        for (const auto& [pmu, time] : spent) {
+            const double share = static_cast<double>(time) / static_cast<double>(sum);
+            sample.detail["residency"][pmu] = share;
+            shares += fmt::format("{}{} {:.1f}%", shares.empty() ? "" : ", ", pmu, 100 * share);
+        }
+        const auto why = machine::cause("hybrid_migration", machine::detect_perf_access());
+        sample.warnings.push_back({why.id, why.what + " (here: " + shares + ")", why.hint});
+    }
+
+    const Session& session_;
+    const Pass& pass_;
+    CounterSet set_;
+    std::optional<CounterSet> residency_;
+    std::vector<RawCount> last_counts_, now_counts_;
+    std::vector<RateSpread> spreads_;
+    std::vector<Interval> series_;
+    Residency last_residency_;
+    std::uint64_t start_ns_ = 0, last_ns_ = 0;
+    std::size_t ticks_ = 0;
+};
+
+std::uint64_t tick_length(const Session& session) {
+    if (session.options.interval_ms > 0) return static_cast<std::uint64_t>(session.options.interval_ms) * ms;
+    if (session.plan.policy == Policy::multiplex) return window_ns;
+    if (has_topdown(session.plan.passes[session.pass])) return topdown_refresh_ns;
+    return 0;
+}
+
+/// Until the process ends or a signal asks us to stop.
+bool wait_for_process(pid_t process, SignalWatch& signals, std::uint64_t tick_ns,
+                      const std::function<bool()>& on_tick) {
+    const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    constexpr std::int64_t patience_ns = 100 * ms;  // without pidfd_open (before 5.3) the process is asked after
+    bool ticking = tick_ns > 0;
+    std::uint64_t next = now_ns() + tick_ns;
+    while (::kill(process, 0) == 0 || errno == EPERM) {
+        std::int64_t timeout = handle ? -1 : patience_ns;
+        if (ticking) {
+            const auto left = static_cast<std::int64_t>(next - std::min(next, now_ns()));
+            timeout = timeout < 0 ? left : std::min(timeout, left);
+        }
+        const auto wake = signals.wait(timeout, handle.get());
+        if (wake.interrupted) return true;
+        if (wake.readable) return false;
+        if (ticking && now_ns() >= next) {
+            ticking = on_tick();
+            next += tick_ns;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+Result<std::vector<pid_t>> threads_of(pid_t process) {
+    std::vector<pid_t> threads;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+        const std::string name = entry.path().filename();
+        pid_t thread = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc{}) threads.push_back(thread);
+    }
+    if (threads.empty())
+        return fail(ErrorCode::unavailable, fmt::format("there is no process {}", process), "ps -e shows those there are");
+    return threads;
+}
+
+Result<Sample> run_session(const Session& session, Workload& workload, const Repetition& repetition) {
+    const auto argv = workload.command();
+    const auto& groups = session.plan.passes[session.pass].groups;
+
+    // The command is forked before any counter is open, so that it inherits none.
+    std::optional<HeldCommand> command;
+    if (!argv.empty()) {
+        auto held = HeldCommand::start(argv);
+        if (!held) return pass_on(held);
+        command.emplace(std::move(*held));
+    }
+    SignalWatch signals;
+    auto set = open_set(session, command, groups);
+    if (!set) return pass_on(set);
+    std::optional<CounterSet> residency;
+    if (const auto references = residency_groups(session); !references.empty()) {
+        auto target = make_target(session, command);
+        if (!target) return pass_on(target);
+        target->pinned = true;
+        if (auto opened = CounterSet::open(references, *target)) residency = std::move(*opened);
+    }
+
+    Sample sample;
+    sample.iterations = repetition.iterations;
+    Recording recording(session, std::move(*set), std::move(residency));
+    const std::function<bool()> on_tick = [&recording] {
+        recording.tick();
+        return recording.ticks() < most_windows;
+    };
+    const bool starts_by_itself = command && session.scope.kind != Scope::Kind::process &&
+                                  session.scope.kind != Scope::Kind::cpus;
+    if (!starts_by_itself)
+        if (auto on = recording.enable(); !on) return pass_on(on);
+    recording.start();
+    bool interrupted = false;
+    if (command) {
+        if (auto released = command->release(); !released) return pass_on(released);
+        const auto outcome = wait_for(*command, signals, tick_length(session), on_tick);
+        sample.exit_status = outcome.status;
+        interrupted = outcome.interrupted;
+    } else if (session.scope.kind == Scope::Kind::process) {
+        interrupted = wait_for_process(session.scope.pid, signals, tick_length(session), on_tick);
+    } else {
+        workload.run(repetition.iterations);
+    }
+    recording.disable();
+    recording.finish(sample);
+    if (interrupted) {
+        sample.detail["interrupted"] = true;
+        sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was counted until then", ""});
+    }
+    return sample;
+}
+
+}  // namespace tmaprobe::counters::perf

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/host.h"
+
+namespace tmaprobe::machine {
+
+/// What decides whether perf_event_open works for us, gathered once.
+struct PerfAccess {
+    int paranoid = -2;             ///< kernel.perf_event_paranoid; -2: the file is missing
+    bool seccomp = false;          ///< a seccomp filter is active on this process
+    bool cap_perfmon = false;      ///< CAP_PERFMON or CAP_SYS_ADMIN is effective
+    std::string container;         ///< "docker", "podman", "lxc", "kubernetes", ...; empty: none noticed
+    std::string hypervisor;        ///< empty: bare metal
+    std::string kernel;            ///< uname -r
+    bool core_pmu = false;         ///< sysfs shows a core PMU
+    bool nmi_watchdog = false;
+    long fd_limit = 0;             ///< RLIMIT_NOFILE, soft
+};
+
+PerfAccess detect_perf_access();
+
+/// Why a counter could not be opened or read, with its remedy. The one table that the source's errors
+/// and `tmaprobe doctor` share.
+struct Cause {
+    std::string id;    ///< stable: "no_pmu_in_vm", "paranoid", "seccomp", ...
+    std::string what;  ///< one line
+    std::string hint;  ///< the remedy, as a command where there is one
+    bool permission = false;  ///< a policy refuses it, the hardware would do it
+};
+
+/// What kind of event was asked for when the error came.
+enum class Asked { hardware, with_kernel, software, system_wide, other_process };
+
+/// The cause of an errno from perf_event_open, given what this machine allows.
+Cause diagnose(int error_number, Asked asked, const PerfAccess& access);
+
+/// A cause that does not come as an errno, by id: "not_scheduled" (opened, never ran), "smt_shared_core",
+/// "hybrid_migration", "nmi_watchdog", "kernel_topdown_bug". Empty what: unknown id.
+Cause cause(const std::string& id, const PerfAccess& access);
+
+/// Whether perf in this kernel version is known to group topdown events wrongly ("6.4.0-1-amd64" does).
+bool has_topdown_grouping_bug(const std::string& kernel_release);
+
+}  // namespace tmaprobe::machine

@@ -1,0 +1,82 @@
+#include "machine/pmu_devices.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.h"
+
+namespace tmaprobe::machine {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::uint32_t> read_number(const fs::path& path) {
+    const std::string text = read_line(path);
+    std::uint32_t value = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec != std::errc{}) return std::nullopt;
+    return value;
+}
+
+/// Core PMUs are x86's "cpu" and, on hybrids and Arm, those that name their CPUs in `cpus`; uncore and
+/// other devices have `cpumask` instead.
+bool is_core_pmu(const fs::path& device) {
+    std::error_code ignored;
+    return device.filename() == "cpu" || fs::exists(device / "cpus", ignored);
+}
+
+}  // namespace
+
+std::vector<int> parse_cpu_ranges(const std::string& text) {
+    std::vector<int> cpus;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {
+        int first = 0;
+        auto result = std::from_chars(at, end, first);
+        if (result.ec != std::errc{} || first < 0) break;
+        int last = first;
+        if (result.ptr < end && *result.ptr == '-') {
+            result = std::from_chars(result.ptr + 1, end, last);
+            if (result.ec != std::errc{} || last - first > 1 << 16) break;
+        }
+        for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+        at = result.ptr;
+        if (at < end && *at == ',') ++at;
+        else break;
+    }
+    return cpus;
+}
+
+std::vector<Pmu> core_pmus(const fs::path& root) {
+    std::vector<Pmu> found;
+    std::error_code error;
+    for (const auto& device : fs::directory_iterator(root, error)) {
+        if (!is_core_pmu(device.path())) continue;
+        const auto type = read_number(device.path() / "type");
+        if (!type) continue;
+        Pmu pmu;
+        pmu.name = device.path().filename();
+        pmu.type = *type;
+        pmu.cpus = parse_cpu_ranges(read_line(device.path() / "cpus"));
+        std::error_code ignored;
+        pmu.has_slots = fs::exists(device.path() / "events/slots", ignored) &&
+                        fs::exists(device.path() / "events/topdown-fe-bound", ignored);
+        pmu.has_level2_metrics = pmu.has_slots && fs::exists(device.path() / "events/topdown-heavy-ops", ignored);
+        if (const auto rdpmc = read_number(device.path() / "rdpmc")) pmu.rdpmc = static_cast<int>(*rdpmc);
+        if (const auto interval = read_number(device.path() / "perf_event_mux_interval_ms"))
+            pmu.mux_interval_ms = *interval;
+        found.push_back(std::move(pmu));
+    }
+    std::sort(found.begin(), found.end(), [](const Pmu& a, const Pmu& b) { return a.name < b.name; });
+    return found;
+}
+
+std::optional<std::uint32_t> pmu_type(const std::string& name, const fs::path& root) {
+    if (!name.empty()) return read_number(root / name / "type");
+    const auto pmus = core_pmus(root);
+    if (pmus.empty()) return std::nullopt;
+    return pmus.front().type;
+}
+
+}  // namespace tmaprobe::machine

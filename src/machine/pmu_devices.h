@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tmaprobe::machine {
+
+/// One core PMU as sysfs shows it.
+struct Pmu {
+    std::string name;        ///< "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", ...
+    std::uint32_t type = 0;  ///< perf_event_attr::type
+    std::vector<int> cpus;   ///< where it counts; empty: every CPU
+    bool has_slots = false;          ///< PERF_METRICS is shown: slots and the level-1 topdown-* events
+    bool has_level2_metrics = false; ///< and topdown-heavy-ops with its siblings
+    int rdpmc = -1;          ///< sysfs rdpmc (0 never, 1 mapped events, 2 always); -1: no such file
+    double mux_interval_ms = 0;  ///< how often the kernel rotates groups; 0: not known
+};
+
+inline const std::filesystem::path pmu_devices = "/sys/bus/event_source/devices";
+
+/// The core PMUs of this machine, sorted by name; empty when the kernel drives none. `root` is
+/// replaced in tests.
+std::vector<Pmu> core_pmus(const std::filesystem::path& root = pmu_devices);
+
+/// perf_event_attr::type of any PMU by its sysfs name ("" = the first core PMU, "software").
+std::optional<std::uint32_t> pmu_type(const std::string& name, const std::filesystem::path& root = pmu_devices);
+
+/// A list such as "0-3,8" as numbers; what does not read as one is left out.
+std::vector<int> parse_cpu_ranges(const std::string& text);
+
+}  // namespace tmaprobe::machine

@@ -1,0 +1,336 @@
+#include "counters/perf/perf.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "machine/perf_access.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+constexpr std::uint64_t task_clock = 1, page_faults = 2, context_switches = 3;
+
+PlannedEvent software(const std::string& name, std::uint64_t config) {
+    PlannedEvent event{name, {}, false};
+    event.definition.name = name;
+    event.definition.pmu = "software";
+    event.definition.config = config;
+    return event;
+}
+
+Plan plan_of(std::vector<PlannedEvent> events) {
+    Plan plan;
+    Pass pass;
+    for (auto& event : events) pass.groups.push_back({"software", {event}});
+    plan.passes.push_back(pass);
+    return plan;
+}
+
+std::size_t open_files() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+    return count;
+}
+
+struct Command final : Workload {
+    explicit Command(std::vector<std::string> words) : argv(std::move(words)) {}
+    std::vector<std::string> command() const override { return argv; }
+    void run(std::uint64_t) override {}
+    std::vector<std::string> argv;
+};
+
+/// Touches `iterations` fresh pages: exactly as many page faults.
+struct TouchPages final : Workload {
+    void run(std::uint64_t iterations) override {
+        const std::size_t bytes = iterations * 4096;
+        auto* memory = static_cast<char*>(
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        ::madvise(memory, bytes, MADV_NOHUGEPAGE);
+        for (std::size_t page = 0; page < iterations; ++page) memory[page * 4096] = 1;
+        ::munmap(memory, bytes);
+    }
+};
+
+/// Burns CPU in a second thread while the first waits.
+struct OtherThread final : Workload {
+    OtherThread() : thread([this] { work(); }) { while (!id) std::this_thread::yield(); }
+    ~OtherThread() override {
+        stop = true;
+        thread.join();
+    }
+    void work() {
+        id = ::gettid();
+        while (!stop) {
+            if (!busy) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    void run(std::uint64_t) override {
+        busy = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        busy = false;
+    }
+    std::vector<pid_t> threads() const override { return {id}; }
+    std::atomic<pid_t> id = 0;
+    std::atomic<bool> stop = false, busy = false;
+    std::thread thread;
+};
+
+class PerfSource : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto made = make_source({Scope::Kind::this_thread, 0, {}});
+        ASSERT_TRUE(made);
+        const auto prepared = (*made)->prepare(plan_of({software("task-clock", task_clock)}));
+        if (!prepared) GTEST_SKIP() << "no software events here: " << prepared.error().what;
+    }
+
+    static Result<Sample> measure(const Scope& scope, const Plan& plan, Workload& workload, std::uint64_t iterations = 1,
+                                  const Options& options = {}) {
+        auto source = make_source(scope, options);
+        if (!source) return pass_on(source);
+        if (auto prepared = (*source)->prepare(plan); !prepared) return pass_on(prepared);
+        return (*source)->measure(workload, {0, 0, iterations});
+    }
+
+    const Scope thread{Scope::Kind::this_thread, 0, {}};
+    const Scope command{Scope::Kind::command, 0, {}};
+};
+
+TEST_F(PerfSource, CountsPageFaultsOfARegionExactly) {
+    TouchPages workload;
+    const auto sample = measure(thread, plan_of({software("page-faults", page_faults)}), workload, 1000);
+    ASSERT_TRUE(sample) << sample.error().what;
+    ASSERT_EQ(sample->events.size(), 1u);
+    EXPECT_EQ(sample->events[0].reading.raw, 1000u);
+    EXPECT_EQ(sample->events[0].reading.value, 1000);
+    EXPECT_GT(sample->events[0].reading.time_running_ns, 0u);
+    EXPECT_EQ(sample->events[0].note, "");
+}
+
+TEST_F(PerfSource, CountsOnlyTheRegionWhenMeasuredAgain) {
+    auto source = make_source(thread);
+    ASSERT_TRUE(source);
+    ASSERT_TRUE((*source)->prepare(plan_of({software("page-faults", page_faults)})));
+    TouchPages workload;
+    for (const std::uint64_t pages : {100u, 7u, 500u}) {
+        const auto sample = (*source)->measure(workload, {0, 0, pages});
+        ASSERT_TRUE(sample);
+        EXPECT_EQ(sample->events[0].reading.raw, pages);
+        workload.run(50);  // outside of a region
+    }
+}
+
+TEST_F(PerfSource, SaysWhatStartAndStopCost) {
+    TouchPages workload;
+    const auto sample = measure(thread, plan_of({software("page-faults", page_faults)}), workload, 1);
+    ASSERT_TRUE(sample);
+    EXPECT_GT(sample->detail["overhead"]["pair_ns"], 0.0);
+    EXPECT_EQ(sample->detail["overhead"]["method"], "ioctl");
+    EXPECT_EQ(sample->detail["overhead"]["counts"]["page-faults"], 0.0);
+}
+
+TEST_F(PerfSource, CountsTheWorkloadsOtherThreads) {
+    OtherThread workload;
+    const auto sample = measure(thread, plan_of({software("task-clock", task_clock)}), workload);
+    ASSERT_TRUE(sample);
+    EXPECT_GT(sample->events[0].reading.raw, 10'000'000u);  // this thread slept; the other one burnt the time
+}
+
+TEST_F(PerfSource, CommandKeepsItsExitStatus) {
+    for (const auto& [script, status] : std::vector<std::pair<std::string, int>>{
+             {"exit 0", 0}, {"exit 7", 7}, {"kill -TERM $$", 128 + 15}, {"kill -SEGV $$", 128 + 11}}) {
+        Command workload({"sh", "-c", script});
+        const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+        ASSERT_TRUE(sample) << sample.error().what;
+        EXPECT_EQ(sample->exit_status, status) << script;
+        EXPECT_GT(sample->events[0].reading.raw, 0u);
+        EXPECT_GT(sample->elapsed_ns, 0u);
+    }
+}
+
+TEST_F(PerfSource, CommandIsCountedWithItsChildren) {
+    Command alone({"sh", "-c", ":"}), with_children({"sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; :"});
+    const auto plan = plan_of({software("task-clock", task_clock)});
+    const auto small = measure(command, plan, alone), large = measure(command, plan, with_children);
+    ASSERT_TRUE(small && large);
+    EXPECT_GT(large->events[0].reading.raw, small->events[0].reading.raw + 20'000'000);
+}
+
+TEST_F(PerfSource, CommandInheritsNoneOfOurDescriptors) {
+    const auto path = std::filesystem::temp_directory_path() / ("tmaprobe_fds_" + std::to_string(::getpid()));
+    Command workload({"sh", "-c", "ls -l /proc/self/fd > " + path.string()});
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+    ASSERT_TRUE(sample);
+    std::ifstream file(path);
+    std::string line;
+    while (std::getline(file, line)) {
+        EXPECT_EQ(line.find("perf_event"), std::string::npos) << line;
+        EXPECT_EQ(line.find("signalfd"), std::string::npos) << line;
+    }
+    std::filesystem::remove(path);
+}
+
+TEST_F(PerfSource, CommandKeepsTheSignalMask) {
+    Command workload({"sh", "-c", "grep -q 'SigBlk:[[:space:]]*0000000000000000' /proc/self/status"});
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->exit_status, 0);
+}
+
+TEST_F(PerfSource, MissingProgramIsAnErrorAndLeavesNothingBehind) {
+    const std::size_t before = open_files();
+    Command workload({"/nonexistent/program"});
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+    ASSERT_FALSE(sample);
+    EXPECT_NE(sample.error().what.find("/nonexistent/program"), std::string::npos);
+    EXPECT_EQ(open_files(), before);
+}
+
+TEST_F(PerfSource, InterruptHandsTheSignalOnAndKeepsTheCounts) {
+    Command workload({"sleep", "30"});
+    // Blocked before the thread starts, so that it cannot take the signal that is meant for this one.
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::thread interrupter([self = ::getpid()] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        ::kill(self, SIGINT);
+    });
+    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // the command must not inherit the mask
+    const auto start = std::chrono::steady_clock::now();
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+    interrupter.join();
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 128 + SIGINT);
+    EXPECT_EQ(sample->detail["interrupted"], true);
+    EXPECT_GT(sample->events[0].reading.raw, 0u);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(PerfSource, CommandIsNotTheOneBeforeItsExec) {
+    // Everything before exec (our own fork) is outside: a plain `true` takes a few hundred page faults at most.
+    Command workload({"true"});
+    const auto sample = measure(command, plan_of({software("page-faults", page_faults)}), workload);
+    ASSERT_TRUE(sample);
+    EXPECT_GT(sample->events[0].reading.raw, 20u);
+    EXPECT_LT(sample->events[0].reading.raw, 1000u);
+}
+
+TEST_F(PerfSource, IntervalsAddUpToTheWhole) {
+    Command workload({"sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock), software("page-faults", page_faults)}),
+                                workload, 1, {20, true});
+    ASSERT_TRUE(sample);
+    ASSERT_GE(sample->series.size(), 2u);
+    std::uint64_t counted = 0, lasted = 0;
+    for (const auto& step : sample->series) {
+        ASSERT_EQ(step.events.size(), 2u);
+        EXPECT_EQ(step.start_ns, lasted);
+        counted += step.events[1].reading.raw;
+        lasted += step.duration_ns;
+    }
+    EXPECT_EQ(counted, sample->events[1].reading.raw);
+    EXPECT_NEAR(static_cast<double>(lasted), static_cast<double>(sample->elapsed_ns), 1e6);
+}
+
+TEST_F(PerfSource, CountsARunningProcessWhileACommandRuns) {
+    auto busy = Command({"sh", "-c", "while :; do :; done"});
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::execlp("sh", "sh", "-c", "while :; do :; done", nullptr);
+        ::_exit(127);
+    }
+    Command workload({"sleep", "0.2"});
+    const auto sample = measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), workload);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_GT(sample->events[0].reading.raw, 50'000'000u);
+}
+
+TEST_F(PerfSource, EndsWithTheProcessThatItCounts) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::usleep(150'000);
+        ::_exit(0);
+    }
+    std::thread reaper([child] { ::waitpid(child, nullptr, 0); });
+    Command nothing({});
+    const auto sample = measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), nothing);
+    reaper.join();
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_LT(sample->elapsed_ns, 5'000'000'000u);
+}
+
+TEST_F(PerfSource, CountsWholeCpus) {
+    const auto access = machine::detect_perf_access();
+    if (!access.cap_perfmon && access.paranoid > 0) GTEST_SKIP() << "whole CPUs need CAP_PERFMON or paranoid 0";
+    Command workload({"sleep", "0.1"});
+    const auto sample = measure({Scope::Kind::cpus, 0, {0}}, plan_of({software("cpu-clock", 0)}), workload);
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_NEAR(static_cast<double>(sample->events[0].reading.raw), 1e8, 5e7);
+}
+
+TEST_F(PerfSource, UnknownProcessIsSaid) {
+    Command nothing({});
+    const auto sample = measure({Scope::Kind::process, 0x3fffff, {}}, plan_of({software("task-clock", task_clock)}), nothing);
+    ASSERT_FALSE(sample);
+    EXPECT_NE(sample.error().what.find("no process"), std::string::npos);
+}
+
+TEST_F(PerfSource, EventThatTheMachineLacksIsNamedWhileOthersCount) {
+    auto plan = plan_of({software("task-clock", task_clock), software("made-up", 9999)});
+    Command workload({"true"});
+    const auto sample = measure(command, plan, workload);
+    ASSERT_TRUE(sample) << sample.error().what;
+    ASSERT_EQ(sample->events.size(), 2u);
+    EXPECT_EQ(sample->events[0].note, "");
+    EXPECT_EQ(sample->events[1].note, "not_supported");
+    EXPECT_EQ(sample->events[1].reading.time_running_ns, 0u);
+    ASSERT_FALSE(sample->warnings.empty());
+    EXPECT_EQ(sample->warnings[0].id, "not_supported");
+}
+
+TEST_F(PerfSource, NoEventAtAllIsAnErrorWithARemedy) {
+    const auto source = make_source(thread);
+    const auto prepared = (*source)->prepare(plan_of({software("made-up", 9999)}));
+    ASSERT_FALSE(prepared);
+    EXPECT_FALSE(prepared.error().hint.empty());
+}
+
+TEST_F(PerfSource, GroupsAreNumberedOverTheWholePlan) {
+    auto plan = plan_of({software("task-clock", task_clock), software("page-faults", page_faults)});
+    plan.passes.push_back(plan_of({software("context-switches", context_switches)}).passes[0]);
+    auto source = make_source(thread);
+    ASSERT_TRUE((*source)->prepare(plan));
+    TouchPages workload;
+    const auto first = (*source)->measure(workload, {0, 0, 1}), second = (*source)->measure(workload, {1, 0, 1});
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->events[1].group, 1);
+    EXPECT_EQ(second->events[0].group, 2);
+    EXPECT_EQ(second->events[0].pass, 1);
+}
+
+TEST_F(PerfSource, ClosesEverything) {
+    const std::size_t before = open_files();
+    {
+        TouchPages workload;
+        ASSERT_TRUE(measure(thread, plan_of({software("task-clock", task_clock)}), workload, 1));
+        Command command_workload({"true"});
+        ASSERT_TRUE(measure(command, plan_of({software("task-clock", task_clock)}), command_workload, 1));
+    }
+    EXPECT_EQ(open_files(), before);
+}
+
+}  // namespace
+}  // namespace tmaprobe::counters::perf
