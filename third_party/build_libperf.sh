@@ -21,7 +21,7 @@ if [ -z "$archive" ]; then
     [ -n "$package" ] || { echo "setup: no linux-source package in this distribution" >&2; exit 1; }
     # Unpacked, not installed: 140 MB that nothing else needs.
     say "fetching $package"
-    (cd "$scratch" && apt-get -qq download "$package") || exit 1
+    (cd "$scratch" && apt-get -qq -o APT::Sandbox::User=root download "$package") || exit 1
     dpkg -x "$scratch"/linux-source-*.deb "$scratch/package"
     archive=$(ls "$scratch"/package/usr/src/linux-source-*.tar.*)
 fi

@@ -14,6 +14,8 @@ case "${1:-}" in
 esac
 
 say() { echo "setup: $*"; }
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
 fail() { echo "setup: $*" >&2; exit 1; }
 
 command -v apt-get >/dev/null || fail "this script knows apt-get only; install the packages listed in it by hand"
@@ -23,7 +25,7 @@ if [ "$(id -u)" != 0 ]; then
     as_root=(sudo)
 fi
 
-tool_packages=(g++ make cmake ninja-build pkg-config
+tool_packages=(g++ make cmake ninja-build pkg-config xz-utils
     libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
@@ -42,7 +44,7 @@ install_packages() {
         touch /tmp/.tmaprobe-apt-updated
     fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq install -y \
-        --no-install-recommends "${missing[@]}" >/dev/null || return 1
+        --no-install-recommends "${missing[@]}" >/dev/null 2>"$errors" || { cat "$errors" >&2; return 1; }
 }
 
 install_packages "${tool_packages[@]}" || fail "a package could not be installed; see apt-get's message above"
