@@ -40,6 +40,9 @@ struct Parameters {
 class Kernel {
   public:
     virtual ~Kernel() = default;
+    /// Called before each measured run(), outside its time: brings the caches into the state that the
+    /// kernel was asked for (see chase's option refresh). Most kernels have nothing to do here.
+    virtual void prepare() {}
     /// Runs exactly `iterations` iterations in the calling thread (and its own threads, if it has any).
     virtual void run(std::uint64_t iterations) = 0;
     virtual Work per_iteration() const = 0;
@@ -62,7 +65,7 @@ struct Variant {
 /// An option that only this kernel has.
 struct Option {
     std::string name, what, default_value;
-    std::vector<std::string> choices;  ///< empty: a number
+    std::vector<std::string> choices;  ///< empty: a whole number, perhaps with a suffix K, M or G
 };
 
 /// The plain facts of one kernel.
@@ -107,6 +110,11 @@ Result<Spec> parse_spec(std::string_view text);
 /// have or a value that is not one of its choices.
 Result<std::map<std::string, std::string>> complete_options(const Descriptor& kernel,
                                                             const std::map<std::string, std::string>& given);
+
+/// The value of an option that is a number (complete_options has checked its form). Errors: bad_usage
+/// outside least..most.
+Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options, const std::string& name,
+                                    std::uint64_t least, std::uint64_t most);
 
 /// Refuses what no kernel of this descriptor can do: a wrong number of CPUs, a size or page mode for one
 /// that uses no memory, an unknown option. Every make() calls it first. Errors: bad_usage.

@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "base/suggest.h"
+#include "kernels/chase/chase.h"
 #include "kernels/kernel.h"
 #include "kernels/sha256/descriptor.h"
 
@@ -32,6 +33,13 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
     return all ? std::optional(value) : std::nullopt;
 }
 
+/// A number as options take it: 0, 64 or 4K.
+std::optional<std::uint64_t> option_number(std::string_view text) {
+    if (const auto plain = whole_number(text)) return plain;
+    const auto size = parse_size(text);
+    return size ? std::optional(*size) : std::nullopt;
+}
+
 Result<> check_option(const Descriptor& kernel, const std::string& name, const std::string& value) {
     const auto option = std::find_if(kernel.options.begin(), kernel.options.end(),
                                      [&](const Option& candidate) { return candidate.name == name; });
@@ -39,9 +47,9 @@ Result<> check_option(const Descriptor& kernel, const std::string& name, const s
         return fail(ErrorCode::bad_usage, fmt::format("kernel {} has no option '{}'", kernel.name, name),
                     kernel.options.empty() ? "it has no options" : suggest(name, names_of(kernel.options)));
     if (option->choices.empty()) {
-        if (whole_number(value)) return {};
+        if (option_number(value)) return {};
         return fail(ErrorCode::bad_usage, fmt::format("option {}={} is not a whole number", name, value),
-                    option->what);
+                    fmt::format("{}; for example {}={}", option->what, name, option->default_value));
     }
     if (std::find(option->choices.begin(), option->choices.end(), value) != option->choices.end()) return {};
     return fail(ErrorCode::bad_usage, fmt::format("option {} of kernel {} has no value '{}'", name, kernel.name, value),
@@ -93,7 +101,7 @@ Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
 }  // namespace
 
 std::span<const Descriptor> all() {
-    static const std::array kernels{sha256::descriptor()};
+    static const std::array kernels{sha256::descriptor(), chase::descriptor()};
     return kernels;
 }
 
@@ -160,6 +168,16 @@ Result<std::map<std::string, std::string>> complete_options(const Descriptor& ke
     std::map<std::string, std::string> options = given;
     for (const Option& option : kernel.options) options.emplace(option.name, option.default_value);
     return options;
+}
+
+Result<std::uint64_t> number_option(const std::map<std::string, std::string>& options, const std::string& name,
+                                    std::uint64_t least, std::uint64_t most) {
+    const auto found = options.find(name);
+    const auto value = found == options.end() ? std::nullopt : option_number(found->second);
+    if (value && *value >= least && *value <= most) return *value;
+    return fail(ErrorCode::bad_usage,
+                fmt::format("option {}={} is out of range", name, found == options.end() ? "" : found->second),
+                fmt::format("from {} to {}", least, most));
 }
 
 Result<> check_parameters(const Descriptor& kernel, const Parameters& parameters) {

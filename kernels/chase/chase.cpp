@@ -1,0 +1,160 @@
+#include "kernels/chase/chase.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace tmaprobe::kernels::chase {
+namespace {
+
+using Places = std::array<void*, most_chains>;
+using Walk = void (*)(Places& places, std::uint64_t iterations);
+
+/// One dependent load, written out so that no compiler adds to it or takes from it.
+inline __attribute__((always_inline)) void follow(void*& place) {
+#if defined(__x86_64__)
+    asm volatile("mov (%0), %0" : "+r"(place));
+#elif defined(__aarch64__)
+    asm volatile("ldr %0, [%0]" : "+r"(place));
+#else
+    place = *static_cast<void* volatile*>(place);
+#endif
+}
+
+/// Follows all chains side by side, 64 loads of each per iteration: the loop's own two instructions
+/// vanish beside them.
+template <int chains>
+void walk(Places& places, std::uint64_t iterations) {
+    void* at[chains];
+    for (int chain = 0; chain < chains; ++chain) at[chain] = places[static_cast<std::size_t>(chain)];
+    for (; iterations; --iterations) {
+#pragma GCC unroll 64
+        for (int step = 0; step < loads_per_iteration; ++step) {
+#pragma GCC unroll 12
+            for (int chain = 0; chain < chains; ++chain) follow(at[chain]);
+        }
+    }
+    for (int chain = 0; chain < chains; ++chain) places[static_cast<std::size_t>(chain)] = at[chain];
+}
+
+template <int... counts>
+constexpr std::array<Walk, sizeof...(counts)> walks(std::integer_sequence<int, counts...>) {
+    return {walk<counts + 1>...};
+}
+constexpr auto walk_by_chains = walks(std::make_integer_sequence<int, most_chains>{});
+
+class ChaseKernel final : public Kernel {
+  public:
+    ChaseKernel(memory::Buffer buffer, const Layout& layout, int chains,
+                std::map<std::string, std::string> parameters)
+        : buffer_(std::move(buffer)), chains_(chains), parameters_(std::move(parameters)) {
+        refresh_ = parameters_["refresh"] == "yes";
+        write_cycle(buffer_.data(), layout, seed);
+        // The chains share the one cycle, equally far apart; a walk of one lap finds their places.
+        const std::uint64_t lap = chase::places(layout);
+        void* at = first_place(layout);
+        std::uint64_t walked = 0;
+        for (int chain = 0; chain < chains; ++chain) {
+            for (; walked < lap * static_cast<std::uint64_t>(chain) / static_cast<std::uint64_t>(chains); ++walked)
+                follow(at);
+            places_[static_cast<std::size_t>(chain)] = at;
+        }
+    }
+
+    /// Reads every line once, so that the block is in the caches as far as it fits.
+    void prepare() override {
+        if (!refresh_) return;
+        constexpr std::uint64_t line = 64;
+        for (std::uint64_t at = 0; at < buffer_.size(); at += line)
+            static_cast<void>(*reinterpret_cast<volatile std::byte*>(buffer_.data() + at));
+    }
+
+    void run(std::uint64_t iterations) override {
+        walk_by_chains[static_cast<std::size_t>(chains_ - 1)](places_, iterations);
+    }
+
+    Work per_iteration() const override {
+        Work work;
+        work.operations = work.loads = double(loads_per_iteration) * chains_;
+        work.bytes = work.loads * sizeof(void*);
+        // Every load takes a whole line over the bus when no cache has it.
+        work.bus_bytes = work.loads * 64;
+        return work;
+    }
+
+    memory::ObtainedBytes obtained_pages() const override { return buffer_.obtained(); }
+    std::map<std::string, std::string> parameters() const override { return parameters_; }
+
+  private:
+    static constexpr std::uint64_t seed = 20231;
+
+    /// Any place of the cycle: the orders by page choose where in page 0 theirs is.
+    void* first_place(const Layout& layout) const {
+        if (layout.order != Order::tlb) return buffer_.data();
+        for (std::uint64_t at = 0;; at += layout.line_bytes)
+            if (void* next = *reinterpret_cast<void**>(buffer_.data() + at)) return next;
+    }
+
+    memory::Buffer buffer_;
+    Places places_{};
+    int chains_;
+    bool refresh_ = false;
+    std::map<std::string, std::string> parameters_;
+};
+
+Order order_named(const std::string& name) {
+    if (name == "page") return Order::page;
+    if (name == "newpage") return Order::new_page;
+    if (name == "tlb") return Order::tlb;
+    return Order::random;
+}
+
+Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
+    static const Descriptor facts = descriptor();
+    if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
+    auto options = *complete_options(facts, parameters.options);
+    Layout layout;
+    layout.bytes = parameters.size_bytes ? parameters.size_bytes : facts.default_size;
+    layout.order = order_named(options["order"]);
+    const auto line = number_option(options, "line", sizeof(void*), std::uint64_t{1} << 30);
+    const auto page = number_option(options, "page", sizeof(void*), std::uint64_t{1} << 40);
+    const auto chains = number_option(options, "chains", 1, most_chains);
+    for (const auto* number : {&line, &page, &chains})
+        if (!*number) return pass_on(*number);
+    layout.line_bytes = *line;
+    layout.page_bytes = *page;
+    if (auto fine = check_layout(layout); !fine) return pass_on(fine);
+    if (*chains > places(layout))
+        return fail(ErrorCode::bad_usage, "more chains than lines in the block", "choose a larger --size");
+
+    auto buffer = memory::Buffer::allocate(layout.bytes, parameters.pages, parameters.numa_node);
+    if (!buffer) return pass_on(buffer);
+    options["size_bytes"] = std::to_string(layout.bytes);
+    options["lines"] = std::to_string(places(layout));
+    return std::make_unique<ChaseKernel>(std::move(*buffer), layout, static_cast<int>(*chains), std::move(options));
+}
+
+}  // namespace
+
+Descriptor descriptor() {
+    Descriptor kernel;
+    kernel.name = "chase";
+    kernel.what = "dependent loads in random order over a block";
+    kernel.operation = "load";
+    kernel.bottleneck = "backend: memory latency, and translation where the block outgrows the TLB";
+    kernel.variants = {{"scalar", "one load instruction per step", {}, true}};
+    kernel.options = {
+        {"order", "random: any line after any; page: all of a page, then the next; newpage: another page each time; "
+                  "tlb: one line of each page", "random", {"random", "page", "newpage", "tlb"}},
+        {"chains", "independent chains side by side, 1 to 12", "1", {}},
+        {"line", "bytes from one place to the next", "64", {}},
+        {"page", "bytes that the orders by page take for a page", "4K", {}},
+        {"refresh", "read the block before each repetition, so that it is cached as far as it fits", "no", {"no", "yes"}},
+    };
+    kernel.uses_memory = true;
+    kernel.default_size = std::uint64_t{16} << 20;
+    kernel.make = make;
+    return kernel;
+}
+
+}  // namespace tmaprobe::kernels::chase

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tmaprobe::kernels {
+
+/// Steele and Vigna's splitmix64: small, quick, and the same on every machine, so that a kernel's layout
+/// depends on the seed alone.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() {
+        std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        return z ^ (z >> 31);
+    }
+    /// A number from 0 to below - 1; the bias of at most below / 2^64 does not matter here.
+    std::uint64_t below(std::uint64_t below) {
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint64_t>((static_cast<Wide>(next()) * below) >> 64);
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+}  // namespace tmaprobe::kernels
