@@ -205,15 +205,6 @@ def describe(entry, name, descriptions, missing):
     return entry
 
 
-def describe_event(entry, rules):
-    """An event's description from the rule table: the words of its longest known prefix, then its own."""
-    entry = {k: v for k, v in entry.items() if k != "BriefDescription"}
-    text = rules.get("names", {}).get(entry["EventName"])
-    if text:
-        entry["BriefDescription"] = text
-    return entry
-
-
 def metrics_text(metrics):
     return json.dumps(metrics, indent=1, ensure_ascii=False) + "\n"
 
@@ -247,7 +238,7 @@ def folder_files(tree, name, upstream, selection, templates, descriptions, sourc
     own_described = [in_order(describe(m, m["MetricName"], descriptions["metrics"], missing), METRIC_KEYS)
                      for m in sorted(own, key=metric_order)]
     files = {
-        "events.json": lines_text([in_order(describe_event(tidy(e), descriptions.get("events", {})), EVENT_KEYS)
+        "events.json": lines_text([in_order(describe(tidy(e), e["EventName"], descriptions["events"], missing), EVENT_KEYS)
                                    for e in sorted(events + kernel, key=by_name)]),
         "SOURCE": source_text(upstream, version_of(tree, upstream), source, bool(own), bool(kernel)),
     }

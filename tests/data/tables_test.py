@@ -43,6 +43,7 @@ class Schema(unittest.TestCase):
         for folder in tables.folders():
             for event in tables.read(f"{folder}/events.json"):
                 self.assertLessEqual(set(event), EVENT_KEYS, (folder, event["EventName"]))
+                self.assertIn("BriefDescription", event, (folder, event["EventName"]))
                 # Fixed counters have no EventCode upstream: it is 0 then.
                 self.assertTrue("EventCode" in event or event["Counter"].startswith("Fixed"), (folder, event))
                 for key in tables.ENCODING:
