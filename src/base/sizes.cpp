@@ -72,7 +72,7 @@ std::string format_rate(double bytes_per_second) {
 }
 
 std::string format_ns(double nanoseconds) {
-    return scaled(nanoseconds, std::array{"ns", "us", "ms"});
+    return scaled(nanoseconds, std::array{"ns", "us", "ms", "s"});
 }
 
 }  // namespace tmaprobe

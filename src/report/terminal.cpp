@@ -1,7 +1,128 @@
 #include "report/terminal.h"
 
-namespace tmaprobe::report {
+#include <fmt/format.h>
 
-std::string render_terminal(const record::Record&, const TerminalStyle&) { return {}; }
+#include <cmath>
+
+#include "base/sizes.h"
+#include "report/findings.h"
+#include "report/numbers.h"
+#include "report/screen.h"
+#include "report/sources.h"
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::Record;
+using record::Run;
+
+void show_source(Screen& screen, const Record& record) {
+    screen.entry(screen.ink(Ink::bold, "Source") + "   ", source_sentence(record));
+    screen.entry("Host", host_sentence(record));
+    if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
+}
+
+void show_time(Screen& screen, const Run& run) {
+    const auto& time = run.time;
+    if (!time.known) {
+        screen.entry("Time", "unavailable: " + (time.reason.empty() ? "not measured" : time.reason));
+        return;
+    }
+    const auto& ns = time.ns_per_op;
+    const std::string operation = time.operation.empty() ? "operation" : time.operation;
+    std::string rates = format_ns(ns.median) + " per " + operation;
+    const auto add = [&](const std::string& text) { rates += ", " + text; };
+    if (time.bytes_per_second.count) add(format_rate(time.bytes_per_second.median));
+    if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
+    else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
+    screen.entry("Time", rates);
+    std::string spread = fmt::format("median of {}: min {}, max {}, MAD {}", ns.count, format_ns(ns.min),
+                                     format_ns(ns.max), format_ns(ns.mad));
+    if (time.clean + time.disturbed > 0) spread += fmt::format("; {} clean, {} disturbed", time.clean, time.disturbed);
+    screen.entry("", spread);
+    if ((time.cycles_per_byte > 0 || time.cycles_per_op.count) && !time.cycles_source.empty())
+        screen.entry("", "cycles: " + time.cycles_source);
+}
+
+void show_run_heading(Screen& screen, const Run& run) {
+    std::string text = run_label(run);
+    if (const auto pages = pages_label(run); !pages.empty()) {
+        text += ", pages " + pages;
+        if (!run.pages->effective.empty() && run.pages->effective != run.pages->requested)
+            text += " (held by the TLB as " + run.pages->effective + ")";
+    }
+    screen.entry(run.kernel == "command" ? "Command" : "Kernel", text);
+}
+
+void show_words(Screen& screen, const Record& record, const Run& run) {
+    if (run.metrics.empty() && record.source.kind != "none") return;
+    screen.line();
+    screen.entry("", verdict(record, run), 0);
+    const auto steps = next_steps(record, run);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        screen.entry(fmt::format("{}{}.", i == 0 ? "Next  " : "      ", i + 1), steps[i].what);
+        // A command stays on one line, to be copied.
+        if (!steps[i].command.empty()) screen.line("         " + screen.say(steps[i].command));
+    }
+}
+
+void show_run(Screen& screen, const Record& record, const Run& run) {
+    show_run_heading(screen, run);
+    show_time(screen, run);
+    show_tree(screen, run);
+    show_other_metrics(screen, run);
+    show_series(screen, run);
+    if (screen.style().verbose) show_details(screen, run);
+    show_words(screen, record, run);
+}
+
+void show_modes(Screen& screen, const Record& record) {
+    screen.entry("Kernel", run_label(record.runs.front()));
+    show_page_modes(screen, record.runs);
+    if (screen.style().verbose)
+        for (const auto& run : record.runs) {
+            screen.line();
+            screen.entry("Pages", pages_label(run));
+            show_details(screen, run);
+        }
+    screen.line();
+    for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
+    show_words(screen, record, record.runs.front());
+}
+
+void show_warnings(Screen& screen, const Record& record) {
+    if (record.warnings.empty()) return;
+    screen.line();
+    for (const auto& warning : record.warnings) {
+        screen.entry(screen.ink(Ink::yellow, "Warning") + "  ", warning.what);
+        if (!warning.hint.empty()) screen.entry("", "hint: " + warning.hint);
+    }
+}
+
+}  // namespace
+
+std::string render_terminal(const Record& record, const TerminalStyle& style) {
+    Screen screen(style);
+    show_source(screen, record);
+    if (record.experiment == "sweep") {
+        show_sweep(screen, record);
+    } else if (record.experiment == "pairs") {
+        show_pairs(screen, record);
+        for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
+    } else if (record.experiment == "interference") {
+        show_states(screen, record);
+        for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
+    } else if (differ_in_pages_only(record.runs)) {
+        show_modes(screen, record);
+    } else {
+        for (const auto& run : record.runs) {
+            if (&run != &record.runs.front()) screen.line();
+            show_run(screen, record, run);
+        }
+    }
+    show_warnings(screen, record);
+    return screen.take();
+}
 
 }  // namespace tmaprobe::report

@@ -1,0 +1,61 @@
+#include "report/screen.h"
+
+#include <algorithm>
+
+namespace tmaprobe::report {
+
+std::string Screen::ink(Ink ink, const std::string& text) const {
+    if (!style_.colour || ink == Ink::plain || text.empty()) return text;
+    const char* code = "0";
+    switch (ink) {
+        case Ink::plain: break;
+        case Ink::bold: code = "1"; break;
+        case Ink::dim: code = "2"; break;
+        case Ink::green: code = "32"; break;
+        case Ink::yellow: code = "33"; break;
+        case Ink::red: code = "31"; break;
+    }
+    return std::string("\x1b[") + code + "m" + text + "\x1b[0m";
+}
+
+Ink Screen::heat(double share) {
+    if (share >= 0.4) return Ink::red;
+    if (share >= 0.15) return Ink::yellow;
+    return Ink::green;
+}
+
+void Screen::line(const std::string& text) {
+    const auto end = text.find_last_not_of(' ');
+    text_ += end == std::string::npos ? "" : text.substr(0, end + 1);
+    text_ += '\n';
+}
+
+void Screen::entry(const std::string& label, std::string_view text, std::size_t indent) {
+    std::string start = pad_right(label, indent);
+    for (const auto& part : wrap(say(text), width() > indent + 10 ? width() - indent : 10)) {
+        line(start + part);
+        start.assign(indent, ' ');
+    }
+}
+
+void Screen::table(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+    std::size_t others = 0;
+    for (std::size_t i = 1; i < widths.size(); ++i) others += widths[i] + 2;
+    // The names give way, down to what can still be told apart.
+    if (!widths.empty() && widths[0] + others > width())
+        widths[0] = std::max<std::size_t>(12, width() > others ? width() - others : 0);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        std::string text;
+        for (std::size_t i = 0; i < rows[r].size(); ++i)
+            text += i == 0 ? pad_right(shorten(rows[r][0], widths[0], ascii()), widths[0])
+                           : "  " + pad_left(rows[r][i], widths[i]);
+        line(r == 0 ? ink(Ink::dim, text) : text);
+    }
+}
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/terminal.h"
+#include "report/text.h"
+
+namespace tmaprobe::report {
+
+enum class Ink { plain, bold, dim, green, yellow, red };
+
+/// Collects lines for a terminal of a given width; the one place that writes escape sequences. Text from a
+/// record must come through say(), which cleans it.
+class Screen {
+  public:
+    explicit Screen(const TerminalStyle& style) : style_(style) {}
+
+    const TerminalStyle& style() const { return style_; }
+    std::size_t width() const { return static_cast<std::size_t>(style_.width < 40 ? 40 : style_.width); }
+    bool ascii() const { return !style_.unicode; }
+
+    std::string say(std::string_view text) const { return clean(text, ascii()); }
+    std::string ink(Ink ink, const std::string& text) const;
+    /// Ink by how large a share is: the larger, the warmer.
+    static Ink heat(double share);
+    /// One of two spellings, for terminals with and without Unicode.
+    const char* either(const char* unicode, const char* plain) const { return ascii() ? plain : unicode; }
+
+    void line(const std::string& text = {});
+    /// "label   text", the text wrapped and indented below itself. The text is cleaned here.
+    void entry(const std::string& label, std::string_view text, std::size_t indent = 9);
+    /// Columns aligned by their widest cell: the first to the left, the others to the right. Cells are
+    /// clean; those of the first row are headings.
+    void table(const std::vector<std::vector<std::string>>& rows);
+
+    std::string take() { return std::move(text_); }
+
+  private:
+    TerminalStyle style_;
+    std::string text_;
+};
+
+// The parts of a report, each for one kind of content. They add nothing when the record lacks it.
+
+/// The top-down tree of one run: levels, bars, values, bounds, status, marked path.
+void show_tree(Screen& screen, const record::Run& run);
+/// The metrics outside the tree, address translation first.
+void show_other_metrics(Screen& screen, const record::Run& run);
+/// Events with their raw counts and encodings, and the formulas.
+void show_details(Screen& screen, const record::Run& run);
+/// The runs of one kernel in several page modes as columns.
+void show_page_modes(Screen& screen, const std::vector<record::Run>& runs);
+/// Table, curve, knees and verdicts of a sweep.
+void show_sweep(Screen& screen, const record::Record& record);
+/// Matrix, classes and CPI of a pairs record.
+void show_pairs(Screen& screen, const record::Record& record);
+/// The states of an interference record side by side.
+void show_states(Screen& screen, const record::Record& record);
+/// A time series as one line per metric.
+void show_series(Screen& screen, const record::Run& run);
+
+}  // namespace tmaprobe::report

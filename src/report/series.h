@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+
+namespace tmaprobe::report {
+
+struct Point {
+    double x = 0;  ///< in the axis' unit, e.g. bytes
+    double value = 0, low = 0, high = 0;  ///< ns per operation, or bytes per second
+    const record::Run* run = nullptr;
+};
+
+/// The points of one curve in order of x.
+struct Series {
+    std::string label;  ///< what distinguishes it: "4k", "2m, hint nta"
+    std::vector<Point> points;
+};
+
+/// A sweep's record as curves over one axis.
+struct Curves {
+    std::string axis = "size_bytes";     ///< key of Run::parameters
+    std::string quantity = "latency";    ///< "latency" in ns per operation, "bandwidth" in bytes per second
+    std::vector<Series> series;
+};
+
+Curves curves_of(const record::Record& record);
+
+/// "16M" for sizes, else the number.
+std::string axis_text(const Curves& curves, double x);
+
+/// "3.4 ns" or "2.04 GB/s".
+std::string quantity_text(const Curves& curves, double value);
+
+/// A knee as it lies under record.extra["knees"].
+struct KneeMark {
+    std::string kind, pages, cause;
+    double size_bytes = 0, ratio = 0;
+};
+
+std::vector<KneeMark> knees_of(const record::Record& record);
+
+/// "predicted at 8M for 4k pages: L2 TLB reach"
+std::string knee_sentence(const KneeMark& knee);
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "record/record.h"
+
+namespace tmaprobe::report {
+
+/// "measured", "modelled", "replayed" or "time only": how the counts of the record came about.
+std::string source_word(const record::Record& record);
+
+/// Where the counts come from and why, in words that every report shows first.
+std::string source_sentence(const record::Record& record);
+
+/// CPU, number of CPUs, hypervisor and kernel of the machine that ran the tool.
+std::string host_sentence(const record::Record& record);
+
+/// A string of the host, or empty when the host does not tell.
+std::string host_text(const record::Record& record, const char* key);
+
+}  // namespace tmaprobe::report

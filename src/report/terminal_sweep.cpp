@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "report/findings.h"
+#include "report/numbers.h"
+#include "report/screen.h"
+#include "report/series.h"
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+/// Where a value lies on an axis of the plot, 0..1; logarithmic where the values span decades.
+struct Scale {
+    double low = 0, high = 1;
+    bool logarithmic = false;
+
+    double place(double value) const {
+        if (high <= low) return 0.5;
+        if (logarithmic) return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
+        return (value - low) / (high - low);
+    }
+    double at(double place) const {
+        if (logarithmic) return low * std::pow(high / low, place);
+        return low + place * (high - low);
+    }
+};
+
+Scale scale_over(const Curves& curves, double Point::*field, bool from_zero) {
+    Scale scale{std::numeric_limits<double>::max(), 0, false};
+    for (const auto& series : curves.series)
+        for (const auto& point : series.points) {
+            scale.low = std::min(scale.low, point.*field);
+            scale.high = std::max(scale.high, point.*field);
+        }
+    scale.logarithmic = scale.low > 0 && scale.high / scale.low > 12;
+    if (from_zero && !scale.logarithmic) scale.low = 0;
+    return scale;
+}
+
+void show_curve_table(Screen& screen, const Curves& curves) {
+    std::vector<std::vector<std::string>> rows{{screen.say(curves.axis == "size_bytes" ? "size" : curves.axis)}};
+    std::map<double, std::vector<const Point*>> by_x;
+    for (std::size_t s = 0; s < curves.series.size(); ++s) {
+        rows[0].push_back(screen.say(curves.series[s].label));
+        for (const auto& point : curves.series[s].points) {
+            auto& cells = by_x[point.x];
+            cells.resize(curves.series.size());
+            cells[s] = &point;
+        }
+    }
+    for (const auto& [x, points] : by_x) {
+        rows.push_back({axis_text(curves, x)});
+        for (const auto* point : points) rows.back().push_back(point ? quantity_text(curves, point->value) : "-");
+    }
+    screen.table(rows);
+}
+
+/// A line below the plot with one mark per knee of this kind.
+void show_knee_marks(Screen& screen, const Scale& x, const std::vector<KneeMark>& knees, const char* kind,
+                     std::size_t margin, std::size_t columns) {
+    std::string marks(columns, ' ');
+    bool any = false;
+    for (const auto& knee : knees) {
+        const double place = x.place(knee.size_bytes);
+        if (knee.kind != kind || place < 0 || place > 1) continue;
+        marks[static_cast<std::size_t>(std::lround(place * static_cast<double>(columns - 1)))] = '^';
+        any = true;
+    }
+    if (any) screen.line(pad_left(kind, margin - 1) + " " + marks);
+}
+
+void show_plot(Screen& screen, const Curves& curves, const std::vector<KneeMark>& knees) {
+    const Scale x = scale_over(curves, &Point::x, false), y = scale_over(curves, &Point::value, true);
+    constexpr std::size_t height = 12, margin = 11;
+    const std::size_t columns = std::min<std::size_t>(screen.width() - margin - 1, 100);
+    const std::vector<std::string> glyphs =
+        screen.ascii() ? std::vector<std::string>{"o", "x", "+", "#"} : std::vector<std::string>{"●", "○", "▲", "△"};
+    std::vector<std::vector<std::string>> grid(height, std::vector<std::string>(columns, " "));
+    for (std::size_t s = 0; s < curves.series.size(); ++s)
+        for (const auto& point : curves.series[s].points) {
+            const auto column = static_cast<std::size_t>(std::lround(x.place(point.x) * static_cast<double>(columns - 1)));
+            const auto row = static_cast<std::size_t>(std::lround((1 - y.place(point.value)) * (height - 1)));
+            auto& cell = grid[std::min(row, height - 1)][std::min(column, columns - 1)];
+            cell = cell == " " ? glyphs[s % glyphs.size()] : screen.either("◆", "@");
+        }
+    for (std::size_t row = 0; row < height; ++row) {
+        const bool labelled = row % 3 == 0 || row + 1 == height;
+        const double value = y.at(1 - static_cast<double>(row) / (height - 1));
+        std::string text = pad_left(labelled ? quantity_text(curves, value) : "", margin - 2) + screen.either(" │", " |");
+        for (const auto& cell : grid[row]) text += cell;
+        screen.line(text);
+    }
+    std::string axis(margin - 1, ' ');
+    axis += screen.either("└", "+");
+    for (std::size_t i = 0; i < columns; ++i) axis += screen.either("─", "-");
+    screen.line(axis);
+    const std::string first = axis_text(curves, x.low), last = axis_text(curves, x.high);
+    screen.line(std::string(margin, ' ') + pad_right(first, columns - width_of(last)) + last);
+    show_knee_marks(screen, x, knees, "predicted", margin, columns);
+    show_knee_marks(screen, x, knees, "found", margin, columns);
+    std::string legend;
+    for (std::size_t s = 0; s < curves.series.size(); ++s)
+        legend += fmt::format("{}{} {}", s ? "   " : "", glyphs[s % glyphs.size()], screen.say(curves.series[s].label));
+    if (curves.series.size() > 1) legend += fmt::format("   {} both", screen.either("◆", "@"));
+    screen.entry("", legend, margin);
+}
+
+/// Counters under the curve: translation metrics by size, one table each, a column per curve.
+void show_sweep_metrics(Screen& screen, const Curves& curves) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> names;
+    for (const auto& series : curves.series)
+        for (const auto& point : series.points)
+            for (const auto& metric : point.run->metrics)
+                if (metric.category == "tlb" && names.size() < most && has_value(metric) &&
+                    std::find(names.begin(), names.end(), metric.name) == names.end())
+                    names.push_back(metric.name);
+    for (const auto& name : names) {
+        std::vector<std::vector<std::string>> rows{{screen.say(name)}};
+        std::map<double, std::vector<std::string>> by_x;
+        for (std::size_t s = 0; s < curves.series.size(); ++s) {
+            rows[0].push_back(screen.say(curves.series[s].label));
+            for (const auto& point : curves.series[s].points) {
+                auto& cells = by_x[point.x];
+                cells.resize(curves.series.size(), "-");
+                for (const auto& metric : point.run->metrics)
+                    if (metric.name == name)
+                        cells[s] = screen.say(has_value(metric) ? value_text(metric) + " " + metric.status : status_words(metric));
+            }
+        }
+        for (const auto& [x, cells] : by_x) {
+            rows.push_back({axis_text(curves, x)});
+            rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+        }
+        screen.line();
+        screen.table(rows);
+    }
+}
+
+}  // namespace
+
+void show_sweep(Screen& screen, const record::Record& record) {
+    if (record.runs.empty()) {
+        screen.line("No point was measured.");
+        return;
+    }
+    const Curves curves = curves_of(record);
+    const auto& first = record.runs.front();
+    screen.entry("Sweep", fmt::format("{}{}{}, {} over {}", first.kernel, first.variant.empty() ? "" : " ", first.variant,
+                                      curves.quantity, curves.axis == "size_bytes" ? "size" : curves.axis));
+    for (const auto& run : record.runs)
+        if (!run.time.known) screen.entry("", run_label(run) + ", pages " + pages_label(run) + ": " + run.time.reason);
+    if (curves.series.empty()) return;
+    screen.line();
+    show_curve_table(screen, curves);
+    const auto knees = knees_of(record);
+    screen.line();
+    show_plot(screen, curves, knees);
+    show_sweep_metrics(screen, curves);
+    if (!knees.empty()) screen.line();
+    for (const auto& knee : knees) screen.entry("Knee", knee_sentence(knee));
+    const auto verdicts = sentences(record, "verdicts");
+    if (!verdicts.empty()) screen.line();
+    for (const auto& verdict : verdicts) screen.entry("", verdict, 0);
+    for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
+}
+
+void show_series(Screen& screen, const record::Run& run) {
+    const auto entry = run.extra.find("series");
+    if (entry == run.extra.end() || !entry->is_array() || entry->empty()) return;
+    std::map<std::string, std::vector<double>> lines;
+    for (const auto& sample : *entry) {
+        if (!sample.is_object() || !sample.contains("metrics") || !sample["metrics"].is_object()) continue;
+        for (const auto& [name, value] : sample["metrics"].items())
+            lines[name].push_back(value.is_number() ? value.get<double>() : std::nan(""));
+    }
+    screen.line();
+    screen.line(screen.ink(Ink::dim, fmt::format("{} intervals: min..max, then one character per interval", entry->size())));
+    const std::vector<std::string> steps = screen.ascii()
+                                               ? std::vector<std::string>{"_", ".", "-", "=", "+", "*", "#", "@"}
+                                               : std::vector<std::string>{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    for (const auto& [name, values] : lines) {
+        double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+        for (const double value : values)
+            if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
+        if (high < low) continue;
+        const std::size_t room = screen.width() - 48;
+        const std::size_t stride = (values.size() + room - 1) / std::max<std::size_t>(1, room);
+        std::string drawn;
+        for (std::size_t i = 0; i < values.size(); i += std::max<std::size_t>(1, stride))
+            drawn += !std::isfinite(values[i]) ? " "
+                     : high == low             ? steps[0]
+                                               : steps[static_cast<std::size_t>(std::lround((values[i] - low) / (high - low) * 7))];
+        screen.line(pad_right(shorten(screen.say(name), 30, screen.ascii()), 30) + " " +
+                    pad_left(plain_number(low) + ".." + plain_number(high), 15) + "  " + drawn);
+    }
+}
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/sizes.h"
+#include "report/numbers.h"
+#include "report/screen.h"
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using nlohmann::json;
+using record::Metric;
+using record::Run;
+using Rows = std::vector<std::vector<std::string>>;
+
+const Metric* find_metric(const Run& run, const std::string& name) {
+    const auto found = std::find_if(run.metrics.begin(), run.metrics.end(),
+                                    [&](const Metric& metric) { return metric.name == name; });
+    return found == run.metrics.end() ? nullptr : &*found;
+}
+
+std::string metric_cell(const Metric* metric, bool with_bounds) {
+    if (!metric) return "-";
+    if (!has_value(*metric)) return status_words(*metric);
+    std::string text = value_text(*metric);
+    if (metric->counted_share < 0.995) text += fmt::format(" @{:.0f}%", 100 * metric->counted_share);
+    if (!metric->warnings.empty()) text += "!";
+    return with_bounds ? text + " (" + bounds_text(*metric) + ")" : text;
+}
+
+std::string statuses(const Run& run) {
+    std::string all;
+    for (const char* status : {"measured", "modelled", "replayed"})
+        if (std::any_of(run.metrics.begin(), run.metrics.end(),
+                        [&](const Metric& metric) { return metric.status == status; }))
+            all += (all.empty() ? "" : "+") + std::string(status);
+    return all.empty() ? "time only" : all;
+}
+
+std::string obtained_text(const Run& run) {
+    std::string text;
+    if (!run.pages) return "-";
+    for (const auto& [size, bytes] : run.pages->obtained_bytes)
+        if (bytes) text += (text.empty() ? "" : " + ") + format_size(bytes) + " in " + size;
+    return text.empty() ? "-" : text;
+}
+
+/// Every metric of any run: the tree's rows first, then translation, then the rest.
+std::vector<TreeRow> rows_of(const std::vector<Run>& runs) {
+    std::vector<TreeRow> rows = tree_rows(runs.front().metrics);
+    for (const auto* metric : other_metrics(runs.front().metrics)) rows.push_back({metric, 0});
+    return rows;
+}
+
+void add_time_rows(Screen& screen, const std::vector<Run>& runs, Rows& rows) {
+    std::vector<std::string> time{"ns per " + screen.say(runs.front().time.operation.empty() ? "operation" : runs.front().time.operation)};
+    std::vector<std::string> spread{"  min..max"}, rate{"bytes/s"};
+    bool any_rate = false;
+    for (const auto& run : runs) {
+        const auto& ns = run.time.ns_per_op;
+        time.push_back(run.time.known ? plain_number(ns.median) : "unavailable");
+        spread.push_back(run.time.known ? plain_number(ns.min) + ".." + plain_number(ns.max) : "-");
+        rate.push_back(run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-");
+        any_rate |= run.time.bytes_per_second.count > 0;
+    }
+    rows.push_back(time);
+    rows.push_back(spread);
+    if (any_rate) rows.push_back(rate);
+}
+
+std::size_t width_of_rows(const Rows& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+    std::size_t total = 0;
+    for (const std::size_t width : widths) total += width + 2;
+    return total;
+}
+
+Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds) {
+    Rows rows{{"Pages"}, {"obtained"}};
+    for (const auto& run : runs) {
+        rows[0].push_back(screen.say(pages_label(run)));
+        rows[1].push_back(screen.say(obtained_text(run)));
+    }
+    add_time_rows(screen, runs, rows);
+    const auto metrics = rows_of(runs);
+    if (metrics.empty()) return rows;
+    rows.push_back({"counts"});
+    for (const auto& run : runs) rows.back().push_back(statuses(run));
+    for (const auto& row : metrics) {
+        const std::string mark = row.metric->bottleneck ? screen.either("▶ ", "> ") : "  ";
+        const std::string of = share_of(*row.metric);
+        rows.push_back({mark + std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name) +
+                        (of.empty() || of == "slots" ? "" : " (of " + of + ")")});
+        for (const auto& run : runs) rows.back().push_back(metric_cell(find_metric(run, row.metric->name), with_bounds));
+    }
+    return rows;
+}
+
+double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
+
+void show_matrix(Screen& screen, const json& pairs) {
+    if (!pairs.contains("ns") || !pairs["ns"].is_array() || !pairs.contains("cpus") || !pairs["cpus"].is_array()) return;
+    const auto& cpus = pairs["cpus"];
+    const std::size_t fits = (screen.width() - 6) / 7;
+    if (cpus.size() > fits) {
+        screen.entry("", fmt::format("The matrix of {0} x {0} CPUs does not fit here: --format html or csv shows it.", cpus.size()), 0);
+        return;
+    }
+    Rows rows{{"ns"}};
+    for (const auto& cpu : cpus) rows[0].push_back(screen.say(cpu.dump()));
+    for (std::size_t i = 0; i < cpus.size() && i < pairs["ns"].size(); ++i) {
+        rows.push_back({"cpu " + screen.say(cpus[i].dump())});
+        for (const auto& value : pairs["ns"][i]) {
+            const double ns = number_or_nan(value);
+            rows.back().push_back(std::isfinite(ns) ? fmt::format("{:.1f}", ns) : "-");
+        }
+    }
+    screen.table(rows);
+}
+
+void show_classes(Screen& screen, const json& pairs) {
+    if (!pairs.contains("classes") || !pairs["classes"].is_array()) return;
+    Rows rows{{"distance", "pairs", "median ns", "min..max", "coherency ns", "cycles"}};
+    for (const auto& item : pairs["classes"]) {
+        if (!item.is_object()) continue;
+        const auto cell = [&](const char* key) {
+            const double value = item.contains(key) ? number_or_nan(item[key]) : std::nan("");
+            return std::isfinite(value) ? plain_number(value) : std::string("-");
+        };
+        rows.push_back({screen.say(item.contains("class") && item["class"].is_string() ? item["class"].get<std::string>() : "?"), cell("pairs"),
+                        cell("median_ns"), cell("min_ns") + ".." + cell("max_ns"), cell("coherency_ns"), cell("coherency_cycles")});
+    }
+    screen.line();
+    screen.table(rows);
+}
+
+void show_cpi(Screen& screen, const json& pairs) {
+    if (!pairs.contains("cpi") || !pairs["cpi"].is_object()) return;
+    const auto& cpi = pairs["cpi"];
+    if (!cpi.contains("shares") || !cpi["shares"].is_array() || !cpi.contains("by_class") || !cpi["by_class"].is_object()) return;
+    Rows rows{{"CPI when this share of instructions meets it"}};
+    for (const auto& share : cpi["shares"]) rows[0].push_back(percent(number_or_nan(share)));
+    for (const auto& [name, values] : cpi["by_class"].items()) {
+        rows.push_back({screen.say(name)});
+        for (const auto& value : values) rows.back().push_back(fmt::format("{:.2f}", number_or_nan(value)));
+    }
+    screen.line();
+    screen.table(rows);
+}
+
+}  // namespace
+
+void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
+    Rows rows = page_rows(screen, runs, true);
+    const bool bounds_fit = width_of_rows(rows) <= screen.width() + 2;
+    if (!bounds_fit) rows = page_rows(screen, runs, false);
+    screen.line();
+    screen.table(rows);
+    const bool multiplexed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
+        return std::any_of(run.metrics.begin(), run.metrics.end(), [](const Metric& metric) { return metric.counted_share < 0.995; });
+    });
+    if (multiplexed) screen.line(screen.ink(Ink::dim, "@20%: counted 20% of the time"));
+}
+
+void show_pairs(Screen& screen, const record::Record& record) {
+    const auto entry = record.extra.find("pairs");
+    if (entry == record.extra.end() || !entry->is_object()) {
+        screen.line("No pair was measured.");
+        return;
+    }
+    const auto single = entry->find("single");
+    if (single != entry->end() && single->is_object()) {
+        const auto ns = [&](const char* key) { return single->contains(key) ? plain_number(number_or_nan((*single)[key])) : "?"; };
+        screen.entry("One core", fmt::format("locked increment {} ns, without lock {} ns", ns("lock_ns"), ns("no_lock_ns")), 9);
+    }
+    screen.line();
+    show_matrix(screen, *entry);
+    show_classes(screen, *entry);
+    show_cpi(screen, *entry);
+}
+
+void show_states(Screen& screen, const record::Record& record) {
+    if (record.runs.empty()) return;
+    screen.entry("Victim", run_label(record.runs.front()));
+    screen.line();
+    Rows rows{{"State", "ns/op", "min..max", "bytes/s", "against alone"}};
+    for (const auto& run : record.runs) {
+        const auto state = run.extra.find("state");
+        const auto change = run.extra.find("against_alone");
+        rows.push_back({screen.say(state != run.extra.end() && state->is_string() ? state->get<std::string>() : run_label(run)),
+                        run.time.known ? plain_number(run.time.ns_per_op.median) : "unavailable",
+                        run.time.known ? plain_number(run.time.ns_per_op.min) + ".." + plain_number(run.time.ns_per_op.max) : "-",
+                        run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
+                        change != run.extra.end() && change->is_number() ? fmt::format("{:+.1f}%", 100 * change->get<double>()) : "-"});
+    }
+    screen.table(rows);
+    const auto metrics = rows_of(record.runs);
+    if (metrics.empty()) return;
+    Rows tree{{"counts"}};
+    for (const auto& run : record.runs) tree[0].push_back(statuses(run));
+    for (const auto& row : metrics) {
+        tree.push_back({std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name)});
+        for (const auto& run : record.runs) tree.back().push_back(metric_cell(find_metric(run, row.metric->name), false));
+    }
+    screen.line();
+    screen.table(tree);
+}
+
+}  // namespace tmaprobe::report

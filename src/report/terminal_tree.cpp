@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "report/numbers.h"
+#include "report/screen.h"
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::Metric;
+
+/// Reasons that several rows share are said once, below the tree.
+class Footnotes {
+  public:
+    std::string mark(const std::string& reason) {
+        if (reason.empty()) return {};
+        auto at = std::find(reasons_.begin(), reasons_.end(), reason);
+        if (at == reasons_.end()) at = reasons_.insert(reasons_.end(), reason);
+        return fmt::format(" [{}]", at - reasons_.begin() + 1);
+    }
+    void show(Screen& screen) const {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            screen.entry(fmt::format("  [{}]", i + 1), reasons_[i], 6);
+    }
+
+  private:
+    std::vector<std::string> reasons_;
+};
+
+std::string flags_of(const Metric& metric) {
+    std::string all;
+    for (const auto& warning : metric.warnings) {
+        std::string words = warning;
+        std::replace(words.begin(), words.end(), '_', ' ');
+        all += (all.empty() ? "" : ", ") + words;
+    }
+    return all;
+}
+
+/// What a row says behind its name; each cell is clean and uncoloured.
+struct Cells {
+    std::string name, value, of, bounds, counted, status, note;
+};
+
+Cells cells_of(const Screen& screen, const Metric& metric, int depth, Footnotes& notes) {
+    Cells cells;
+    cells.name = std::string(static_cast<std::size_t>(2 * depth), ' ') + screen.say(metric.name);
+    if (!has_value(metric)) {
+        cells.note = status_words(metric) + notes.mark(metric.reason);
+        return cells;
+    }
+    cells.value = screen.say(value_text(metric));
+    cells.of = share_of(metric);
+    cells.bounds = bounds_text(metric);
+    cells.counted = fmt::format("{:.0f}%", 100 * metric.counted_share);
+    cells.status = status_words(metric);
+    if (const auto flags = flags_of(metric); !flags.empty()) {
+        cells.value += "!";
+        cells.status += notes.mark(metric.name + " is " + flags + ": do not rely on it");
+    }
+    return cells;
+}
+
+/// Columns of the tree, as wide as their widest cell; the name and the bar share what is left.
+struct Columns {
+    std::size_t name = 0, bar = 0, value = 0, of = 0, bounds = 0, counted = 0, status = 0;
+};
+
+Columns columns_for(const Screen& screen, const std::vector<Cells>& rows, bool show_of, bool show_counted) {
+    Columns columns;
+    columns.value = 6;
+    columns.bounds = 10;
+    columns.status = 8;
+    columns.counted = show_counted ? 7 : 0;
+    columns.of = show_of ? 6 : 0;
+    for (const auto& row : rows) {
+        columns.name = std::max(columns.name, width_of(row.name));
+        columns.value = std::max(columns.value, width_of(row.value));
+        columns.bounds = std::max(columns.bounds, width_of(row.bounds));
+        columns.status = std::max(columns.status, width_of(row.status));
+    }
+    std::size_t fixed = 2 + 1 + 1 + columns.value + 1 + columns.bounds + 1 + columns.status;
+    for (const std::size_t optional : {columns.of, columns.counted})
+        if (optional) fixed += 1 + optional;
+    constexpr std::size_t least_bar = 4, most_bar = 24;
+    const std::size_t room = screen.width() > fixed ? screen.width() - fixed : 0;
+    columns.name = std::clamp<std::size_t>(columns.name, 12, std::max<std::size_t>(12, room > least_bar ? room - least_bar : 0));
+    columns.bar = room > columns.name ? std::min(most_bar, room - columns.name) : 0;
+    return columns;
+}
+
+void show_row(Screen& screen, const Metric& metric, const Cells& cells, const Columns& columns) {
+    const bool marked = metric.bottleneck;
+    std::string text = marked ? screen.either("▶ ", "> ") : "  ";
+    const std::string name = pad_right(shorten(cells.name, columns.name, screen.ascii()), columns.name);
+    text += marked ? screen.ink(Ink::bold, name) : name;
+    if (!cells.note.empty()) {
+        screen.line(text + " " + screen.ink(Ink::dim, cells.note));
+        return;
+    }
+    const std::string drawn = is_share(metric) ? bar(metric.value, columns.bar, screen.ascii()) : "";
+    const Ink heat = is_share(metric) ? Screen::heat(metric.value) : Ink::plain;
+    text += " " + screen.ink(heat, pad_right(drawn, columns.bar)) + " " +
+            screen.ink(heat, pad_left(cells.value, columns.value));
+    if (columns.of) text += " " + pad_right(cells.of, columns.of);
+    text += " " + pad_left(cells.bounds, columns.bounds);
+    if (columns.counted) text += " " + pad_left(cells.counted, columns.counted);
+    screen.line(text + " " + screen.ink(Ink::dim, cells.status));
+}
+
+void show_headings(Screen& screen, const Columns& columns, const std::string& title) {
+    const std::size_t left = 3 + columns.name + columns.bar;
+    // A long title takes the place of the heading beside it, and pushes nothing.
+    std::string text = width_of(title) <= left ? pad_right(title, left) + " " + pad_left("value", columns.value)
+                                               : pad_right(title, left + 1 + columns.value);
+    if (columns.of) text += " " + pad_right("of", columns.of);
+    text += " " + pad_left("low..high", columns.bounds);
+    if (columns.counted) text += " " + pad_left("counted", columns.counted);
+    screen.line(screen.ink(Ink::dim, text + " status"));
+}
+
+void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::string& title) {
+    std::set<std::string> units;
+    bool multiplexed = false;
+    for (const auto& row : rows) {
+        if (!has_value(*row.metric)) continue;
+        units.insert(share_of(*row.metric));
+        multiplexed |= row.metric->counted_share < 0.995;
+    }
+    const bool one_unit = units.size() <= 1;
+    Footnotes notes;
+    std::vector<Cells> cells;
+    for (const auto& row : rows) cells.push_back(cells_of(screen, *row.metric, row.depth, notes));
+    const Columns columns = columns_for(screen, cells, !one_unit, multiplexed);
+    const std::string unit = one_unit && !units.empty() && !units.begin()->empty() ? "% of " + *units.begin() : "";
+    show_headings(screen, columns, title + (unit.empty() ? "" : ", " + unit));
+    for (std::size_t i = 0; i < rows.size(); ++i) show_row(screen, *rows[i].metric, cells[i], columns);
+    notes.show(screen);
+}
+
+}  // namespace
+
+void show_tree(Screen& screen, const record::Run& run) {
+    const auto rows = tree_rows(run.metrics);
+    if (rows.empty()) return;
+    int deepest = 1;
+    for (const auto& row : rows) deepest = std::max(deepest, row.metric->level);
+    screen.line();
+    show_rows(screen, rows, deepest > 1 ? fmt::format("Top-down, levels 1-{}", deepest) : "Top-down, level 1");
+    if (bottleneck(run.metrics))
+        screen.line(screen.ink(Ink::dim, fmt::format("{}marks the path to the bottleneck", screen.either("▶ ", "> "))));
+}
+
+void show_other_metrics(Screen& screen, const record::Run& run) {
+    std::vector<TreeRow> translation, others;
+    for (const auto* metric : other_metrics(run.metrics))
+        (metric->category == "tlb" ? translation : others).push_back({metric, 0});
+    if (!translation.empty()) {
+        screen.line();
+        const std::string pages = screen.say(pages_label(run));
+        show_rows(screen, translation, pages.empty() ? "Address translation" : "Address translation, pages " + pages);
+    }
+    if (!others.empty()) {
+        screen.line();
+        show_rows(screen, others, "Further metrics");
+    }
+}
+
+void show_details(Screen& screen, const record::Run& run) {
+    if (!run.events.empty()) {
+        screen.line();
+        std::vector<std::vector<std::string>> rows{{"Events", "value", "running", "group", "encoding"}};
+        for (const auto& event : run.events) {
+            const auto& reading = event.reading;
+            const bool never = reading.time_enabled_ns > 0 && reading.time_running_ns == 0;
+            const double share = reading.time_enabled_ns == 0 ? 1 : static_cast<double>(reading.time_running_ns) /
+                                                                        static_cast<double>(reading.time_enabled_ns);
+            const std::string value = never ? "not counted" : plain_number(reading.value);
+            rows.push_back({screen.say(event.name), event.note.empty() || never ? value : screen.say(event.note),
+                            fmt::format("{:.0f}%", 100 * share), fmt::format("{}.{}", event.pass, event.group),
+                            screen.say(event.pmu + "/" + event.config)});
+        }
+        screen.table(rows);
+    }
+    bool first = true;
+    for (const auto& metric : run.metrics) {
+        if (metric.formula.empty()) continue;
+        if (first) screen.line(), screen.line(screen.ink(Ink::dim, "Formulas"));
+        first = false;
+        screen.line(screen.say(metric.name));
+        screen.entry("  =", metric.formula, 4);
+        if (!metric.description.empty()) screen.entry("", metric.description, 4);
+    }
+}
+
+}  // namespace tmaprobe::report

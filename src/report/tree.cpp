@@ -1,0 +1,130 @@
+#include "report/tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::Metric;
+
+class Rows {
+  public:
+    explicit Rows(const std::vector<Metric>& metrics) : metrics_(metrics) {
+        for (const auto& metric : metrics) {
+            if (metric.level <= 0) continue;
+            names_.insert(metric.name);
+            children_[metric.parent].push_back(&metric);
+        }
+    }
+    std::vector<TreeRow> take() {
+        for (const auto& metric : metrics_)
+            if (metric.level > 0 && !names_.contains(metric.parent)) add(metric, 0);
+        // What is left has parents in a circle; it is shown nevertheless.
+        for (const auto& metric : metrics_)
+            if (metric.level > 0) add(metric, 0);
+        return std::move(rows_);
+    }
+
+  private:
+    void add(const Metric& metric, int depth) {
+        if (!shown_.insert(&metric).second) return;
+        rows_.push_back({&metric, depth});
+        const auto below = children_.find(metric.name);
+        if (below == children_.end() || depth >= deepest) return;
+        for (const auto* child : below->second) add(*child, depth + 1);
+    }
+    static constexpr int deepest = 16;
+    const std::vector<Metric>& metrics_;
+    std::set<std::string> names_;
+    std::map<std::string, std::vector<const Metric*>> children_;
+    std::set<const Metric*> shown_;
+    std::vector<TreeRow> rows_;
+};
+
+}  // namespace
+
+std::vector<TreeRow> tree_rows(const std::vector<Metric>& metrics) { return Rows(metrics).take(); }
+
+std::vector<const Metric*> other_metrics(const std::vector<Metric>& metrics) {
+    std::vector<const Metric*> others;
+    for (const auto& metric : metrics)
+        if (metric.level <= 0) others.push_back(&metric);
+    std::stable_partition(others.begin(), others.end(), [](const Metric* metric) { return metric->category == "tlb"; });
+    return others;
+}
+
+const Metric* bottleneck(const std::vector<Metric>& metrics) {
+    const Metric* deepest = nullptr;
+    for (const auto& metric : metrics)
+        if (metric.bottleneck && metric.level > 0 && (!deepest || metric.level > deepest->level)) deepest = &metric;
+    return deepest;
+}
+
+bool differ_in_pages_only(const std::vector<record::Run>& runs) {
+    if (runs.size() < 2) return false;
+    std::set<std::string> modes;
+    for (const auto& run : runs) {
+        if (!run.pages || !modes.insert(run.pages->requested).second) return false;
+        if (run.kernel != runs[0].kernel || run.variant != runs[0].variant) return false;
+        auto left = run.parameters, right = runs[0].parameters;
+        for (auto* parameters : {&left, &right})
+            for (const char* follows : {"pages", "iterations"}) parameters->erase(follows);
+        if (left != right) return false;
+    }
+    return true;
+}
+
+std::string pages_label(const record::Run& run) {
+    if (!run.pages) return {};
+    const auto& pages = *run.pages;
+    std::uint64_t total = 0;
+    for (const auto& [size, bytes] : pages.obtained_bytes) total += bytes;
+    const std::string wanted = pages.requested == "thp" ? "2m" : pages.requested;
+    const auto got = pages.obtained_bytes.find(wanted);
+    const std::uint64_t right = got == pages.obtained_bytes.end() ? 0 : got->second;
+    if (total == 0 || right == total) return pages.requested;
+    if (right == 0) {
+        std::string others;
+        for (const auto& [size, bytes] : pages.obtained_bytes)
+            if (bytes) others += (others.empty() ? "" : "+") + size;
+        return fmt::format("{} (got {})", pages.requested, others);
+    }
+    return fmt::format("{} ({:.0f}% of it)", pages.requested,
+                       100 * static_cast<double>(right) / static_cast<double>(total));
+}
+
+std::string run_label(const record::Run& run) {
+    const auto command = run.parameters.find("command");
+    if (command != run.parameters.end() && command->is_array()) {
+        std::string line;
+        for (const auto& word : *command)
+            if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
+        if (!line.empty()) return line;
+    }
+    std::string label = run.kernel;
+    if (!run.variant.empty()) label += " " + run.variant;
+    for (const auto& [name, value] : run.parameters.items()) {
+        if (name == "cpus" && value.is_array() && !value.empty()) {
+            label += ", cpus " + value.dump().substr(1, value.dump().size() - 2);
+            continue;
+        }
+        if (name == "pages" || value.is_null() || value.is_structured()) continue;
+        if (name == "size_bytes" && value.is_number_unsigned()) {
+            if (value.get<std::uint64_t>() > 0) label += ", size " + format_size(value.get<std::uint64_t>());
+        } else if (value.is_string()) {
+            if (!value.get_ref<const std::string&>().empty())
+                label += fmt::format(", {} {}", name, value.get_ref<const std::string&>());
+        } else {
+            label += fmt::format(", {} {}", name, value.dump());
+        }
+    }
+    return label;
+}
+
+}  // namespace tmaprobe::report

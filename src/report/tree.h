@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+
+namespace tmaprobe::report {
+
+/// One metric of the tree in the order in which it is shown.
+struct TreeRow {
+    const record::Metric* metric = nullptr;
+    int depth = 0;  ///< 0: no parent among the metrics
+};
+
+/// The metrics with a level, each below its parent, in the record's order among siblings. Every one is
+/// there exactly once, whatever the parents say.
+std::vector<TreeRow> tree_rows(const std::vector<record::Metric>& metrics);
+
+/// The metrics without a level, translation first.
+std::vector<const record::Metric*> other_metrics(const std::vector<record::Metric>& metrics);
+
+/// The deepest node on the marked path, or null when none is marked.
+const record::Metric* bottleneck(const std::vector<record::Metric>& metrics);
+
+/// Whether the runs differ in nothing but the pages: the same work, side by side.
+bool differ_in_pages_only(const std::vector<record::Run>& runs);
+
+/// "2m", or "2m (4k obtained)" where the kernel gave other pages than asked for. Empty without pages.
+std::string pages_label(const record::Run& run);
+
+/// "sha256 shani, size 16M, threads 2": what the run was, without its pages.
+std::string run_label(const record::Run& run);
+
+}  // namespace tmaprobe::report

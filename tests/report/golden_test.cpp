@@ -1,0 +1,87 @@
+// Every record of tests/report/records as each kind of text, against tests/report/golden. After a change
+// that is meant, TMAPROBE_UPDATE_GOLDEN=1 writes what comes out now; read the difference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "report/terminal.h"
+#include "report/text.h"
+
+namespace tmaprobe::report {
+namespace {
+
+const std::filesystem::path folder = TMAPROBE_SOURCE_DIR "/tests/report";
+
+std::vector<std::string> record_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "records"))
+        if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+record::Record load(const std::string& name) {
+    auto records = record::read_records(folder / "records" / (name + ".json"));
+    EXPECT_TRUE(records) << records.error().what;
+    return records ? std::move(records->front()) : record::Record{};
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+    const auto path = folder / "golden" / name;
+    if (std::getenv("TMAPROBE_UPDATE_GOLDEN")) ASSERT_TRUE(write_file(path, text));
+    const auto expected = read_file(path);
+    ASSERT_TRUE(expected) << expected.error().what;
+    EXPECT_EQ(text, *expected) << path;
+}
+
+class Golden : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, Terminal) {
+    TerminalStyle style;
+    expect_golden(GetParam() + ".txt", render_terminal(load(GetParam()), style));
+}
+
+TEST_P(Golden, VerboseAscii) {
+    TerminalStyle style;
+    style.unicode = false;
+    style.verbose = true;
+    const std::string text = render_terminal(load(GetParam()), style);
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 32 && c < 127); }));
+    expect_golden(GetParam() + ".ascii.txt", text);
+}
+
+/// What is drawn (trees, tables, plots) fits; only a command to be copied, or one word, may be longer.
+TEST_P(Golden, FitsEightyColumns) {
+    const std::string text = render_terminal(load(GetParam()), {});
+    for (std::size_t at = 0; at < text.size();) {
+        const auto end = text.find('\n', at);
+        const std::string line = text.substr(at, end - at);
+        const bool one_word = wrap(line, 80).size() <= 2 && width_of(wrap(line, 80).front()) > 80;
+        const bool command = line.starts_with("         perf record -e ");
+        EXPECT_TRUE(width_of(line) <= 80 || one_word || command) << line;
+        at = end + 1;
+    }
+}
+
+TEST_P(Golden, ColourChangesNoCharacter) {
+    TerminalStyle coloured;
+    coloured.colour = true;
+    const auto record = load(GetParam());
+    std::string text = render_terminal(record, coloured);
+    for (auto at = text.find('\x1b'); at != std::string::npos; at = text.find('\x1b')) {
+        const auto end = text.find('m', at);
+        ASSERT_NE(end, std::string::npos);
+        EXPECT_EQ(text.substr(at, end - at).find_first_not_of("\x1b[0123456789"), std::string::npos);
+        text.erase(at, end - at + 1);
+    }
+    EXPECT_EQ(text, render_terminal(record, {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Records, Golden, ::testing::ValuesIn(record_names()),
+                         [](const auto& given) { return given.param; });
+
+}  // namespace
+}  // namespace tmaprobe::report
