@@ -333,12 +333,10 @@ def main():
             metrics += text.count('"MetricName"')
     differences += compare_or_write(EVENTS / "mapfile.csv", mapfile_text(options.arch_tree, folders), options.write)
 
-    for line in differences:
-        print(line)
-    for name in sorted(missing):
-        print(f"no description: {name} (add it to events/descriptions.json)")
+    report = differences + [f"no description: {name} (add it to events/descriptions.json)" for name in sorted(missing)]
     count = 1 if options.cpu else len(folders)
-    print(f"{count} CPUs, {metrics} metrics, {len(differences)} lines differ, {len(missing)} descriptions missing")
+    report.append(f"{count} CPUs, {metrics} metrics, {len(differences)} lines differ, {len(missing)} descriptions missing")
+    print("\n".join(report))
     return 1 if differences or missing else 0
 
 
