@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// One point of a curve of cost (ns per operation) over size.
+struct CurvePoint {
+    std::uint64_t size_bytes = 0;
+    double cost = 0;
+    double low = 0, high = 0;  ///< 95% confidence interval of the cost
+};
+
+/// What counts as a knee.
+struct KneeCriteria {
+    double least_rise = 0.08;      ///< of the cost, from the knee to where the curve is level again
+    double relative_floor = 0.01;  ///< no point is trusted better than this, whatever its interval says
+    double apart_octaves = 0.5;    ///< bends closer than this are one knee
+};
+
+/// Knees of a curve of at least five points: where the cost begins to rise. A linear spline through log
+/// cost over log size, whose bends are chosen among the measured sizes by forward selection and backward
+/// elimination under the Bayesian information criterion (multivariate adaptive regression splines,
+/// Friedman 1991, in one dimension); each point weighs by its confidence interval. A knee is an upward
+/// bend whose rise exceeds the criteria; its ratio is the cost at the end of the rise over the cost
+/// before it. Points may come in any order; sizes that occur twice and costs that are not positive are
+/// left out. Kind "found", cause empty.
+std::vector<record::Knee> find_knees(std::vector<CurvePoint> curve, const KneeCriteria& criteria = {});
+
+/// Names the cause of each found knee: the nearest predicted one within half an octave, else none.
+void explain_knees(std::vector<record::Knee>& found, const std::vector<record::Knee>& predicted);
+
+/// "+31% at 6M (predicted: L2 TLB reach 6M)", or "no knee".
+std::string describe_knees(const std::vector<record::Knee>& found);
+
+}  // namespace tmaprobe::experiments
