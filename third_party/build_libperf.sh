@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # Builds libperf (tools/lib/perf) into third_party/libperf from the distribution's kernel source package.
 # Does nothing when it is built already, or when the system has a libperf of its own.
+#   build_libperf.sh                            for this machine
+#   build_libperf.sh FOLDER MAKE_VARIABLE...    into another folder, for example ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
 set -euo pipefail
 cd "$(dirname "$0")"
+folder=${1:-$PWD/libperf}
+variables=("${@:2}")
 
-[ -e libperf/lib/libperf.a ] && [ -e libperf/lib/libapi.a ] && [ -e libperf/include/perf/evlist.h ] && exit 0
-[ -e /usr/include/perf/evlist.h ] && exit 0
+[ -e "$folder/lib/libperf.a" ] && [ -e "$folder/lib/libapi.a" ] && [ -e "$folder/include/perf/evlist.h" ] && exit 0
+[ $# = 0 ] && [ -e /usr/include/perf/evlist.h ] && exit 0
 
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 say() { echo "setup: $*"; }
 
-mkdir -p libperf
-log=$PWD/libperf/build.log
+mkdir -p "$folder/lib"
+log=$folder/build.log
 archive=$(ls /usr/src/linux-source-*.tar.* 2>/dev/null | sort -V | tail -n 1 || true)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,12 +33,12 @@ say "building libperf from $(basename "$archive")"
 top=$(basename "$archive" | sed 's/\.tar\..*//')
 tar -C "$scratch" -xf "$archive" "$top/tools/lib" "$top/tools/include" "$top/tools/build" "$top/tools/scripts" \
     "$top/tools/arch" "$top/scripts" "$top/include/uapi" "$top/include/linux" "$top/arch/x86/include" "$top/arch/arm64/include"
-make -C "$scratch/$top/tools/lib/perf" -j"$(nproc)" >"$log" 2>&1
-make -C "$scratch/$top/tools/lib/perf" prefix="$PWD/libperf" libdir="$PWD/libperf/lib" install_lib install_headers >>"$log" 2>&1
-find "$scratch/$top/tools/lib" -name libapi.a -exec cp {} libperf/lib/ \; 
-if [ ! -e libperf/lib/libapi.a ]; then
-    make -C "$scratch/$top/tools/lib/api" >>"$log" 2>&1
-    cp "$scratch/$top/tools/lib/api/libapi.a" libperf/lib/
+make -C "$scratch/$top/tools/lib/perf" "${variables[@]}" -j"$(nproc)" >"$log" 2>&1
+make -C "$scratch/$top/tools/lib/perf" "${variables[@]}" prefix="$folder" libdir="$folder/lib" install_lib install_headers >>"$log" 2>&1
+find "$scratch/$top/tools/lib" -name libapi.a -exec cp {} "$folder/lib/" \; 
+if [ ! -e "$folder/lib/libapi.a" ]; then
+    make -C "$scratch/$top/tools/lib/api" "${variables[@]}" >>"$log" 2>&1
+    cp "$scratch/$top/tools/lib/api/libapi.a" "$folder/lib/"
 fi
-cp "$(find "$scratch/$top/tools/lib/perf" -name libperf.a | head -n 1)" libperf/lib/
-rm -f libperf/lib/libperf.so*
+cp "$(find "$scratch/$top/tools/lib/perf" -name libperf.a | head -n 1)" "$folder/lib/"
+rm -f "$folder"/lib/libperf.so*

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Fetches what the emulated machines need: emulators, kernels, headers, busybox and perf for x86-64 and arm64.
 #
-#   tests/guest/fetch.sh            fetch everything that is missing (idempotent; about 200 MB the first time)
+#   tests/guest/fetch.sh            fetch everything that is missing (idempotent; about 250 MB the first time)
 #   tests/guest/fetch.sh --check    say whether everything is there, fetch nothing
 #
 # Host tools come from the machine's own package sources. What belongs to the guests is downloaded through private
@@ -9,6 +9,8 @@
 # Cache: $TMAPROBE_GUESTS_CACHE, default ~/.cache/tmaprobe-guests.
 set -euo pipefail
 
+here=$(cd "$(dirname "$0")" && pwd)
+readonly here
 readonly cache="${TMAPROBE_GUESTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tmaprobe-guests}"
 # Raise when the list of packages below changes, so that an old cache is completed.
 readonly layout=1
@@ -153,6 +155,24 @@ fetch_guest() {  # ARCH
     echo "$layout $abi" > "$cache/$arch/complete"
 }
 
+# The libraries tmaprobe is built from, for arm64: $cache/arm64/dev. The C and C++ libraries are the cross compiler's.
+fetch_arm64_libraries() {
+    local root=$cache/apt-arm64 into=$cache/arm64/dev
+    if [ ! -e "$into/complete" ]; then
+        say "arm64: fetching the libraries that tmaprobe is built from"
+        rm -rf "$into" "$root"/archives/*.deb
+        download_closure "$root" libfmt-dev libhwloc-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev \
+            libspdlog-dev libcli11-dev libexpected-dev
+        rm -f "$root"/archives/{libc6,libc6-dev,libc-dev-bin,linux-libc-dev,libcrypt-dev,gcc-*,g++*,libgcc-*,libstdc++-*}_*.deb
+        unpack "$into" "$root"/archives/*.deb
+        rm -rf "$into"/usr/share/{doc,man,locale,info} "$into"/usr/bin
+        touch "$into/complete"
+    fi
+    # Only the programs' own libraries: a C library there would be found before the cross compiler's.
+    "$here/../../third_party/build_libperf.sh" "$into/libperf" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ||
+        fail "libperf could not be built for arm64; the log is $into/libperf/build.log"
+}
+
 # User-mode emulation new enough for the SHA instructions of x86 (7.2, the distribution's own, is not).
 fetch_new_user_emulator() {
     local root=$cache/apt-user release
@@ -176,7 +196,7 @@ fetch_new_user_emulator() {
 
 check() {
     local missing=() file
-    for file in amd64/complete arm64/complete qemu-user/qemu-x86_64; do
+    for file in amd64/complete arm64/complete arm64/dev/complete arm64/dev/libperf/lib/libperf.a qemu-user/qemu-x86_64; do
         [ -e "$cache/$file" ] || missing+=("$cache/$file")
     done
     for file in qemu-system-x86_64 qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-g++ mke2fs; do
@@ -195,7 +215,7 @@ main() {
     mkdir -p "$cache"
     case "${1:-}" in
         --check) check ;;
-        "") install_host_packages; fetch_guest amd64; fetch_guest arm64; fetch_new_user_emulator; check ;;
+        "") install_host_packages; fetch_guest amd64; fetch_guest arm64; fetch_arm64_libraries; fetch_new_user_emulator; check ;;
         *) echo "usage: $0 [--check]" >&2; exit 2 ;;
     esac
 }
