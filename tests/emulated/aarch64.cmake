@@ -29,7 +29,8 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${arm64_libraries})
 # The cross compiler searches its own multiarch folder only.
 set(CMAKE_CXX_FLAGS_INIT "-isystem ${arm64_libraries}/usr/include/aarch64-linux-gnu")
 set(CMAKE_C_FLAGS_INIT "${CMAKE_CXX_FLAGS_INIT}")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${arm64_library_folders}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT
+    "-Wl,-rpath-link,${arm64_library_folders} -L${arm64_libraries}/usr/lib/aarch64-linux-gnu -L${arm64_libraries}/lib/aarch64-linux-gnu")
 set(PERF_INCLUDE ${arm64_libraries}/libperf/include CACHE PATH "")
 set(PERF_LIBRARY ${arm64_libraries}/libperf/lib/libperf.a CACHE FILEPATH "")
 set(PERF_API_LIBRARY ${arm64_libraries}/libperf/lib/libapi.a CACHE FILEPATH "")

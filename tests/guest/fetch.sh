@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 readonly here
 readonly cache="${TMAPROBE_GUESTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tmaprobe-guests}"
 # Raise when the list of packages below changes, so that an old cache is completed.
-readonly layout=1
+readonly layout=2
 
 say() { echo "guests: $*"; }
 fail() { echo "guests: error: $*" >&2; exit 1; }
@@ -158,15 +158,15 @@ fetch_guest() {  # ARCH
 # The libraries tmaprobe is built from, for arm64: $cache/arm64/dev. The C and C++ libraries are the cross compiler's.
 fetch_arm64_libraries() {
     local root=$cache/apt-arm64 into=$cache/arm64/dev
-    if [ ! -e "$into/complete" ]; then
+    if [ "$(cat "$into/complete" 2> /dev/null)" != "$layout" ]; then
         say "arm64: fetching the libraries that tmaprobe is built from"
         rm -rf "$into" "$root"/archives/*.deb
-        download_closure "$root" libfmt-dev libhwloc-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev \
+        download_closure "$root" libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev \
             libspdlog-dev libcli11-dev libexpected-dev
         rm -f "$root"/archives/{libc6,libc6-dev,libc-dev-bin,linux-libc-dev,libcrypt-dev,gcc-*,g++*,libgcc-*,libstdc++-*}_*.deb
         unpack "$into" "$root"/archives/*.deb
         rm -rf "$into"/usr/share/{doc,man,locale,info} "$into"/usr/bin
-        touch "$into/complete"
+        echo "$layout" > "$into/complete"
     fi
     # Only the programs' own libraries: a C library there would be found before the cross compiler's.
     "$here/../../third_party/build_libperf.sh" "$into/libperf" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ||
