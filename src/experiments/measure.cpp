@@ -168,6 +168,17 @@ void add_page_warning(const Point& point, const record::Run& run, std::vector<re
                         "--pages 2m takes reserved huge pages and refuses less"});
 }
 
+/// Huge pages whose translations are split by the hypervisor save walks, not misses: that is said.
+void add_effective_pages(const EffectivePages& effective, Measured& measured) {
+    auto& pages = measured.run.pages;
+    if (!pages) return;
+    pages->effective = effective.name;
+    measured.run.extra["effective_pages"] = effective.why;
+    if (pages->requested != "4k" && effective.name == "4k")
+        measured.warnings.push_back({"split_huge_pages", fmt::format("--pages {}: {}", pages->requested, effective.why),
+                                     "knees stay where they are with 4k pages; only the host can map this machine with huge pages"});
+}
+
 }  // namespace
 
 Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
@@ -176,6 +187,10 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
         const auto pinned = machine::pin_this_thread(point.parameters.cpus.front());
         if (!pinned) return pass_on(pinned);
     }
+    EffectivePages effective;
+    if (point.effective) effective = *point.effective;
+    else if (point.kernel->uses_memory && point.runs_here)
+        effective = effective_pages(setup.host, point.parameters.pages, point.parameters.numa_node);
     auto kernel = point.kernel->make(point.variant.name, point.parameters);
     if (!kernel) return pass_on(kernel);
     KernelWorkload workload(std::move(*kernel));
@@ -183,6 +198,7 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
     Measured measured;
     measured.run = describe(point, workload.kernel());
     add_page_warning(point, measured.run, measured.warnings);
+    add_effective_pages(effective, measured);
     std::uint64_t iterations = 1 << 20;
     if (point.runs_here) {
         const auto clock = counters::make_clock_source();

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
+#include "experiments/effective_pages.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
 #include "kernels/kernel.h"
@@ -13,6 +16,7 @@ struct Point {
     kernels::Variant variant;
     bool runs_here = true;  ///< false: this CPU lacks the variant's instructions; only the model can step it
     kernels::Parameters parameters;
+    std::optional<EffectivePages> effective;  ///< of its page mode; empty: to be found out
 };
 
 /// The kernel, variant, CPUs and options that a request means; page mode and, for a sweep, size are still

@@ -1,0 +1,103 @@
+#include "experiments/effective_pages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr std::uint64_t small_page = 4096, line = 64;
+constexpr double small_entries_above = 0.25, scattering_must_cost = 1.15;
+
+/// One dependent load per line, in a random cycle over `count` lines at base + offset(index).
+template <class Offset>
+double walk_ns(std::byte* base, std::uint64_t count, Offset offset) {
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
+    for (std::uint64_t at = 0; at < count; ++at) {
+        std::byte* const next = base + offset(order[(at + 1) % count]);
+        std::memcpy(base + offset(order[at]), &next, sizeof next);
+    }
+    double best = std::numeric_limits<double>::max();
+    constexpr int laps = 12;  // the first ones warm up; others' noise only ever adds time
+    std::byte* place = base + offset(order[0]);
+    for (int lap = 0; lap < laps; ++lap) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (std::uint64_t step = 0; step < count; ++step) {
+            std::memcpy(&place, place, sizeof place);
+            asm volatile("" : "+r"(place));
+        }
+        best = std::min(best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best / static_cast<double>(count);
+}
+
+/// Twice the 4 KiB reach of the largest data TLB level, so that small entries cannot hold the walk.
+std::uint64_t pages_to_walk(const machine::Host& host) {
+    std::uint64_t most = 2048;
+    for (const machine::Tlb& tlb : host.tlbs)
+        if (tlb.page_bytes == small_page && tlb.kind != "instruction" && tlb.level == 2)
+            most = std::max(most, static_cast<std::uint64_t>(tlb.entries));
+    return std::min<std::uint64_t>(2 * most, 8192);
+}
+
+}  // namespace
+
+EffectivePages judge_page_walks(const PageWalks& walks, const std::string& mode_name) {
+    EffectivePages result;
+    const double small_extra = walks.small_ns - walks.dense_ns, large_extra = walks.large_ns - walks.dense_ns;
+    if (!(walks.dense_ns > 0) || walks.small_ns < scattering_must_cost * walks.dense_ns) {
+        result.why = "scattered accesses cost nothing here even in 4 KiB pages, which tells nothing about the TLB";
+        return result;
+    }
+    result.kept_share = std::max(0.0, large_extra / small_extra);
+    const bool split = result.kept_share > small_entries_above;
+    const std::string numbers = fmt::format("one access per 4 KiB takes {:.1f} ns in {} pages and {:.1f} ns in 4k pages, {:.1f} ns side by side",
+                                            walks.large_ns, mode_name, walks.small_ns, walks.dense_ns);
+    if (split) {
+        result.name = "4k";
+        result.why = "the hypervisor splits the huge pages: the TLB holds 4 KiB entries (" + numbers + ")";
+    } else {
+        // Whether 1 GiB entries are really held would take many GiB to see; 2 MiB ones are certain.
+        result.name = mode_name == "1g" ? "2m" : mode_name;
+        result.why = "the TLB holds large entries (" + numbers + ")";
+    }
+    return result;
+}
+
+EffectivePages effective_pages(const machine::Host& host, const memory::PageMode& mode, std::optional<int> numa_node) {
+    const std::string name = memory::page_name(mode.page_bytes ? mode.page_bytes : memory::base_page_bytes());
+    if (!mode.hugetlb && !mode.transparent) return {name, "the base page", 0};
+    if (host.hypervisor.empty()) return {name, "no hypervisor in between", 0};
+
+    const std::uint64_t count = pages_to_walk(host), bytes = count * small_page;
+    const auto base_mode = memory::parse_page_mode(memory::page_name(memory::base_page_bytes()));
+    if (!base_mode) return {"", base_mode.error().what, 0};
+    PageWalks walks;
+    // Over all cache sets alike: the line within its page moves on from page to page.
+    const auto scattered = [](std::uint64_t index) { return index * small_page + index * 7 % (small_page / line) * line; };
+    {
+        auto small = memory::Buffer::allocate(bytes, *base_mode, numa_node);
+        if (!small) return {"", small.error().what, 0};
+        walks.dense_ns = walk_ns(small->data(), count, [](std::uint64_t index) { return index * line; });
+        walks.small_ns = walk_ns(small->data(), count, scattered);
+    }
+    auto large = memory::Buffer::allocate(bytes, mode, numa_node);
+    if (!large) return {"", large.error().what, 0};
+    const auto& obtained = large->obtained();
+    if (const auto base = obtained.find(base_mode->name); base != obtained.end() && base->second > bytes / 8)
+        return {"", "the kernel gave small pages instead of huge ones", 0};
+    walks.large_ns = walk_ns(large->data(), count, scattered);
+    return judge_page_walks(walks, name);
+}
+
+}  // namespace tmaprobe::experiments
