@@ -1,10 +1,246 @@
 #include "events/table.h"
 
-namespace tmaprobe::events {
+#include <fmt/format.h>
 
-Result<Table> load(const Library&, std::string_view) { return fail(ErrorCode::bad_usage, "no tables"); }
-Result<std::vector<std::string>> targets(const Library&) { return std::vector<std::string>{}; }
-Result<std::string> read_data(const Library&, std::string_view) { return fail(ErrorCode::unavailable, "no data"); }
-Result<EventDefinition> resolve(const Table&, std::string_view) { return fail(ErrorCode::bad_usage, "no events"); }
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/suggest.h"
+#include "events/json_text.h"
+#include "events/library.h"
+#include "events/places.h"
+#include "events/schema.h"
+#include "metrics/cpuid.h"
+#include "metrics/expression.h"
+
+namespace tmaprobe::events {
+namespace {
+
+/// "arm64/arm/neoverse-n1" is known to users as "neoverse-n1".
+std::string_view short_name(std::string_view folder) { return folder.substr(folder.rfind('/') + 1); }
+
+PmuFormat format_of(const MapRow& row) {
+    if (row.pattern.find("GenuineIntel") != std::string::npos) return PmuFormat::intel;
+    if (row.pattern.find("AuthenticAMD") != std::string::npos || row.pattern.find("HygonGenuine") != std::string::npos)
+        return PmuFormat::amd;
+    const bool arm_root = row.root.empty() || row.root == "arm64/";
+    return arm_root && metrics::is_midr(row.pattern) ? PmuFormat::arm : PmuFormat::other;
+}
+
+bool looks_like_cpu_id(std::string_view target) {
+    return target.starts_with("0x") || target.starts_with("Genuine") || target.starts_with("Authentic") ||
+           std::ranges::count(target, '-') >= 2;
+}
+
+struct FoundTarget {
+    MapRow row;
+    std::string cpu_id;
+};
+
+Result<FoundTarget> find_target(const Library& library, std::string_view target) {
+    const auto rows = read_map(library);
+    if (!rows) return pass_on(rows);
+    for (const MapRow& row : *rows)
+        if (metrics::cpuid_matches(row.pattern, target)) return FoundTarget{row, std::string(target)};
+    const std::string wanted = lower_case(target);
+    for (const MapRow& row : *rows)
+        if (lower_case(row.folder) == wanted || lower_case(short_name(row.folder)) == wanted)
+            return FoundTarget{row, std::string(short_name(row.folder))};
+    std::vector<std::string> names;
+    for (const MapRow& row : *rows) names.emplace_back(short_name(row.folder));
+    if (looks_like_cpu_id(target))
+        return fail(ErrorCode::bad_usage, fmt::format("no event table for CPU id '{}'", target),
+                    "tmaprobe list targets shows what there is; --events DIR reads other tables");
+    std::string hint = suggest(target, names);
+    if (hint.empty()) hint = "tmaprobe list targets shows what there is";
+    return fail(ErrorCode::bad_usage, fmt::format("no target is called '{}'", target), hint);
+}
+
+/// Files of a CPU's folder that hold no events or metrics.
+bool is_table_file(const std::string& name) {
+    static constexpr std::array<std::string_view, 4> others = {"geometry.json", "model.json", "counter.json",
+                                                               "metricgroups.json"};
+    return name.ends_with(".json") && std::ranges::find(others, name) == others.end();
+}
+
+Result<TableFile> read_table_text(const Library& library, const std::string& path) {
+    auto text = read_if_there(library, path);
+    if (!text) return pass_on(text);
+    if (!*text) return fail(ErrorCode::bad_input, label_of(library, path) + " cannot be read");
+    return TableFile{label_of(library, path), std::move(**text)};
+}
+
+/// The standard events of the architecture, which lie beside its mapfile; only Arm and RISC-V have any.
+Result<StandardRows> read_standard(const Library& library, const std::string& root) {
+    StandardRows standard;
+    if (root.empty()) return standard;
+    const auto names = files_in(library, root.substr(0, root.size() - 1));
+    if (!names) return pass_on(names);
+    for (const std::string& name : *names) {
+        if (!name.ends_with(".json")) continue;
+        const auto file = read_table_text(library, root + name);
+        if (!file) return pass_on(file);
+        if (const auto read = read_standard_file(*file, standard); !read) return pass_on(read);
+    }
+    return standard;
+}
+
+Result<> read_folder(const Library& library, const MapRow& row, Table& table) {
+    const auto names = files_in(library, row.folder);
+    if (!names) return pass_on(names);
+    StandardRows standard;
+    bool standard_read = false;
+    for (const std::string& name : *names) {
+        if (!is_table_file(name)) continue;
+        const auto file = read_table_text(library, row.folder + "/" + name);
+        if (!file) return pass_on(file);
+        if (!standard_read && file->text.find("\"ArchStdEvent\"") != std::string::npos) {
+            auto rows = read_standard(library, row.root);
+            if (!rows) return pass_on(rows);
+            standard = std::move(*rows);
+            standard_read = true;
+        }
+        if (const auto read = read_table_file(*file, standard, table); !read) return read;
+    }
+    if (table.events.empty() && table.metrics.empty())
+        return fail(ErrorCode::bad_input, fmt::format("{} holds no events and no metrics", label_of(library, row.folder)));
+    return {};
+}
+
+/// Title, slots and libpfm4's name, from the small lists beside the folders.
+Result<> read_names(const Library& library, std::string_view cpu_id, Table& table) {
+    const auto each_row = [&](const char* name, auto&& use) -> Result<> {
+        const auto text = read_data(library, name);
+        if (!text) return pass_on(text);
+        const auto rows = parse_json(label_of(library, name), *text);
+        if (!rows) return pass_on(rows);
+        try {
+            for (const auto& row : *rows)
+                if (row.at("folder") == table.folder) use(row);
+        } catch (const nlohmann::json::exception& error) {
+            return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, name), error.what()));
+        }
+        return {};
+    };
+    const auto read = each_row("cpus.json", [&](const nlohmann::json& row) {
+        const std::string pattern = row.value("cpu", "");
+        const bool fits = pattern.empty() || metrics::cpuid_matches(pattern, cpu_id);
+        if (!fits && !table.title.empty()) return;
+        table.title = row.value("title", "");
+        if (fits && row.contains("slots")) table.slots_per_cycle = row.at("slots").get<double>();
+    });
+    if (!read) return read;
+    return each_row("libpfm4.json", [&](const nlohmann::json& row) { table.libpfm4_pmu = row.at("pmu").get<std::string>(); });
+}
+
+/// The expression with the PMU written before every event that stands there by its bare name: on a hybrid
+/// the same name means another event on each PMU, and counts are told apart by spelling.
+std::string with_pmu(const std::string& text, const std::string& pmu, const Table& table) {
+    const auto parsed = metrics::Expression::parse(text);
+    if (!parsed) return text;
+    const auto is_event = [&](const std::string& name) {
+        const std::string plain = lower_case(name.substr(0, name.find(':')));
+        return std::ranges::any_of(table.events, [&](const EventDefinition& event) {
+            return event.pmu == pmu && lower_case(event.name) == plain;
+        });
+    };
+    std::string result;
+    std::uint32_t copied = 0;
+    for (const metrics::Node& node : parsed->nodes()) {
+        if (node.operation != metrics::Operation::name) continue;
+        const std::string& name = parsed->names()[node.first];
+        if (name.find('@') != std::string::npos || !is_event(name)) continue;
+        const std::size_t colon = std::min(name.find(':'), name.size());
+        const std::string modifiers = colon < name.size() ? name.substr(colon + 1) : "";
+        result += text.substr(copied, node.begin - copied);
+        result += fmt::format("{}@{}@{}", pmu, name.substr(0, colon), modifiers);
+        copied = node.end;
+    }
+    return result + text.substr(copied);
+}
+
+bool before(const EventDefinition& a, const EventDefinition& b) {
+    return std::tuple(lower_case(a.name), a.pmu) < std::tuple(lower_case(b.name), b.pmu);
+}
+
+}  // namespace
+
+Result<Table> load(const Library& library, std::string_view target) {
+    const auto found = find_target(library, target);
+    if (!found) return pass_on(found);
+    Table table;
+    table.cpu_id = found->cpu_id;
+    table.folder = std::string(short_name(found->row.folder));
+    table.format = format_of(found->row);
+    if (const auto read = read_folder(library, found->row, table); !read) return pass_on(read);
+
+    const auto kernel_events = read_data(library, "kernel-events.json");
+    if (!kernel_events) return pass_on(kernel_events);
+    const TableFile kernel_file{label_of(library, "kernel-events.json"), *kernel_events};
+    if (const auto read = read_kernel_events(kernel_file, table); !read) return pass_on(read);
+    if (const auto read = read_names(library, found->cpu_id, table); !read) return pass_on(read);
+    if (const auto placed = place_metrics(library, table); !placed) return pass_on(placed);
+    for (auto& metric : table.metrics) {
+        if (metric.pmu != "cpu_core" && metric.pmu != "cpu_atom") continue;
+        metric.expression = with_pmu(metric.expression, metric.pmu, table);
+        if (!metric.threshold.empty()) metric.threshold = with_pmu(metric.threshold, metric.pmu, table);
+    }
+    std::ranges::stable_sort(table.events, before);
+    std::ranges::stable_sort(table.kernel_events, before);
+
+    const auto source = read_if_there(library, found->row.folder + "/SOURCE");
+    if (!source) return pass_on(source);
+    table.source = *source ? (*source)->substr(0, (*source)->find('\n'))
+                           : fmt::format("{}, table version {}", label_of(library, found->row.folder), found->row.version);
+    return table;
+}
+
+Result<std::vector<Target>> known_targets(const Library& library) {
+    const auto rows = read_map(library);
+    if (!rows) return pass_on(rows);
+    std::map<std::string, Target> targets;
+    for (const MapRow& row : *rows) {
+        Target& target = targets[std::string(short_name(row.folder))];
+        target.folder = std::string(short_name(row.folder));
+        target.patterns.push_back(row.pattern);
+        target.version = row.version;
+    }
+    const auto text = read_data(library, "cpus.json");
+    if (!text) return pass_on(text);
+    const auto titles = parse_json(label_of(library, "cpus.json"), *text);
+    if (!titles) return pass_on(titles);
+    for (const auto& row : *titles) {
+        if (!row.is_object() || !row.contains("folder") || !row.contains("title")) continue;
+        const auto target = targets.find(row["folder"].dump().substr(1, row["folder"].dump().size() - 2));
+        if (target == targets.end() || !row["title"].is_string()) continue;
+        std::string& title = target->second.title;
+        title += (title.empty() ? "" : ", ") + row["title"].get<std::string>();
+    }
+    std::vector<Target> sorted;
+    for (auto& [name, target] : targets) sorted.push_back(std::move(target));
+    return sorted;
+}
+
+Result<std::vector<std::string>> targets(const Library& library) {
+    const auto known = known_targets(library);
+    if (!known) return pass_on(known);
+    std::vector<std::string> names;
+    for (const Target& target : *known) names.push_back(target.folder);
+    return names;
+}
+
+Result<std::string> read_data(const Library& library, std::string_view relative_path) {
+    auto text = read_if_there(library, relative_path);
+    if (!text) return pass_on(text);
+    if (!*text && library.directory && relative_path.find('/') == relative_path.npos) {
+        text = read_if_there(Library{}, relative_path);
+        if (!text) return pass_on(text);
+    }
+    if (!*text) return fail(ErrorCode::unavailable, fmt::format("there is no {}", label_of(library, relative_path)));
+    return std::move(**text);
+}
 
 }  // namespace tmaprobe::events

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct MetricDefinition {
     int level = 0;            ///< 1..6 in the top-down tree; 0: not in the tree
     std::string parent;       ///< the tree node above; empty at level 1
     std::string category;     ///< frontend|bad_speculation|backend|retiring|other|tlb|...
+    std::string subcategory;  ///< finer: "latency", "bandwidth", "memory", ...
+    std::string basis;        ///< what the value is a share of: "slots", "cycles", "uops", "parent"; may be empty
+    std::optional<double> project_threshold;  ///< this project's own, where the vendor gives none
+    std::string constraint;   ///< MetricConstraint: "NO_GROUP_EVENTS", ...; empty: none
 };
 
 }  // namespace tmaprobe::metrics
