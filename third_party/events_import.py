@@ -7,8 +7,9 @@
 Encodings, formulas, thresholds and counter constraints are facts and are carried over as
 they stand upstream. Descriptions are this project's own and come from
 `events/descriptions.json`; `--write` and `--verify` name every metric that has none.
-What is taken is said in `events_selection.json` beside this file, and the project's own
-translation (TLB) metrics in `events_own_metrics.json`. Other files in a CPU's folder
+What is taken is said in `events_selection.json` beside this file, the project's own
+translation (TLB) metrics in `events_own_metrics.json`, and the formulas that do without Intel's
+PERF_METRICS in `events_without_perf_metrics.json`. Other files in a CPU's folder
 (such as `geometry.json`) are neither read nor touched.
 
 Exit status: 0 when `events/` agrees with the tree, 1 when it differs, 2 on bad usage.
@@ -183,6 +184,21 @@ def kernel_events(folder, selection, units):
     return found
 
 
+def without_perf_metrics(folder, metrics, templates):
+    """Formulas on ordinary counters for the metrics that read PERF_METRICS, which a VM may hide."""
+    found = []
+    for metric in metrics:
+        unit = metric.get("Unit")
+        for variant in templates.get(metric["MetricName"], []):
+            names = [event_name(name) for name in identifiers(variant["MetricExpr"])]
+            known = all(folder.event(name, unit) or folder.metric(name, unit) for name in names)
+            if known and re.search(variant["where"], metric["MetricExpr"]) and folder.event("TOPDOWN.SLOTS", unit):
+                entry = {"MetricName": metric["MetricName"], "MetricExpr": variant["MetricExpr"]}
+                found.append({**entry, "Unit": unit} if unit else entry)
+                break
+    return found
+
+
 def in_order(entry, keys):
     return {key: entry[key] for key in keys if key in entry}
 
@@ -221,15 +237,17 @@ def version_of(tree, folder):
     return "unversioned"
 
 
-def folder_files(tree, name, upstream, selection, templates, descriptions, source, missing):
+def folder_files(tree, name, upstream, data, source, missing):
     """The generated files of one CPU: name to text."""
+    selection, descriptions = data["selection"], data["descriptions"]
     folder = Folder(tree, upstream)
     units = sorted({m.get("Unit") for m in folder.metrics + folder.events if m.get("Unit")}) or [None]
     metrics = wanted_metrics(folder, selection)
     add_standard_events(folder, selection["architectural_events"].get(name, []) +
                         [event_name(i) for m in metrics for i in identifiers(m["MetricExpr"])])
-    own = own_metrics(folder, templates, units)
-    events = needed_events(folder, metrics + own, selection, units)
+    own = own_metrics(folder, data["own_metrics"], units)
+    fallback = without_perf_metrics(folder, metrics, data["without_perf_metrics"])
+    events = needed_events(folder, metrics + own + fallback, selection, units)
     kernel = kernel_events(folder, selection, units)
     by_name = lambda e: (e.get("Unit", ""), e["EventName"].lower())
     metric_order = lambda m: (m.get("Unit", ""), m["MetricName"].lower())
@@ -246,6 +264,8 @@ def folder_files(tree, name, upstream, selection, templates, descriptions, sourc
         files["metrics.json"] = metrics_text(described)
     if own_described:
         files["tlb-metrics.json"] = metrics_text(own_described)
+    if fallback:
+        files["without-perf-metrics/metrics.json"] = metrics_text(sorted(fallback, key=metric_order))
     if folder.counters:
         keys = ["Unit", "CountersNumFixed", "CountersNumGeneric"]
         files["counter.json"] = lines_text([in_order(c, keys) for c in folder.counters])
@@ -315,10 +335,11 @@ def main():
     if not (options.arch_tree / "x86" / "mapfile.csv").is_file():
         parser.error(f"{options.arch_tree} has no x86/mapfile.csv: give the folder pmu-events/arch")
 
-    selection = json.loads((HERE / "events_selection.json").read_text())
-    templates = json.loads((HERE / "events_own_metrics.json").read_text())
-    descriptions = json.loads((EVENTS / "descriptions.json").read_text())
-    folders = selection["folders"]
+    read = lambda path: json.loads(path.read_text())
+    data = {"selection": read(HERE / "events_selection.json"), "descriptions": read(EVENTS / "descriptions.json"),
+            "own_metrics": read(HERE / "events_own_metrics.json"),
+            "without_perf_metrics": {t["MetricName"]: t["variants"] for t in read(HERE / "events_without_perf_metrics.json")}}
+    folders = data["selection"]["folders"]
     if options.cpu and options.cpu not in folders:
         parser.error(f"{options.cpu} is not in events_selection.json; it has {', '.join(sorted(folders))}")
 
@@ -326,8 +347,8 @@ def main():
     for name, upstream in folders.items():
         if options.cpu not in (None, name):
             continue
-        files = folder_files(options.arch_tree, name, upstream, selection, templates, descriptions,
-                             options.source or selection["source"], missing)
+        files = folder_files(options.arch_tree, name, upstream, data,
+                             options.source or data["selection"]["source"], missing)
         for file, text in files.items():
             differences += compare_or_write(EVENTS / name / file, text, options.write)
             metrics += text.count('"MetricName"')

@@ -27,7 +27,7 @@ class EventsImport(unittest.TestCase):
         self.root = Path(self.folder.name)
         (self.root / "third_party").mkdir()
         (self.root / "events").mkdir()
-        for name in ("events_import.py", "events_own_metrics.json"):
+        for name in ("events_import.py", "events_own_metrics.json", "events_without_perf_metrics.json"):
             shutil.copy(ROOT / "third_party" / name, self.root / "third_party")
         selection = json.loads((ROOT / "third_party/events_selection.json").read_text())
         selection["folders"] = {"newlake": "x86/newlake"}

@@ -46,6 +46,16 @@ class Cpu:
         self.events = {e["EventName"].lower(): e for e in read(f"{folder}/events.json")
                        if e.get("Unit") in (unit, None)}
 
+    def without_perf_metrics(self):
+        """This CPU where the machine hides PERF_METRICS, or None where nothing changes."""
+        if not (EVENTS / self.folder / "without-perf-metrics").is_dir() or self.unit == "cpu_atom":
+            return None
+        other = Cpu(self.folder, self.unit)
+        for entry in read(f"{self.folder}/without-perf-metrics/metrics.json"):
+            name = entry["MetricName"]
+            other.metrics[name] = {**other.metrics[name], "MetricExpr": entry["MetricExpr"]}
+        return other
+
     def __repr__(self):
         return self.folder + (f"/{self.unit}" if self.unit else "")
 

@@ -12,6 +12,7 @@ EVENT_KEYS = {"EventName", "EventCode", "UMask", "CounterMask", "Invert", "EdgeD
 METRIC_KEYS = {"MetricName", "MetricExpr", "MetricGroup", "MetricThreshold", "MetricConstraint",
                "MetricgroupNoGroup", "ScaleUnit", "Unit", "Compat", "BriefDescription"}
 CPUS = tables.cpus()
+FALLBACKS = [other for other in (cpu.without_perf_metrics() for cpu in CPUS) if other]
 LEVEL = re.compile(r"(?:Topdown|Pipeline)L(\d)")
 
 
@@ -79,7 +80,7 @@ class Schema(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_every_expression_parses_and_every_event_resolves(self):
-        for cpu in CPUS:
+        for cpu in CPUS + FALLBACKS:
             for name, metric in cpu.metrics.items():
                 for key in ("MetricExpr", "MetricThreshold"):
                     for written in language.names(language.parse(metric.get(key, "0"))):
@@ -195,7 +196,7 @@ class Tree(unittest.TestCase):
 
 class Values(unittest.TestCase):
     def test_every_metric_is_finite_on_invented_counts(self):
-        for cpu in CPUS:
+        for cpu in CPUS + FALLBACKS:
             for smt in (0, 1):
                 for core_wide in (0, 1):
                     engine = values(cpu, 2, smt, core_wide)
@@ -219,7 +220,7 @@ class Values(unittest.TestCase):
     def test_level_one_sums_to_one(self):
         """Where the vendor's formulas make it so: on any counts for Intel and hip08, on counts that
         keep the vendor's own accounting (slots used + slots lost = slots) for AMD and Arm."""
-        for cpu in CPUS:
+        for cpu in CPUS + FALLBACKS:
             names, counts = self.level_one(cpu), None
             if not names or cpu.folder == "neoverse-n1":  # none published, or cycles that overlap
                 continue

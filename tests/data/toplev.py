@@ -60,11 +60,11 @@ def identifier(event):
 class Model:
     """One module's nodes, wired as toplev wires them."""
 
-    def __init__(self, module, smt, core_wide):
+    def __init__(self, module, smt, core_wide, perf_metrics=True):
         self.module = load(module)
         self.module.smt_enabled = bool(smt)
         self.module.ebs_mode = not core_wide
-        self.module.topdown_use_fixed = True
+        self.module.topdown_use_fixed = self.perf_metrics = perf_metrics
         self.nodes = {}
         self.module.Setup(self)
 
@@ -81,6 +81,8 @@ class Model:
                 return name(event, level)
             if name in INTERVAL:
                 return INTERVAL[name] * count("duration_time")
+            if not self.perf_metrics and name == "TOPDOWN.SLOTS":
+                name = "TOPDOWN.SLOTS_P"  # toplev takes the general counter's encoding then
             value = count(identifier(name) + (":R" if level == RETIRE_LATENCY else ""))
             if value is None:
                 raise NotCounted(name)

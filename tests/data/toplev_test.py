@@ -23,6 +23,7 @@ MODULES = {"skylakex": "skx_server", "cascadelakex": "clx_server", "icelakex": "
            "lunarlake/cpu_atom": "lnl_skt", "sierraforest": "srf"}
 TOLERANCE = 1e-9
 REVIEWED = json.loads((Path(__file__).parent / "toplev_disagreements.json").read_text())
+REVIEWED_NAMES = {(cpu, n) for row in REVIEWED for cpu in row["cpus"] for n in row["names"]}
 
 
 def close(ours, theirs):
@@ -31,12 +32,12 @@ def close(ours, theirs):
 
 @unittest.skipUnless(toplev.available(), "pmu-tools is not installed: third_party/setup.sh --test installs it")
 class Toplev(unittest.TestCase):
-    def compare(self, cpu, module):
+    def compare(self, cpu, module, perf_metrics=True):
         """(nodes that agree in every case, nodes that differ in one, nodes that toplev cannot count here)."""
         agree, differ, uncounted = set(), set(), set()
         for smt in (0, 1):
             for core_wide in (0, 1):
-                model = toplev.Model(module, smt, core_wide)
+                model = toplev.Model(module, smt, core_wide, perf_metrics)
                 for seed in (2, 4, 6):
                     count = tables.invented(cpu, seed)
                     engine = tables.evaluator(cpu, count, tables.constants(cpu.folder, smt, core_wide, pmem=1))
@@ -50,7 +51,6 @@ class Toplev(unittest.TestCase):
         return agree - differ, differ, uncounted
 
     def test_nodes_agree_but_for_the_reviewed(self):
-        reviewed = {(cpu, n) for row in REVIEWED for cpu in row["cpus"] for n in row["names"]}
         found, compared = set(), 0
         for cpu in (c for c in CPUS if repr(c) in MODULES):
             agree, differ, uncounted = self.compare(cpu, MODULES[repr(cpu)] + "_ratios")
@@ -60,8 +60,23 @@ class Toplev(unittest.TestCase):
             self.assertLessEqual(top, agree, cpu)
             print(f"{cpu}: {len(agree)} nodes agree, {len(differ)} differ, {len(uncounted)} use other events",
                   file=sys.stderr)
-        self.assertEqual(found, reviewed)
+        self.assertEqual(found, REVIEWED_NAMES)
         self.assertGreater(compared, 1500)
+
+    def test_without_perf_metrics(self):
+        compared = 0
+        for cpu in (c for c in CPUS if repr(c) in MODULES):
+            other = cpu.without_perf_metrics()
+            if other is None:
+                self.assertFalse(any("topdown" in m["MetricExpr"] for m in cpu.metrics.values()), cpu)
+                continue
+            self.assertFalse(any("topdown" in m["MetricExpr"] for m in other.metrics.values()), cpu)
+            agree, differ, _ = self.compare(other, MODULES[repr(cpu)] + "_ratios", perf_metrics=False)
+            top = {n for n in cpu.metrics if place(cpu, n).get("level", 9) <= 2}
+            self.assertLessEqual(top, agree, cpu)
+            self.assertLessEqual({(repr(cpu), name) for name in differ}, REVIEWED_NAMES)
+            compared += 1
+        self.assertEqual(compared, 7)
 
     def test_a_small_error_would_differ(self):
         cpu = next(c for c in CPUS if c.folder == "cascadelakex")
