@@ -1,0 +1,25 @@
+#include "cli/interrupt.h"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace tmaprobe::cli {
+namespace {
+
+// A signal handler reaches nothing else.
+volatile std::sig_atomic_t noted = 0;
+
+void note(int signal) {
+    noted = 1;
+    std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void note_interrupts() {
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, note);
+}
+
+bool interrupted() { return noted != 0; }
+
+}  // namespace tmaprobe::cli

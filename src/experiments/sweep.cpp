@@ -1,0 +1,219 @@
+#include "experiments/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr std::uint64_t line = 64, small_page = 4096, fine_below = std::uint64_t{64} << 10;
+constexpr int most_points = 1000;
+
+std::vector<std::string> modes_of(const RunRequest& run) {
+    return run.pages.empty() ? std::vector<std::string>{"4k"} : run.pages;
+}
+
+std::uint64_t rounded(double size) {
+    const std::uint64_t unit = size < static_cast<double>(fine_below) ? line : small_page;
+    return std::max<std::uint64_t>(unit, static_cast<std::uint64_t>(std::llround(size / static_cast<double>(unit))) * unit);
+}
+
+std::vector<std::uint64_t> half_octaves(std::uint64_t first, std::uint64_t last) {
+    std::vector<std::uint64_t> sizes{first};
+    for (std::uint64_t power = line; power <= last && power < std::uint64_t{1} << 62; power *= 2)
+        for (const std::uint64_t size : {power, power + power / 2})
+            if (size > first && size < last) sizes.push_back(size);
+    sizes.push_back(last);
+    return sizes;
+}
+
+std::string key_of(std::uint64_t size, const std::string& pages) { return fmt::format("{} {}", size, pages); }
+
+std::string key_of(const record::Run& run) {
+    const auto size = run.parameters.find("size_bytes");
+    const bool known = size != run.parameters.end() && size->is_number_unsigned();
+    return key_of(known ? size->get<std::uint64_t>() : 0, run.pages ? run.pages->requested : "");
+}
+
+struct Task {
+    std::uint64_t size = 0;
+    std::string pages;
+    bool first_of_mode = false;
+};
+
+std::vector<Task> tasks_of(const SweepRequest& request) {
+    std::vector<Task> tasks;
+    for (const auto& mode : modes_of(request.run)) tasks.push_back({request.sizes.back(), mode, true});
+    for (std::size_t index = 0; index + 1 < request.sizes.size(); ++index)
+        for (const auto& mode : modes_of(request.run)) tasks.push_back({request.sizes[index], mode, false});
+    return tasks;
+}
+
+/// Seconds that a point takes besides its timing: to fault in and to shuffle its memory.
+double cost_of(const Task& task, const SweepRequest& request) {
+    constexpr double bytes_per_second = 400e6;
+    return request.seconds_per_point + static_cast<double>(task.size) / bytes_per_second;
+}
+
+record::Run failed_run(const Point& point, const Task& task, const Error& error) {
+    record::Run run;
+    run.kernel = point.kernel->name;
+    run.variant = point.variant.name;
+    run.parameters["size_bytes"] = task.size;
+    run.pages = record::Pages{task.pages, {}, {}};
+    run.time.operation = point.kernel->operation;
+    run.time.reason = error.what;
+    return run;
+}
+
+void sort_runs(record::Record& record, const SweepRequest& request) {
+    const auto modes = modes_of(request.run);
+    const auto rank = [&](const record::Run& run) {
+        const auto mode = std::find(modes.begin(), modes.end(), run.pages ? run.pages->requested : "");
+        return std::pair(mode - modes.begin(), run.parameters.value("size_bytes", std::uint64_t{0}));
+    };
+    std::stable_sort(record.runs.begin(), record.runs.end(), [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
+}
+
+void add_once(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
+    // A point's own noise is in its interval; said once for the whole sweep it is enough.
+    for (const auto& warning : more)
+        if (std::none_of(warnings.begin(), warnings.end(), [&](const auto& old) { return old.id == warning.id; }))
+            warnings.push_back(warning);
+}
+
+/// What single points said of themselves, replaced by one sentence about all of them.
+void sum_up_disturbance(record::Record& record) {
+    std::erase_if(record.warnings, [](const auto& warning) { return warning.id == "disturbed" || warning.id == "noisy_machine"; });
+    int clean = 0, disturbed = 0;
+    for (const auto& run : record.runs) {
+        clean += run.time.clean;
+        disturbed += run.time.disturbed;
+    }
+    if (disturbed > 0)
+        record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
+                                   "each point's statistics are over its clean ones where there are at least three"});
+}
+
+}  // namespace
+
+Result<std::vector<std::uint64_t>> sweep_sizes(const std::string& text, int points) {
+    if (points < 0 || points == 1 || points > most_points)
+        return fail(ErrorCode::bad_usage, fmt::format("--points {} is not between 2 and {}", points, most_points));
+    std::vector<std::uint64_t> sizes;
+    if (const auto dots = text.find(".."); dots != std::string::npos) {
+        const auto first = parse_size(text.substr(0, dots)), last = parse_size(text.substr(dots + 2));
+        for (const auto* end : {&first, &last})
+            if (!*end) return pass_on(*end);
+        if (*first >= *last) return fail(ErrorCode::bad_usage, fmt::format("--sizes {}: the first size is not below the last", text), "write for example 16K..256M");
+        if (points == 0) {
+            sizes = half_octaves(*first, *last);
+        } else {
+            const double from = std::log(static_cast<double>(*first)), to = std::log(static_cast<double>(*last));
+            for (int index = 0; index < points; ++index) sizes.push_back(rounded(std::exp(from + (to - from) * index / (points - 1))));
+            sizes.front() = *first;
+            sizes.back() = *last;
+        }
+    } else {
+        if (points != 0) return fail(ErrorCode::bad_usage, "--points needs a range of sizes", "write for example --sizes 16K..256M --points 30");
+        for (std::size_t at = 0; at <= text.size();) {
+            const auto comma = std::min(text.find(',', at), text.size());
+            const auto size = parse_size(text.substr(at, comma - at));
+            if (!size) return pass_on(size);
+            sizes.push_back(*size);
+            at = comma + 1;
+        }
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+}
+
+Result<> measure_points(const SweepRequest& request, const Point& point, const MeasurePoint& measure,
+                        const SweepHooks& hooks, record::Record& record) {
+    // Points without a time are tried again.
+    std::erase_if(record.runs, [](const record::Run& run) { return !run.time.known; });
+    std::map<std::string, EffectivePages> effective;
+    std::vector<Task> tasks = tasks_of(request);
+    double total = 0, done = 0;
+    for (const Task& task : tasks) total += cost_of(task, request);
+    record.partial = true;
+    for (const Task& task : tasks) {
+        if (hooks.interrupted && hooks.interrupted()) return {};
+        const bool held = std::any_of(record.runs.begin(), record.runs.end(), [&](const auto& run) { return key_of(run) == key_of(task.size, task.pages); });
+        const double cost = cost_of(task, request);
+        if (held) {
+            total -= cost;
+            continue;
+        }
+        Point each = point;
+        each.parameters.size_bytes = task.size;
+        const auto mode = memory::parse_page_mode(task.pages);
+        if (!mode) return pass_on(mode);
+        each.parameters.pages = *mode;
+        if (const auto known = effective.find(task.pages); known != effective.end()) each.effective = known->second;
+        auto measured = measure(each);
+        if (!measured && (task.first_of_mode || measured.error().code == ErrorCode::bad_usage)) return pass_on(measured);
+        if (measured) {
+            if (measured->run.pages)
+                effective[task.pages] = {measured->run.pages->effective, measured->run.extra.value("effective_pages", std::string()), 0};
+            record.source = measured->source;
+            add_once(record.warnings, measured->warnings);
+            record.runs.push_back(std::move(measured->run));
+        } else {
+            record.runs.push_back(failed_run(each, task, measured.error()));
+        }
+        done += cost;
+        if (hooks.on_progress) {
+            const auto& time = record.runs.back().time;
+            hooks.on_progress({fmt::format("{} {}", format_size(task.size), task.pages), done / total,
+                               time.known ? format_ns(time.ns_per_op.median) : time.reason});
+        }
+        if (hooks.save) hooks.save(record);
+    }
+    record.partial = false;
+    return {};
+}
+
+Result<record::Record> sweep(const SweepRequest& request, const machine::Host& host, const machine::Topology& topology,
+                             const SweepHooks& hooks, const record::Record* resumed) {
+    if (request.sizes.empty()) return fail(ErrorCode::bad_usage, "no sizes to sweep over");
+    const auto known = kernels::find(request.run.kernel);
+    if (!known) return pass_on(known);
+    if (!(*known)->uses_memory)
+        return fail(ErrorCode::bad_usage, fmt::format("kernel {} has no size to sweep over", request.run.kernel), "tmaprobe list kernels shows those that have");
+    const auto setup = set_up(request.run, host, topology);
+    if (!setup) return pass_on(setup);
+    const auto point = choose_point(request.run, *setup);
+    if (!point) return pass_on(point);
+
+    record::Record record = start_record(request.run, *setup);
+    record.experiment = "sweep";
+    record.extra["sweep"] = sweep_json(request);
+    if (resumed) {
+        record.runs = resumed->runs;
+        record.warnings = resumed->warnings;
+        record.source = resumed->source;
+        record.started = resumed->started;
+    }
+    TimingRequest timing;
+    timing.repetitions = request.run.repetitions;
+    timing.least = 5;
+    timing.tightness = 0.01;
+    timing.repetition_ns = 10e6;
+    timing.budget_ns = request.seconds_per_point * 1e9;
+    const auto measure = [&](const Point& each) { return measure_kernel(request.run, *setup, each, timing, {}); };
+    const auto measured = measure_points(request, *point, measure, hooks, record);
+    if (!measured) return pass_on(measured);
+    sort_runs(record, request);
+    sum_up_disturbance(record);
+    judge_sweep(record, setup->host);
+    return record;
+}
+
+}  // namespace tmaprobe::experiments

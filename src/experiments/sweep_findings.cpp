@@ -1,0 +1,102 @@
+// What a sweep's curves say: knees per page mode, and where one mode beats another.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/sizes.h"
+#include "experiments/knees.h"
+#include "experiments/reach.h"
+#include "experiments/sweep.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+/// One page mode's points, ascending.
+struct ModeCurve {
+    std::string pages;
+    std::string effective;  ///< page size of the TLB's entries; "" not known
+    std::vector<CurvePoint> points;
+};
+
+std::vector<ModeCurve> curves_of(const record::Record& record) {
+    std::vector<ModeCurve> curves;
+    for (const auto& run : record.runs) {
+        if (!run.time.known || !run.pages || !run.parameters.contains("size_bytes")) continue;
+        auto curve = std::find_if(curves.begin(), curves.end(), [&](const auto& one) { return one.pages == run.pages->requested; });
+        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}});
+        const Summary& time = run.time.ns_per_op;
+        curve->points.push_back({run.parameters.value("size_bytes", std::uint64_t{0}), time.median, time.low, time.high});
+    }
+    for (auto& curve : curves)
+        std::sort(curve.points.begin(), curve.points.end(), [](const auto& one, const auto& other) { return one.size_bytes < other.size_bytes; });
+    return curves;
+}
+
+nlohmann::json knee_json(const record::Knee& knee, const std::string& pages) {
+    return {{"pages", pages}, {"size_bytes", knee.size_bytes}, {"ratio", knee.ratio}, {"cause", knee.cause}, {"kind", knee.kind}};
+}
+
+bool is_cache(const record::Knee& knee) { return knee.cause.find(" cache ") != std::string::npos; }
+
+/// Predicted knees within the sizes swept (a knee at the last size could not be seen).
+std::vector<record::Knee> predicted_within(const machine::Host& host, const ModeCurve& curve) {
+    const std::string name = curve.effective.empty() ? curve.pages : curve.effective;
+    const auto page = parse_size(name == "thp" ? "2m" : name);
+    std::vector<record::Knee> knees = predicted_knees(host, page ? *page : 4096);
+    std::erase_if(knees, [&](const auto& knee) {
+        return knee.size_bytes < curve.points.front().size_bytes || knee.size_bytes >= curve.points.back().size_bytes;
+    });
+    return knees;
+}
+
+/// Where the two modes differ most, among sizes whose confidence intervals do not touch.
+std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
+    double most = 0;
+    const CurvePoint* at_base = nullptr;
+    const CurvePoint* at_other = nullptr;
+    for (const CurvePoint& one : base.points)
+        for (const CurvePoint& two : other.points) {
+            if (one.size_bytes != two.size_bytes || !(one.cost > 0) || !(two.cost > 0)) continue;
+            const bool apart = two.high < one.low || two.low > one.high;
+            const double difference = std::fabs(std::log(one.cost / two.cost));
+            if (!apart || difference <= most) continue;
+            most = difference;
+            at_base = &one;
+            at_other = &two;
+        }
+    constexpr double worth_saying = 0.02;
+    if (!at_base || most < worth_saying) return fmt::format("{} against {}: no difference beyond the noise at any size", other.pages, base.pages);
+    const bool faster = at_other->cost < at_base->cost;
+    return fmt::format("{} against {}: {:.2f}x {} at {} ({} against {}), the largest difference", other.pages, base.pages,
+                       std::exp(most), faster ? "faster" : "slower", format_size(at_base->size_bytes),
+                       format_ns(at_other->cost), format_ns(at_base->cost));
+}
+
+}  // namespace
+
+void judge_sweep(record::Record& record, const machine::Host& host) {
+    nlohmann::json knees = nlohmann::json::array(), verdicts = nlohmann::json::array();
+    const auto curves = curves_of(record);
+    for (const ModeCurve& curve : curves) {
+        const auto predicted = predicted_within(host, curve);
+        for (const auto& knee : predicted) {
+            // Caches do not depend on the page mode: they are listed once.
+            if (is_cache(knee) && &curve != &curves.front()) continue;
+            knees.push_back(knee_json(knee, is_cache(knee) ? "" : curve.pages));
+        }
+        auto found = find_knees(curve.points);
+        explain_knees(found, predicted);
+        for (const auto& knee : found) knees.push_back(knee_json(knee, curve.pages));
+        std::string sentence = fmt::format("{}: {}", curve.pages, describe_knees(found));
+        if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
+            sentence += fmt::format("; the TLB holds {} entries, so its reach is predicted for those", curve.effective);
+        verdicts.push_back(sentence);
+    }
+    for (std::size_t index = 1; index < curves.size(); ++index) verdicts.push_back(compare_modes(curves.front(), curves[index]));
+    record.extra["axis"] = "size_bytes";
+    record.extra["knees"] = std::move(knees);
+    record.extra["verdicts"] = std::move(verdicts);
+}
+
+}  // namespace tmaprobe::experiments
