@@ -23,9 +23,15 @@ Result<> write_all(int descriptor, std::string_view content, const std::string& 
 }
 
 Result<> write_in_place(const std::filesystem::path& path, std::string_view content) {
-    const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!file) return fail_errno(errno, "cannot open " + path.string());
     return write_all(file.get(), content, path.string());
+}
+
+/// /dev/stdout and its like are links to whatever is open: never something to replace.
+bool is_device_path(const std::filesystem::path& path) {
+    const std::string name = path.lexically_normal().string();
+    return name.starts_with("/dev/") || name.starts_with("/proc/");
 }
 
 }  // namespace
@@ -52,7 +58,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
     }
 }
 
-Result<> write_file(const std::filesystem::path& path, std::string_view content) {
+Result<> write_descriptor(int descriptor, std::string_view content, const std::string& name) {
+    return write_all(descriptor, content, name);
+}
+
+Result<> write_file(const std::filesystem::path& asked, std::string_view content) {
+    if (is_device_path(asked)) return write_in_place(asked, content);
+    // A link stays a link: what it points to is replaced.
+    std::error_code unresolved;
+    const auto target = std::filesystem::canonical(asked, unresolved);
+    const auto path = unresolved ? asked : target;
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode))

@@ -93,11 +93,8 @@ Result<> check_output(const OutputOptions& options) {
 }
 
 int print(const std::string& text) {
-    const auto written = write_file("/dev/stdout", text);
-    if (written) return 0;
-    // /dev/stdout can be missing in a bare container: the descriptor itself still works.
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
-    return complain(written.error());
+    const auto written = write_descriptor(STDOUT_FILENO, text, "standard output");
+    return written ? 0 : complain(written.error());
 }
 
 int emit(const record::Record& record, const OutputOptions& options) {

@@ -179,6 +179,14 @@ void add_effective_pages(const EffectivePages& effective, Measured& measured) {
                                      "knees stay where they are with 4k pages; only the host can map this machine with huge pages"});
 }
 
+/// The user named no source: what was timed is worth having even if no source gives a tree.
+bool may_do_without(const RunRequest& request, const Error& error) {
+    return request.source == SourceChoice::automatic && request.target.empty() &&
+           (error.code == ErrorCode::unavailable || error.code == ErrorCode::no_permission);
+}
+
+record::Warning without_tree(const Error& error) { return {"no_tree", "no top-down tree: " + error.what, error.hint}; }
+
 }  // namespace
 
 Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
@@ -216,7 +224,10 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) continue;
         const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
-        if (!added) return pass_on(added);
+        if (!added && may_do_without(request, added.error()))
+            measured.warnings.push_back(without_tree(added.error()));
+        else if (!added)
+            return pass_on(added);
     }
     return measured;
 }

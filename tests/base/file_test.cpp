@@ -1,10 +1,13 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+
+#include "base/fd.h"
 
 namespace tmaprobe {
 namespace {
@@ -40,6 +43,24 @@ TEST_F(Files, ReplacingKeepsTheModeOfTheOldFile) {
     ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0640u);
     EXPECT_EQ(*read_file(folder / "a"), "new");
+}
+
+TEST_F(Files, ALinkStaysOneAndItsTargetIsReplaced) {
+    ASSERT_TRUE(write_file(folder / "real", "old"));
+    fs::create_symlink("real", folder / "link");
+    ASSERT_TRUE(write_file(folder / "link", "new"));
+    EXPECT_TRUE(fs::is_symlink(folder / "link"));
+    EXPECT_EQ(*read_file(folder / "real"), "new");
+    EXPECT_EQ(entries(), 2u);
+}
+
+// /dev/stdout links to whatever file it is redirected to; replacing it would break the machine.
+TEST_F(Files, AnOpenDescriptorIsAppendedToNotReplaced) {
+    const Fd open_file(::open((folder / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    ASSERT_TRUE(write_descriptor(open_file.get(), "first ", "out"));
+    ASSERT_TRUE(write_file("/proc/self/fd/" + std::to_string(open_file.get()), "second"));
+    EXPECT_EQ(*read_file(folder / "out"), "first second");
+    EXPECT_EQ(entries(), 1u);
 }
 
 TEST_F(Files, FullDiskIsAnError) {
