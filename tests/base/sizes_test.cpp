@@ -41,7 +41,7 @@ TEST(FormatRate, KeepsThreeDigits) {
 TEST(FormatNs, PicksTheUnit) {
     EXPECT_EQ(format_ns(1.3), "1.30 ns");
     EXPECT_EQ(format_ns(15'000), "15.0 us");
-    EXPECT_EQ(format_ns(2.5e9), "2500 ms");
+    EXPECT_EQ(format_ns(2.5e9), "2.50 s");
 }
 
 }  // namespace
