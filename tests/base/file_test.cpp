@@ -35,6 +35,26 @@ TEST_F(Files, WhatIsWrittenIsRead) {
     EXPECT_EQ(entries(), 1u) << "nothing may stay beside it";
 }
 
+TEST_F(Files, ALinkIsFollowedAndStaysALink) {
+    ASSERT_TRUE(write_file(folder / "a", "old"));
+    fs::create_symlink("a", folder / "link");
+    ASSERT_TRUE(write_file(folder / "link", "new"));
+    EXPECT_TRUE(fs::is_symlink(folder / "link"));
+    EXPECT_EQ(*read_file(folder / "a"), "new");
+    EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(Files, AnOpenDescriptorIsWrittenNotReplaced) {
+    const Fd file(::open((folder / "a").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600));
+    ASSERT_TRUE(file);
+    const std::string name = "/dev/fd/" + std::to_string(file.get());
+    ASSERT_TRUE(write_file(name, "one\n"));
+    ASSERT_TRUE(write_file(name, "two\n"));
+    EXPECT_EQ(*read_file(folder / "a"), "one\ntwo\n");
+    EXPECT_EQ(entries(), 1u);
+    EXPECT_FALSE(write_file("/dev/fd/9999", "x"));
+}
+
 TEST_F(Files, ReplacingKeepsTheModeOfTheOldFile) {
     ASSERT_TRUE(write_file(folder / "a", "old"));
     ASSERT_EQ(::chmod((folder / "a").c_str(), 0640), 0);
