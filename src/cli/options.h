@@ -9,6 +9,7 @@
 #include "events/table.h"
 #include "experiments/progress.h"
 #include "record/record.h"
+#include "report/terminal.h"
 
 namespace tmaprobe::cli {
 
@@ -30,6 +31,9 @@ events::Library event_library(const std::string& directory);
 /// Checks before anything is measured that the result can be written: the format exists and the folder
 /// of --json FILE is there and writable. Errors: bad_usage, system.
 Result<> check_output(const OutputOptions& options);
+
+/// Colour and Unicode only where they can be shown: NO_COLOR and a dumb terminal are honoured.
+report::TerminalStyle terminal_style(const OutputOptions& options);
 
 /// Writes the record as asked: to --json, and as text or in --format to stdout. Returns the exit status:
 /// 0, or 1 when something could not be written (said on stderr).

@@ -1,11 +1,76 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/suggest.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "report/terminal.h"
+#include "report/writers.h"
 
 namespace tmaprobe::cli {
+namespace {
+
+struct ReportOptions {
+    std::vector<std::string> files;
+    std::string target;
+    OutputOptions output;
+};
+
+Result<std::vector<record::Record>> read_all(const std::vector<std::string>& files) {
+    std::vector<record::Record> records;
+    for (const auto& file : files) {
+        auto some = record::read_records(file);
+        if (!some) return pass_on(some);
+        for (auto& record : *some) records.push_back(std::move(record));
+    }
+    return records;
+}
+
+/// Reads everything before anything is written, so that one bad record leaves the old file whole.
+int report(const ReportOptions& options) {
+    const auto formats = report::writer_formats();
+    const std::string& format = options.output.format;
+    if (!format.empty() && format != "text" && std::find(formats.begin(), formats.end(), format) == formats.end())
+        return complain({ErrorCode::bad_usage, "no format is called '" + format + "'", suggest(format, formats)});
+    const auto records = read_all(options.files);
+    if (!records) return complain(records.error());
+
+    std::string text;
+    if (format.empty() || format == "text") {
+        for (const auto& record : *records) {
+            if (!text.empty()) text += '\n';
+            text += report::render_terminal(record, terminal_style(options.output));
+        }
+    } else {
+        auto written = report::render(*records, format);
+        if (!written) return complain(written.error());
+        text = std::move(*written);
+    }
+    if (options.target.empty() || options.target == "-") return print(text);
+    const auto done = write_file(options.target, text);
+    return done ? 0 : complain(done.error());
+}
+
+}  // namespace
 
 void add_report_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("report", "not yet");
-    command->callback([&status] { status = complain({ErrorCode::unavailable, "report is not there yet", {}}); });
+    auto* command = app.add_subcommand("report", "Show records again, or write them as a page, a table or metrics");
+    const auto options = std::make_shared<ReportOptions>();
+    command->add_option("record", options->files, "Record files (JSON or JSON Lines) as --json writes them")
+        ->required()
+        ->type_name("RECORD...");
+    command->add_option("-f,--format", options->output.format,
+                        "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
+        ->type_name("FORMAT");
+    command->add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout")->type_name("FILE");
+    command->add_flag("-v,--verbose", options->output.verbose, "Text: add events, encodings and formulas");
+    command->add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
+    command->add_option("--color", options->output.colour, "Text: auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+    command->callback([options, &status] { status = report(*options); });
 }
 
 }  // namespace tmaprobe::cli

@@ -1,10 +1,36 @@
 #include "report/writers.h"
 
-namespace tmaprobe::report {
+#include "base/suggest.h"
+#include "report/formats.h"
 
-Result<std::string> render(const std::vector<record::Record>&, const std::string& format) {
-    return fail(ErrorCode::bad_usage, "no format is called '" + format + "'");
+namespace tmaprobe::report {
+namespace {
+
+std::string write_json(const Records& records) {
+    if (records.size() == 1) return record::serialize(records.front());
+    auto all = nlohmann::json::array();
+    for (const auto& record : records) all.push_back(record::to_json(record));
+    return all.dump(1) + "\n";
 }
-std::vector<std::string> writer_formats() { return {}; }
+
+std::string write_lines(const Records& records) {
+    std::string lines;
+    for (const auto& record : records) lines += record::serialize_lines(record);
+    return lines;
+}
+
+}  // namespace
+
+Result<std::string> render(const Records& records, const std::string& format) {
+    if (format == "json") return write_json(records);
+    if (format == "jsonl") return write_lines(records);
+    if (format == "csv") return write_csv(records);
+    if (format == "markdown") return write_markdown(records);
+    if (format == "openmetrics") return write_openmetrics(records);
+    if (format == "html") return write_html(records);
+    return fail(ErrorCode::bad_usage, "no format is called '" + format + "'", suggest(format, writer_formats()));
+}
+
+std::vector<std::string> writer_formats() { return {"json", "jsonl", "csv", "markdown", "openmetrics", "html"}; }
 
 }  // namespace tmaprobe::report

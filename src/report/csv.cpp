@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/formats.h"
+#include "report/numbers.h"
+#include "report/sources.h"
+#include "report/text.h"
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using nlohmann::json;
+using record::Record;
+using record::Run;
+
+constexpr const char* header =
+    "record,run,started,experiment,host,cpu_id,cpu_model,source,target,kernel,variant,size_bytes,threads,pages,"
+    "parameters,name,level,parent,category,subcategory,unit,value,low,high,status,reason,counted_share,"
+    "over_threshold,bottleneck,warnings\n";
+
+/// Joins cells to a line; quotes where RFC 4180 asks for it.
+class Row {
+  public:
+    Row& text(const std::string& given) {
+        std::string cell = clean(given);
+        if (!cell.empty() && std::string("=+-@").find(cell[0]) != std::string::npos) cell.insert(0, "'");
+        if (cell.find_first_of(",\"") != std::string::npos) {
+            std::string quoted;
+            for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+            cell = '"' + quoted + '"';
+        }
+        return add(cell);
+    }
+    Row& number(double value) { return add(std::isfinite(value) ? fmt::format("{}", value) : ""); }
+    Row& integer(std::int64_t value) { return add(fmt::format("{}", value)); }
+    Row& empty() { return add(""); }
+    const std::string& line() const { return line_; }
+
+  private:
+    Row& add(const std::string& cell) {
+        if (!first_) line_ += ',';
+        first_ = false;
+        line_ += cell;
+        return *this;
+    }
+    std::string line_;
+    bool first_ = true;
+};
+
+/// The keys that all rows of one run share, as the start of each line.
+std::string keys_of(const Record& record, std::size_t record_index, const Run& run, std::size_t run_index) {
+    json others = json::object();
+    for (const auto& [name, value] : run.parameters.items())
+        if (name != "size_bytes" && name != "threads") others[name] = value;
+    if (const auto state = run.extra.find("state"); state != run.extra.end()) others["state"] = *state;
+    const auto whole = [&](Row& row, const char* key) {
+        const auto value = run.parameters.find(key);
+        if (value != run.parameters.end() && value->is_number_integer())
+            row.integer(value->get<std::int64_t>());
+        else
+            row.empty();
+    };
+    Row row;
+    row.integer(static_cast<std::int64_t>(record_index)).integer(static_cast<std::int64_t>(run_index));
+    row.text(record.started).text(record.experiment).text(host_text(record, "name"));
+    row.text(host_text(record, "cpu_id")).text(host_text(record, "cpu_model"));
+    row.text(record.source.kind).text(record.source.target).text(run.kernel).text(run.variant);
+    whole(row, "size_bytes");
+    whole(row, "threads");
+    row.text(run.pages ? run.pages->requested : "");
+    row.text(others.empty() ? "" : others.dump(-1, ' ', false, json::error_handler_t::replace));
+    return row.line() + ",";
+}
+
+std::string metric_row(const record::Metric& metric) {
+    const bool shown = has_value(metric);
+    Row row;
+    row.text(metric.name).integer(metric.level).text(metric.parent).text(metric.category).text(metric.subcategory);
+    row.text(metric.unit).number(shown ? metric.value : NAN).number(shown ? metric.low : NAN);
+    row.number(shown ? metric.high : NAN).text(metric.status).text(metric.reason).number(metric.counted_share);
+    row.text(!metric.over_threshold ? "" : *metric.over_threshold ? "true" : "false");
+    std::string flags;
+    for (const auto& flag : metric.warnings) flags += (flags.empty() ? "" : ";") + flag;
+    row.text(metric.bottleneck ? "true" : "false").text(flags);
+    return row.line() + "\n";
+}
+
+/// A measured quantity that is no metric of a table, as a metric's row.
+std::string quantity_row(const char* name, const char* category, const char* unit, const Summary& summary) {
+    Row row;
+    row.text(name).integer(0).empty().text(category).empty().text(unit);
+    row.number(summary.median).number(summary.low).number(summary.high).text("measured");
+    return row.empty().number(1).empty().text("false").empty().line() + "\n";
+}
+
+std::string time_rows(const record::Time& time, const std::string& keys) {
+    if (!time.known) {
+        record::Metric none;
+        none.name = "ns_per_op";
+        none.category = "time";
+        none.unit = "ns";
+        none.reason = time.reason;
+        return keys + metric_row(none);
+    }
+    std::string rows = keys + quantity_row("ns_per_op", "time", "ns", time.ns_per_op);
+    if (time.bytes_per_second.count)
+        rows += keys + quantity_row("bytes_per_second", "time", "bytes_per_second", time.bytes_per_second);
+    if (time.cycles_per_op.count) rows += keys + quantity_row("cycles_per_op", "time", "cycles", time.cycles_per_op);
+    return rows;
+}
+
+/// One row per ordered pair of CPUs; "0->3" is what parent says.
+std::string pair_rows(const Record& record, const std::string& keys) {
+    std::string rows;
+    const auto pairs = record.extra.find("pairs");
+    if (pairs == record.extra.end() || !pairs->is_object() || !pairs->contains("ns") || !pairs->contains("cpus")) return rows;
+    const auto& cpus = (*pairs)["cpus"];
+    const auto& ns = (*pairs)["ns"];
+    if (!cpus.is_array() || !ns.is_array()) return rows;
+    for (std::size_t i = 0; i < cpus.size() && i < ns.size(); ++i)
+        for (std::size_t j = 0; ns[i].is_array() && j < cpus.size() && j < ns[i].size(); ++j) {
+            if (!ns[i][j].is_number()) continue;
+            Row row;
+            row.text("pair_ns").integer(0).text(cpus[i].dump() + "->" + cpus[j].dump()).text("pairs").empty().text("ns");
+            row.number(ns[i][j].get<double>()).empty().empty().text("measured").empty().number(1).empty();
+            rows += keys + row.text("false").empty().line() + "\n";
+        }
+    return rows;
+}
+
+}  // namespace
+
+std::string write_csv(const Records& records) {
+    std::string text = header;
+    for (std::size_t r = 0; r < records.size(); ++r) {
+        const Record& record = records[r];
+        for (std::size_t i = 0; i < record.runs.size(); ++i) {
+            const Run& run = record.runs[i];
+            const std::string keys = keys_of(record, r, run, i);
+            text += time_rows(run.time, keys);
+            for (const auto& metric : run.metrics) text += keys + metric_row(metric);
+        }
+        text += pair_rows(record, keys_of(record, r, record.runs.empty() ? Run{} : record.runs.front(), 0));
+    }
+    return text;
+}
+
+}  // namespace tmaprobe::report

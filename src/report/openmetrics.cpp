@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "report/formats.h"
+#include "report/numbers.h"
+#include "report/sources.h"
+#include "report/text.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::Metric;
+using record::Record;
+using record::Run;
+
+/// What one family is called, counts in and means. Names and units are stable.
+struct Family {
+    const char* name;
+    const char* unit;  ///< the name ends in it; empty: none
+    const char* help;
+};
+
+constexpr Family families[] = {
+    {"tmaprobe_slots_ratio", "ratio", "Share of pipeline slots of one node of the top-down tree"},
+    {"tmaprobe_slots_low_ratio", "ratio", "Lower bound of tmaprobe_slots_ratio"},
+    {"tmaprobe_slots_high_ratio", "ratio", "Upper bound of tmaprobe_slots_ratio"},
+    {"tmaprobe_share_ratio", "ratio", "Share of cycles, operations or the parent node, as the label of says"},
+    {"tmaprobe_share_low_ratio", "ratio", "Lower bound of tmaprobe_share_ratio"},
+    {"tmaprobe_share_high_ratio", "ratio", "Upper bound of tmaprobe_share_ratio"},
+    {"tmaprobe_metric_value", "", "Any other metric, in the unit that the label unit says"},
+    {"tmaprobe_counted_ratio", "ratio", "Share of the time in which the metric's events were counted"},
+    {"tmaprobe_available", "", "1 when the metric has a value, 0 when it is unavailable or was not counted"},
+    {"tmaprobe_bottleneck", "", "1 for nodes on the path to the bottleneck"},
+    {"tmaprobe_time_per_operation_seconds", "seconds", "Time of one operation over the repetitions"},
+    {"tmaprobe_throughput_bytes_per_second", "bytes_per_second", "Bytes per second over the repetitions"},
+    {"tmaprobe_cycles_per_byte", "", "Core cycles per byte"},
+    {"tmaprobe_pair_seconds", "seconds", "Time of one locked increment bounced between two CPUs"},
+    {"tmaprobe_warnings", "", "Warnings of the record by their id"},
+    {"tmaprobe_host", "", "Always 1: what was measured where, as labels"},
+    {"tmaprobe_record_started_seconds", "seconds", "When the measurement started, in Unix time"},
+};
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+std::string label_value(const std::string& text) {
+    std::string escaped;
+    for (const char c : clean(text)) {
+        if (c == '\\' || c == '"') escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
+std::string labels_text(const Labels& labels) {
+    std::string text;
+    for (const auto& [name, value] : labels)
+        if (!value.empty()) text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, label_value(value));
+    return text.empty() ? "" : "{" + text + "}";
+}
+
+/// Samples by family and labels: a later one with the same labels takes the place of an earlier.
+class Samples {
+  public:
+    void add(const char* family, const Labels& labels, double value) {
+        if (std::isfinite(value)) values_[family][labels_text(labels)] = value;
+    }
+    std::string text() const {
+        std::string text;
+        for (const auto& family : families) {
+            const auto samples = values_.find(family.name);
+            if (samples == values_.end()) continue;
+            text += fmt::format("# TYPE {} gauge\n", family.name);
+            if (*family.unit) text += fmt::format("# UNIT {} {}\n", family.name, family.unit);
+            text += fmt::format("# HELP {} {}.\n", family.name, family.help);
+            for (const auto& [labels, value] : samples->second) text += fmt::format("{}{} {}\n", family.name, labels, value);
+        }
+        return text + "# EOF\n";
+    }
+
+  private:
+    std::map<std::string, std::map<std::string, double>> values_;
+};
+
+std::string option_text(const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Labels that all samples of a run have: host, source, kernel and what was varied.
+Labels run_labels(const Record& record, const Run& run) {
+    std::string options, size, threads;
+    for (const auto& [name, value] : run.parameters.items()) {
+        if (name == "size_bytes") size = option_text(value);
+        else if (name == "threads") threads = option_text(value);
+        // Where it ran and how often changes from run to run, and would make a new series of each.
+        else if (name != "cpus" && name != "cpu" && name != "iterations")
+            options += (options.empty() ? "" : ",") + name + "=" + option_text(value);
+    }
+    std::string state;
+    if (const auto given = run.extra.find("state"); given != run.extra.end() && given->is_string()) state = given->get<std::string>();
+    return {{"host", host_text(record, "name")}, {"kernel", run.kernel},   {"variant", run.variant},
+            {"pages", run.pages ? run.pages->requested : ""},              {"size_bytes", size},
+            {"threads", threads},                {"options", options},     {"state", state},
+            {"source", record.source.kind},      {"target", record.source.target}};
+}
+
+Labels with(Labels labels, const Labels& more) {
+    labels.insert(labels.begin(), more.begin(), more.end());
+    return labels;
+}
+
+void add_metric(Samples& samples, const Metric& metric, const Labels& common) {
+    Labels labels = with(common, {{"level", std::to_string(metric.level)},
+                                  {"node", metric.name},
+                                  {"parent", metric.parent},
+                                  {"category", metric.category}});
+    const Labels with_status = with(labels, {{"status", metric.status}});
+    samples.add("tmaprobe_available", with_status, has_value(metric) ? 1 : 0);
+    if (!has_value(metric)) return;
+    samples.add("tmaprobe_counted_ratio", with_status, metric.counted_share);
+    if (metric.level > 0) samples.add("tmaprobe_bottleneck", labels, metric.bottleneck ? 1 : 0);
+    if (metric.unit == "slots") {
+        samples.add("tmaprobe_slots_ratio", with_status, metric.value);
+        samples.add("tmaprobe_slots_low_ratio", with_status, metric.low);
+        samples.add("tmaprobe_slots_high_ratio", with_status, metric.high);
+    } else if (is_share(metric)) {
+        const Labels of = with(with_status, {{"of", share_of(metric)}});
+        samples.add("tmaprobe_share_ratio", of, metric.value);
+        samples.add("tmaprobe_share_low_ratio", of, metric.low);
+        samples.add("tmaprobe_share_high_ratio", of, metric.high);
+    } else {
+        samples.add("tmaprobe_metric_value", with(with_status, {{"unit", metric.unit}}), metric.value);
+    }
+}
+
+void add_summary(Samples& samples, const char* family, const Summary& summary, double scale, const Labels& labels) {
+    if (summary.count == 0) return;
+    samples.add(family, with(labels, {{"statistic", "median"}}), summary.median * scale);
+    samples.add(family, with(labels, {{"statistic", "min"}}), summary.min * scale);
+    samples.add(family, with(labels, {{"statistic", "max"}}), summary.max * scale);
+    samples.add(family, with(labels, {{"statistic", "mad"}}), summary.mad * scale);
+}
+
+void add_pairs(Samples& samples, const Record& record) {
+    const auto pairs = record.extra.find("pairs");
+    if (pairs == record.extra.end() || !pairs->is_object() || !pairs->contains("ns") || !pairs->contains("cpus")) return;
+    const auto& cpus = (*pairs)["cpus"];
+    const auto& ns = (*pairs)["ns"];
+    if (!cpus.is_array() || !ns.is_array()) return;
+    for (std::size_t i = 0; i < cpus.size() && i < ns.size(); ++i)
+        for (std::size_t j = 0; ns[i].is_array() && j < cpus.size() && j < ns[i].size(); ++j)
+            if (ns[i][j].is_number())
+                samples.add("tmaprobe_pair_seconds", {{"host", host_text(record, "name")}, {"from", option_text(cpus[i])}, {"to", option_text(cpus[j])}},
+                            ns[i][j].get<double>() * 1e-9);
+}
+
+/// Unix time of an ISO 8601 time in UTC; NaN when it is none.
+double unix_time(const std::string& text) {
+    std::tm parts{};
+    if (!::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts)) return NAN;
+    return static_cast<double>(::timegm(&parts));
+}
+
+void add_record(Samples& samples, const Record& record) {
+    const std::string host = host_text(record, "name");
+    for (const auto& run : record.runs) {
+        const Labels labels = run_labels(record, run);
+        const Labels timed = with(labels, {{"operation", run.time.operation}});
+        add_summary(samples, "tmaprobe_time_per_operation_seconds", run.time.ns_per_op, 1e-9, timed);
+        add_summary(samples, "tmaprobe_throughput_bytes_per_second", run.time.bytes_per_second, 1, labels);
+        if (run.time.cycles_per_byte > 0) samples.add("tmaprobe_cycles_per_byte", labels, run.time.cycles_per_byte);
+        for (const auto& metric : run.metrics) add_metric(samples, metric, labels);
+    }
+    add_pairs(samples, record);
+    std::map<std::string, int> warnings;
+    for (const auto& warning : record.warnings) ++warnings[warning.id];
+    for (const auto& [id, count] : warnings) samples.add("tmaprobe_warnings", {{"host", host}, {"experiment", record.experiment}, {"id", id}}, count);
+    samples.add("tmaprobe_host",
+                {{"host", host}, {"cpu_id", host_text(record, "cpu_id")}, {"cpu_model", host_text(record, "cpu_model")},
+                 {"release", host_text(record, "kernel")}, {"hypervisor", host_text(record, "hypervisor")},
+                 {"experiment", record.experiment}, {"source", record.source.kind}, {"target", record.source.target},
+                 {"version", record.tool_version}}, 1);
+    samples.add("tmaprobe_record_started_seconds", {{"host", host}, {"experiment", record.experiment}}, unix_time(record.started));
+}
+
+}  // namespace
+
+std::string write_openmetrics(const Records& records) {
+    std::vector<const Record*> by_age;
+    for (const auto& record : records) by_age.push_back(&record);
+    std::stable_sort(by_age.begin(), by_age.end(), [](const Record* left, const Record* right) { return left->started < right->started; });
+    Samples samples;
+    for (const auto* record : by_age) add_record(samples, *record);
+    return samples.text();
+}
+
+}  // namespace tmaprobe::report
