@@ -8,6 +8,7 @@ One file per folder, `DIR/<folder>.jsonl`; a line per PMU, SMT state, system-wid
     {"folder", "unit", "cpu_id", "seed",
      "constants": {"#smt_on": 0, ...},
      "counts": {"<event as the expression writes it, escapes kept>": number, ...},
+     "configs": {"<the same>": [config, config1] of perf_event_attr, for the events of a core PMU},
      "metrics": {"<name>": number, or null where it is rightly unavailable},
      "thresholds": {"<name>": true | false | null}}
 
@@ -48,6 +49,7 @@ def cases(cpu):
                 thresholds[name] = None if value is None else value != 0
         yield {"folder": cpu.folder, "unit": cpu.unit or "", "cpu_id": cpu_id, "seed": seed,
                "constants": values, "counts": counts,
+               "configs": {name: cpu.config(name) for name in counts if cpu.config(name)},
                "metrics": {name: engine.metric(name) for name in cpu.metrics}, "thresholds": thresholds}
 
 

@@ -27,6 +27,9 @@ def read(relative):
     return json.loads((EVENTS / relative).read_text())
 
 
+ARM = ("hip08", "neoverse", "ampere", "t410")
+
+
 def folders():
     return sorted(p.name for p in EVENTS.iterdir() if p.is_dir())
 
@@ -84,19 +87,38 @@ class Cpu:
         entry, name, terms, modifiers = self.event_of(language.unescape(identifier))
         if entry is None and name.lower() not in BUILTIN and "event" not in terms:
             return "msr/tsc" if identifier.startswith("msr@tsc") else None
+        fields = self.fields(entry, name, terms)
+        if entry is None and name.lower() not in FIXED and not terms:
+            return name.lower()
+        text = ",".join(f"{key}={fields[key]:#x}" for key in ENCODING if fields[key] or key == "EventCode")
+        return f"{text}:{modifiers}" if modifiers else text
+
+    def config(self, identifier):
+        """(config, config1) of perf_event_attr by the kernel's layout for this vendor; None for what no core PMU counts."""
+        entry, name, terms, _ = self.event_of(language.unescape(identifier))
+        if entry is None and "event" not in terms:
+            return None
+        fields = self.fields(entry, name, terms)
+        event = fields["EventCode"]
+        if self.folder.startswith(ARM):
+            return event, 0
+        umask = fields["UMask"]  # its upper half lies apart: umask=config:8-15,40-47
+        config = (event & 0xFF | (umask & 0xFF) << 8 | (umask >> 8) << 40 | fields["EdgeDetect"] << 18 | fields["AnyThread"] << 21 |
+                  fields["Invert"] << 23 | fields["CounterMask"] << 24 | (event >> 8) << 32)
+        return config, fields["MSRValue"]
+
+    def fields(self, entry, name, terms):
+        """The numbers that make up an encoding, terms of the identifier over those of the table."""
         fields = {key: number((entry or {}).get(key, 0)) for key in ENCODING}
         if name.lower() in FIXED:
             fields = {key: 0 for key in ENCODING} | {"EventCode": FIXED[name.lower()],
                                                      "AnyThread": int(name.lower().endswith("thread_any"))}
-        if entry is None and name.lower() not in FIXED and not terms:
-            return name.lower()
         for term, value in terms.items():
             if term in TERMS:
                 fields[TERMS[term]] = number(value)
         if not fields["MSRValue"]:
             fields["MSRIndex"] = 0
-        text = ",".join(f"{key}={fields[key]:#x}" for key in ENCODING if fields[key] or key == "EventCode")
-        return f"{text}:{modifiers}" if modifiers else text
+        return fields
 
 
 def cpus():
