@@ -37,7 +37,8 @@ int terminal_width() {
     return 80;
 }
 
-/// Colour and Unicode only where they can be shown: NO_COLOR and a dumb terminal are honoured.
+}  // namespace
+
 report::TerminalStyle terminal_style(const OutputOptions& options) {
     report::TerminalStyle style;
     const bool terminal = ::isatty(STDOUT_FILENO);
@@ -50,8 +51,6 @@ report::TerminalStyle terminal_style(const OutputOptions& options) {
     style.verbose = options.verbose;
     return style;
 }
-
-}  // namespace
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
