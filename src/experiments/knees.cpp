@@ -12,7 +12,6 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr double explained_within = 0.5;  // octaves
 constexpr std::size_t least_points = 5;
 constexpr std::size_t most_bends = 12;
 
@@ -187,17 +186,38 @@ std::vector<record::Knee> find_knees(std::vector<CurvePoint> curve, const KneeCr
     return knees;
 }
 
-void explain_knees(std::vector<record::Knee>& found, const std::vector<record::Knee>& predicted) {
+bool is_cache_knee(const record::Knee& predicted) { return predicted.cause.find(" cache ") != std::string::npos; }
+
+void explain_knees(std::vector<record::Knee>& found, const std::vector<record::Knee>& predicted,
+                   const std::vector<std::uint64_t>& sizes) {
+    constexpr double cache_within = 1, tlb_within = 0.5, late_within = 0.25, most_by_tlb = 3;  // octaves, ratio
+    const auto octaves = [](std::uint64_t size) { return std::log2(static_cast<double>(size)); };
     for (record::Knee& knee : found) {
-        double nearest = explained_within;
+        const double begin = octaves(knee.size_bytes);
+        double end = begin;
+        for (const std::uint64_t size : sizes)
+            if (size > knee.size_bytes && (end == begin || octaves(size) < end)) end = octaves(size);
+        double nearest = std::numeric_limits<double>::max();
         for (const record::Knee& cause : predicted) {
-            const double distance = std::fabs(std::log2(static_cast<double>(knee.size_bytes) / static_cast<double>(cause.size_bytes)));
-            if (distance > nearest + 1e-9) continue;
-            // Two causes at one size cannot be told apart: both are named.
-            const bool tie = !knee.cause.empty() && std::fabs(distance - nearest) < 1e-9 && distance != explained_within;
-            knee.cause = tie ? knee.cause + " or " + cause.cause : cause.cause;
+            if (!is_cache_knee(cause) && knee.ratio > most_by_tlb) continue;
+            const double at = octaves(cause.size_bytes);
+            const double early = at - end, late = begin - at;
+            if (early > (is_cache_knee(cause) ? cache_within : tlb_within) || late > late_within) continue;
+            const double distance = std::max({0.0, early, late});
+            if (distance > nearest) continue;
+            // Two causes that are equally near cannot be told apart: both are named.
+            knee.cause = distance < nearest ? cause.cause : knee.cause + " or " + cause.cause;
             nearest = distance;
         }
+    }
+    for (std::size_t index = 1; index < found.size();) {
+        record::Knee& before = found[index - 1];
+        if (found[index].cause.empty() || found[index].cause != before.cause) {
+            ++index;
+            continue;
+        }
+        before.ratio *= found[index].ratio;
+        found.erase(found.begin() + static_cast<std::ptrdiff_t>(index));
     }
 }
 
@@ -207,7 +227,7 @@ std::string describe_knees(const std::vector<record::Knee>& found) {
     for (const record::Knee& knee : found) {
         const std::string rise = knee.ratio < 2 ? fmt::format("+{:.0f}%", 100 * (knee.ratio - 1)) : fmt::format("x{:.1f}", knee.ratio);
         text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", rise, format_size(knee.size_bytes));
-        text += knee.cause.empty() ? " (not predicted)" : fmt::format(" (predicted: {})", knee.cause);
+        text += fmt::format(" ({})", knee.cause.empty() ? "not predicted" : knee.cause);
     }
     return text;
 }

@@ -31,10 +31,17 @@ struct KneeCriteria {
 /// left out. Kind "found", cause empty.
 std::vector<record::Knee> find_knees(std::vector<CurvePoint> curve, const KneeCriteria& criteria = {});
 
-/// Names the cause of each found knee: the nearest predicted one within half an octave, else none.
-void explain_knees(std::vector<record::Knee>& found, const std::vector<record::Knee>& predicted);
+/// Names the cause of each found knee: the nearest predicted one. A knee lies between the size at which
+/// it was found and the next one measured (`sizes`); a cache may end up to an octave later than its knee
+/// (pages fall unevenly on its sets, and others use it too), a TLB half an octave. A TLB alone does not
+/// make a walk three times as slow, so it is no cause of more. Neighbours with one cause become one knee.
+void explain_knees(std::vector<record::Knee>& found, const std::vector<record::Knee>& predicted,
+                   const std::vector<std::uint64_t>& sizes);
 
-/// "+31% at 6M (predicted: L2 TLB reach 6M)", or "no knee".
+/// Whether a predicted knee's cause is a cache (else a TLB's reach).
+bool is_cache_knee(const record::Knee& predicted);
+
+/// "+31% from 6M (L2 TLB reach 6M)", or "no knee".
 std::string describe_knees(const std::vector<record::Knee>& found);
 
 }  // namespace tmaprobe::experiments

@@ -136,6 +136,18 @@ void add_timing_warnings(const record::Time& time, std::vector<record::Warning>&
                             "other work on the machine, or a changing clock: try again, or raise --repeat"});
 }
 
+/// Every repetition, in the order in which it ran, for whoever wants to compare distributions.
+nlohmann::json repetitions_json(const Timing& timing, double operations) {
+    auto list = nlohmann::json::array();
+    for (const auto& repetition : timing.repetitions) {
+        nlohmann::json entry = {{"ns_per_op", repetition.ns_per_iteration / operations}, {"clean", repetition.surroundings.clean}};
+        if (!repetition.surroundings.clean) entry["reason"] = repetition.surroundings.reason;
+        if (repetition.surroundings.clock_hz > 0) entry["clock_hz"] = repetition.surroundings.clock_hz;
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
 record::Run describe(const Point& point, const kernels::Kernel& kernel) {
     record::Run run;
     run.kernel = point.kernel->name;
@@ -214,6 +226,7 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
         if (!timing) return pass_on(timing);
         iterations = timing->iterations;
         measured.run.time = summarize_timing(*timing, workload.kernel().per_iteration(), point.kernel->operation);
+        measured.run.extra["repetitions"] = repetitions_json(*timing, workload.kernel().per_iteration().operations);
         add_timing_warnings(measured.run.time, measured.warnings);
         add_software_events(workload, iterations, request.scope, measured);
     } else {

@@ -17,6 +17,7 @@ struct ModeCurve {
     std::string pages;
     std::string effective;  ///< page size of the TLB's entries; "" not known
     std::vector<CurvePoint> points;
+    std::vector<std::uint64_t> doubtful;  ///< sizes at which hardly any repetition was clean
 };
 
 std::vector<ModeCurve> curves_of(const record::Record& record) {
@@ -24,9 +25,11 @@ std::vector<ModeCurve> curves_of(const record::Record& record) {
     for (const auto& run : record.runs) {
         if (!run.time.known || !run.pages || !run.parameters.contains("size_bytes")) continue;
         auto curve = std::find_if(curves.begin(), curves.end(), [&](const auto& one) { return one.pages == run.pages->requested; });
-        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}});
+        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}, {}});
         const Summary& time = run.time.ns_per_op;
-        curve->points.push_back({run.parameters.value("size_bytes", std::uint64_t{0}), time.median, time.low, time.high});
+        const auto size = run.parameters.value("size_bytes", std::uint64_t{0});
+        curve->points.push_back({size, time.median, time.low, time.high});
+        if (run.time.disturbed > 0 && run.time.clean < 3) curve->doubtful.push_back(size);
     }
     for (auto& curve : curves)
         std::sort(curve.points.begin(), curve.points.end(), [](const auto& one, const auto& other) { return one.size_bytes < other.size_bytes; });
@@ -36,8 +39,6 @@ std::vector<ModeCurve> curves_of(const record::Record& record) {
 nlohmann::json knee_json(const record::Knee& knee, const std::string& pages) {
     return {{"pages", pages}, {"size_bytes", knee.size_bytes}, {"ratio", knee.ratio}, {"cause", knee.cause}, {"kind", knee.kind}};
 }
-
-bool is_cache(const record::Knee& knee) { return knee.cause.find(" cache ") != std::string::npos; }
 
 /// Predicted knees within the sizes swept (a knee at the last size could not be seen).
 std::vector<record::Knee> predicted_within(const machine::Host& host, const ModeCurve& curve) {
@@ -50,6 +51,26 @@ std::vector<record::Knee> predicted_within(const machine::Host& host, const Mode
     return knees;
 }
 
+/// A large rise below the size of the last cache, which nothing else explains: its share is smaller.
+void name_contention(std::vector<record::Knee>& found, const machine::Host& host) {
+    const machine::Cache* last = nullptr;
+    std::uint64_t before = 0;
+    for (const auto& cache : host.caches) {
+        if (cache.kind == "instruction") continue;
+        if (last) before = std::max(before, last->size_bytes);
+        if (!last || cache.level > last->level) last = &cache;
+    }
+    if (!last || last->level < 3) return;
+    constexpr double large = 2;
+    for (auto& knee : found)
+        if (knee.cause.empty() && knee.ratio > large && knee.size_bytes > before && knee.size_bytes < last->size_bytes)
+            knee.cause = fmt::format("only a part of the L{} cache {} is to be had", last->level, format_size(last->size_bytes));
+}
+
+bool is_doubtful(const ModeCurve& curve, std::uint64_t size) {
+    return std::find(curve.doubtful.begin(), curve.doubtful.end(), size) != curve.doubtful.end();
+}
+
 /// Where the two modes differ most, among sizes whose confidence intervals do not touch.
 std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
     double most = 0;
@@ -58,6 +79,7 @@ std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
     for (const CurvePoint& one : base.points)
         for (const CurvePoint& two : other.points) {
             if (one.size_bytes != two.size_bytes || !(one.cost > 0) || !(two.cost > 0)) continue;
+            if (is_doubtful(base, one.size_bytes) || is_doubtful(other, one.size_bytes)) continue;
             const bool apart = two.high < one.low || two.low > one.high;
             const double difference = std::fabs(std::log(one.cost / two.cost));
             if (!apart || difference <= most) continue;
@@ -82,11 +104,14 @@ void judge_sweep(record::Record& record, const machine::Host& host) {
         const auto predicted = predicted_within(host, curve);
         for (const auto& knee : predicted) {
             // Caches do not depend on the page mode: they are listed once.
-            if (is_cache(knee) && &curve != &curves.front()) continue;
-            knees.push_back(knee_json(knee, is_cache(knee) ? "" : curve.pages));
+            if (is_cache_knee(knee) && &curve != &curves.front()) continue;
+            knees.push_back(knee_json(knee, is_cache_knee(knee) ? "" : curve.pages));
         }
         auto found = find_knees(curve.points);
-        explain_knees(found, predicted);
+        std::vector<std::uint64_t> sizes;
+        for (const CurvePoint& point : curve.points) sizes.push_back(point.size_bytes);
+        explain_knees(found, predicted, sizes);
+        name_contention(found, host);
         for (const auto& knee : found) knees.push_back(knee_json(knee, curve.pages));
         std::string sentence = fmt::format("{}: {}", curve.pages, describe_knees(found));
         if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")

@@ -72,7 +72,9 @@ Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload&
 
         if (on_progress) on_progress({"timing", static_cast<double>(index + 1) / most, {}});
         if (request.repetitions || index + 1 < request.least) continue;
-        if (is_tight(timing, request.tightness) || spent_ns > request.budget_ns) break;
+        // A stranger that stays slows all repetitions alike: tight is not enough, clean ones are waited for.
+        const bool trusted = !bracket.after || use_clean_only(timing);
+        if ((trusted && is_tight(timing, request.tightness)) || spent_ns > request.budget_ns) break;
     }
     return timing;
 }

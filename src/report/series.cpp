@@ -25,16 +25,23 @@ double number_of(const json& object, const char* key) {
     return value != object.end() && value->is_number() ? value->get<double>() : 0;
 }
 
-/// The parameters in which the runs differ, besides the axis: they name the curves.
+/// The parameters that name the curves: those in which runs differ that stand at the same place of the
+/// axis in the same page mode. What follows from the axis (a count of lines) names none.
 std::vector<std::string> distinguishing(const std::vector<record::Run>& runs, const std::string& axis) {
+    std::map<std::string, const record::Run*> first_at;
     std::vector<std::string> keys;
-    for (const auto& run : runs)
+    for (const auto& run : runs) {
+        const auto x = run.parameters.find(axis);
+        if (x == run.parameters.end()) continue;
+        const auto [place, fresh] = first_at.try_emplace(x->dump() + (run.pages ? " " + run.pages->requested : ""), &run);
+        if (fresh) continue;
         for (const auto& [key, value] : run.parameters.items()) {
             if (key == axis || key == "pages" || key == "iterations" || value.is_structured()) continue;
-            const auto first = runs.front().parameters.find(key);
-            const bool differs = first == runs.front().parameters.end() || *first != value;
+            const auto& other = place->second->parameters;
+            const bool differs = !other.contains(key) || other[key] != value;
             if (differs && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
         }
+    }
     return keys;
 }
 

@@ -148,16 +148,41 @@ TEST(PredictedKnees, AddUpStructuresOfOneLevel) {
 }
 
 TEST(ExplainedKnees, NameTheNearestCause) {
-    std::vector<record::Knee> found{{7 * mib, 1.31, "", "found"}, {100 * mib, 2.5, "", "found"}};
-    explain_knees(found, predicted_knees(zen2(), 4 * kib));
-    EXPECT_EQ(describe_knees(found), "+31% from 7M (predicted: L2 TLB reach 8M (2048 x 4k)), x2.5 from 100M (not predicted)");
+    std::vector<record::Knee> found{{6 * mib, 1.31, "", "found"}, {100 * mib, 2.5, "", "found"}};
+    explain_knees(found, predicted_knees(zen2(), 4 * kib), {4 * mib, 6 * mib, 8 * mib, 100 * mib});
+    EXPECT_EQ(describe_knees(found), "+31% from 6M (L2 TLB reach 8M (2048 x 4k)), x2.5 from 100M (not predicted)");
     EXPECT_EQ(describe_knees({}), "no knee");
+}
+
+TEST(ExplainedKnees, AllowACacheToEndEarlyAndATlbLess) {
+    const std::vector<record::Knee> cache{{1 * mib, 1, "L2 cache 1M", "predicted"}}, tlb{{1 * mib, 1, "L2 TLB reach 1M", "predicted"}};
+    for (const auto& [size, by_cache, by_tlb] : {std::tuple{512 * kib, true, false}, {768 * kib, true, true}, {1152 * kib, true, true}, {1536 * kib, false, false}}) {
+        std::vector<record::Knee> one{{size, 2, "", "found"}}, other = one;
+        explain_knees(one, cache, {size});
+        explain_knees(other, tlb, {size});
+        EXPECT_EQ(!one[0].cause.empty(), by_cache) << size;
+        EXPECT_EQ(!other[0].cause.empty(), by_tlb) << size;
+    }
+}
+
+TEST(ExplainedKnees, AreNotBlamedOnATlbWhenTheyAreTooLargeForIt) {
+    std::vector<record::Knee> found{{8 * mib, 10, "", "found"}};
+    explain_knees(found, {{12 * mib, 1, "L2 TLB reach 12M", "predicted"}}, {8 * mib, 12 * mib});
+    EXPECT_EQ(found[0].cause, "");
 }
 
 TEST(ExplainedKnees, NameBothCausesThatCoincide) {
     std::vector<record::Knee> found{{16 * mib, 2, "", "found"}};
-    explain_knees(found, {{16 * mib, 1, "L3 cache 16M", "predicted"}, {16 * mib, 1, "L2 TLB reach 16M", "predicted"}});
+    explain_knees(found, {{16 * mib, 1, "L3 cache 16M", "predicted"}, {16 * mib, 1, "L2 TLB reach 16M", "predicted"}}, {16 * mib});
     EXPECT_EQ(found[0].cause, "L3 cache 16M or L2 TLB reach 16M");
+}
+
+TEST(ExplainedKnees, OfOneCauseAreOne) {
+    std::vector<record::Knee> found{{768 * kib, 1.5, "", "found"}, {1 * mib, 2, "", "found"}};
+    explain_knees(found, {{1 * mib, 1, "L2 cache 1M", "predicted"}}, {768 * kib, 1 * mib});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].size_bytes, 768 * kib);
+    EXPECT_DOUBLE_EQ(found[0].ratio, 3);
 }
 
 }  // namespace
