@@ -48,7 +48,7 @@ class Kernel {
     virtual Work per_iteration() const = 0;
     /// Pages obtained for its memory; empty when it uses none worth speaking of.
     virtual memory::ObtainedBytes obtained_pages() const { return {}; }
-    /// Kernel thread ids that do the work; empty: the calling thread alone.
+    /// Kernel thread ids that do the work besides the calling thread.
     virtual std::vector<pid_t> threads() const { return {}; }
     /// All parameters as they came out (defaults filled in), for the record: name -> value.
     virtual std::map<std::string, std::string> parameters() const { return {}; }

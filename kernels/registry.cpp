@@ -9,6 +9,7 @@
 #include "kernels/chase/chase.h"
 #include "kernels/kernel.h"
 #include "kernels/sha256/descriptor.h"
+#include "kernels/stream/stream.h"
 
 namespace tmaprobe::kernels {
 namespace {
@@ -101,7 +102,7 @@ Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
 }  // namespace
 
 std::span<const Descriptor> all() {
-    static const std::array kernels{sha256::descriptor(), chase::descriptor()};
+    static const std::array kernels{sha256::descriptor(), chase::descriptor(), stream::descriptor()};
     return kernels;
 }
 

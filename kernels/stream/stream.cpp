@@ -1,0 +1,218 @@
+#include "kernels/stream/stream.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sizes.h"
+#include "kernels/team.h"
+
+namespace tmaprobe::kernels::stream {
+namespace {
+
+/// What an operation moves, in arrays' lengths.
+struct Facts {
+    const char* name;
+    Operation operation;
+    int arrays, loaded, stored, bus;
+};
+constexpr std::array operations{
+    Facts{"read", Operation::read, 1, 1, 0, 1},         Facts{"write", Operation::write, 1, 0, 1, 2},
+    Facts{"ntwrite", Operation::nt_write, 1, 0, 1, 1},  Facts{"copy", Operation::copy, 2, 1, 1, 3},
+    Facts{"ntcopy", Operation::nt_copy, 2, 1, 1, 2},    Facts{"triad", Operation::triad, 3, 2, 1, 4},
+    Facts{"nttriad", Operation::nt_triad, 3, 2, 1, 3},
+};
+constexpr std::array<const char*, 6> hints{"none", "t0", "t1", "t2", "nta", "w"};
+
+struct VariantFacts {
+    const char* name;
+    const char* what;
+    std::vector<std::string> needs;
+    Pass (*find)(Operation, Hint);
+    std::uint64_t vector_bytes;
+};
+
+const std::array<VariantFacts, 5>& variants() {
+    static const std::array<VariantFacts, 5> all{
+        VariantFacts{"avx512", "64-byte vectors", {"avx512f"}, find_avx512, 64},
+        VariantFacts{"avx2", "32-byte vectors", {"avx2", "fma"}, find_avx2, 32},
+        VariantFacts{"sse2", "16-byte vectors of every x86-64", {}, find_sse2, 16},
+        VariantFacts{"neon", "pairs of 16-byte vectors", {}, find_neon, 32},
+        VariantFacts{"scalar", "8 bytes at a time", {}, find_scalar, 8},
+    };
+    return all;
+}
+
+class StreamKernel final : public Kernel {
+  public:
+    StreamKernel(const Facts& facts, Pass pass, std::uint64_t vector_bytes, memory::Buffer buffer,
+                 std::unique_ptr<Team> team, std::vector<Share> shares,
+                 std::map<std::string, std::string> parameters)
+        : facts_(facts), pass_(pass), vector_bytes_(vector_bytes), buffer_(std::move(buffer)),
+          team_(std::move(team)), shares_(std::move(shares)), parameters_(std::move(parameters)) {}
+
+    void run(std::uint64_t iterations) override {
+        team_->run([&](std::size_t member) { pass_(shares_[member], iterations); });
+    }
+
+    Work per_iteration() const override {
+        double length = 0;
+        for (const Share& share : shares_) length += static_cast<double>(share.bytes);
+        Work work;
+        work.operations = length / 64;
+        work.bytes = length * (facts_.loaded + facts_.stored);
+        work.bus_bytes = length * facts_.bus;
+        work.loads = length * facts_.loaded / static_cast<double>(vector_bytes_);
+        work.stores = length * facts_.stored / static_cast<double>(vector_bytes_);
+        return work;
+    }
+
+    memory::ObtainedBytes obtained_pages() const override { return buffer_.obtained(); }
+    std::vector<pid_t> threads() const override { return team_->thread_ids(); }
+    std::map<std::string, std::string> parameters() const override { return parameters_; }
+
+  private:
+    Facts facts_;
+    Pass pass_;
+    std::uint64_t vector_bytes_;
+    memory::Buffer buffer_;
+    std::unique_ptr<Team> team_;
+    std::vector<Share> shares_;
+    std::map<std::string, std::string> parameters_;
+};
+
+/// Arrays begin this far beyond a multiple of a page from each other: a core that compares the low 12 bits
+/// of addresses would else take each load for one that waits for the store a little before it.
+constexpr std::uint64_t stagger = 128;
+
+/// Cuts the block into arrays and the arrays into one share per thread.
+std::vector<Share> cut(std::byte* block, std::uint64_t array_distance, int arrays, std::uint64_t share_bytes,
+                       std::size_t threads, std::uint64_t distance) {
+    std::vector<Share> shares(threads);
+    for (std::size_t i = 0; i < threads; ++i) {
+        std::byte* const first = block + i * share_bytes;
+        shares[i].a = first;
+        shares[i].b = arrays > 1 ? first + array_distance : first;
+        shares[i].c = arrays > 2 ? first + 2 * array_distance : first;
+        shares[i].bytes = share_bytes;
+        shares[i].distance = distance;
+    }
+    return shares;
+}
+
+/// Each member faults in what it will use, so that it lies on that member's node, and fills it.
+Result<> first_touch(Team& team, memory::Buffer& buffer, const std::vector<Share>& shares, int arrays) {
+    std::vector<Result<>> results(team.size());
+    team.run([&](std::size_t member) {
+        const Share& share = shares[member];
+        const std::array<std::byte*, 3> starts{share.a, share.b, share.c};
+        for (int array = 0; array < arrays && results[member]; ++array) {
+            std::byte* const start = starts[static_cast<std::size_t>(array)];
+            results[member] = buffer.fault_in(static_cast<std::uint64_t>(start - buffer.data()), share.bytes);
+            if (results[member])
+                for (std::uint64_t at = 0; at < share.bytes; at += sizeof(double))
+                    *reinterpret_cast<double*>(start + at) = static_cast<double>(at % 1000);
+        }
+    });
+    for (const auto& result : results)
+        if (!result) return pass_on(result);
+    return {};
+}
+
+/// What the request comes down to once it is checked.
+struct Request {
+    Facts facts = operations[0];
+    Hint hint = Hint::none;
+    std::uint64_t distance = 0;
+};
+
+Result<Request> read_request(std::map<std::string, std::string>& options) {
+    Request request;
+    for (const Facts& facts : operations)
+        if (options["op"] == facts.name) request.facts = facts;
+    for (std::size_t i = 0; i < hints.size(); ++i)
+        if (options["hint"] == hints[i]) request.hint = static_cast<Hint>(i);
+    const auto distance = number_option(options, "distance", 0, std::uint64_t{1} << 24);
+    if (!distance) return pass_on(distance);
+    request.distance = *distance;
+    if (request.facts.operation == Operation::nt_write && request.hint != Hint::none)
+        return fail(ErrorCode::bad_usage, "op=ntwrite reads nothing that could be prefetched", "leave out the hint");
+    return request;
+}
+
+Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
+    static const Descriptor description = descriptor();
+    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
+    auto options = *complete_options(description, parameters.options);
+    const auto request = read_request(options);
+    if (!request) return pass_on(request);
+    const VariantFacts* chosen = nullptr;
+    for (const VariantFacts& candidate : variants())
+        if (candidate.name == variant) chosen = &candidate;
+    const Pass pass = chosen ? chosen->find(request->facts.operation, request->hint) : nullptr;
+    if (!pass)
+        return fail(ErrorCode::bad_usage, fmt::format("variant {} of stream has no op={} in this build", variant,
+                                                      request->facts.name));
+
+    const std::uint64_t bytes = parameters.size_bytes ? parameters.size_bytes : description.default_size;
+    const std::size_t threads = std::max<std::size_t>(1, parameters.cpus.size());
+    const auto arrays = static_cast<std::uint64_t>(request->facts.arrays);
+    if (bytes % 64 != 0)
+        return fail(ErrorCode::bad_usage, fmt::format("size {} is not a multiple of the line of 64 bytes", bytes),
+                    fmt::format("for example --size {}", format_size((bytes / 64 + 1) * 64)));
+    const std::uint64_t share = bytes / (arrays * threads) / chunk_bytes * chunk_bytes;
+    if (share == 0)
+        return fail(ErrorCode::bad_usage, fmt::format("size {} is too small for {} arrays and {} threads", bytes,
+                                                      arrays, threads),
+                    fmt::format("at least --size {}", format_size(arrays * threads * chunk_bytes)));
+
+    auto team = Team::start(parameters.cpus);
+    if (!team) return pass_on(team);
+    const std::uint64_t page = memory::base_page_bytes();
+    const std::uint64_t array_distance = (share * threads + page - 1) / page * page + (arrays > 1 ? stagger : 0);
+    const std::uint64_t whole = arrays > 1 ? array_distance * (arrays - 1) + share * threads : share * threads;
+    auto buffer = memory::Buffer::map(whole, parameters.pages, parameters.numa_node);
+    if (!buffer) return pass_on(buffer);
+    std::vector<Share> shares = cut(buffer->data(), array_distance, request->facts.arrays, share, threads,
+                                    request->distance);
+    if (auto there = first_touch(**team, *buffer, shares, request->facts.arrays); !there) return pass_on(there);
+    buffer->verify();
+
+    options["size_bytes"] = std::to_string(share * threads * arrays);
+    options["array_bytes"] = std::to_string(share * threads);
+    options["threads"] = std::to_string(threads);
+    return std::make_unique<StreamKernel>(request->facts, pass, chosen->vector_bytes, std::move(*buffer),
+                                          std::move(*team), std::move(shares), std::move(options));
+}
+
+}  // namespace
+
+Descriptor descriptor() {
+    Descriptor kernel;
+    kernel.name = "stream";
+    kernel.what = "reads, writes or combines arrays in order";
+    kernel.operation = "64-byte line";
+    kernel.bottleneck = "backend: memory bandwidth";
+    for (const VariantFacts& facts : variants())
+        kernel.variants.push_back({facts.name, facts.what, facts.needs,
+                                   facts.find(Operation::read, Hint::none) != nullptr});
+    Option operation{"op", "what is done; nt...: with stores past the caches", "read", {}};
+    for (const Facts& facts : operations) operation.choices.emplace_back(facts.name);
+    kernel.options = {
+        operation,
+        {"hint", "software prefetch of the lines read; w: of the lines written", "none", {hints.begin(), hints.end()}},
+        {"distance", "bytes that the prefetch is ahead", "1K", {}},
+    };
+    kernel.uses_memory = true;
+    kernel.default_size = std::uint64_t{256} << 20;
+    kernel.max_threads = 0;
+    kernel.make = make;
+    return kernel;
+}
+
+}  // namespace tmaprobe::kernels::stream
