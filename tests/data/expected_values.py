@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes what every metric of every CPU must evaluate to on invented counts.
 
-    expected_values.py --out DIR [--cpu FOLDER]
+    expected_values.py --out DIR [--cpu FOLDER] [--arch-tree TREE]
+
+of the tables in `events/`, or of a kernel's `pmu-events/arch` tree as it is.
 
 One file per folder, `DIR/<folder>.jsonl`; a line per PMU, SMT state, system-wide state and seed:
 
@@ -21,6 +23,7 @@ from pathlib import Path
 
 import metric_language as language
 import tables
+import upstream
 
 SEEDS = range(4)
 
@@ -57,12 +60,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cpu", help="only this folder")
+    parser.add_argument("--arch-tree", type=Path, help="a kernel's pmu-events/arch folder")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for folder in tables.folders():
-        if options.cpu in (None, folder):
-            lines = [json.dumps(case) for cpu in tables.cpus() if cpu.folder == folder for case in cases(cpu)]
-            (options.out / f"{folder}.jsonl").write_text("\n".join(lines) + "\n")
+    for folder in upstream.folders(options.arch_tree) if options.arch_tree else tables.folders():
+        if options.cpu not in (None, folder):
+            continue
+        if options.arch_tree:
+            found = upstream.cases(options.arch_tree, folder, SEEDS)
+        else:
+            found = (case for cpu in tables.cpus() if cpu.folder == folder for case in cases(cpu))
+        (options.out / f"{folder}.jsonl").write_text("".join(json.dumps(case) + "\n" for case in found))
 
 
 if __name__ == "__main__":

@@ -66,18 +66,20 @@ metrics::Constants constants_of(const nlohmann::json& expected) {
     return constants;
 }
 
-/// What the Python evaluator says of one folder, one case a line.
-std::vector<nlohmann::json> expected_cases(const std::string& folder) {
+/// What the Python evaluator says of the folders that the options name, one case a line.
+std::vector<nlohmann::json> expected_cases(const std::string& options) {
     const auto directory = std::filesystem::temp_directory_path() /
                            ("tmaprobe-expected-" + std::to_string(::getpid()));
     const std::string script = std::string(TMAPROBE_SOURCE_DIR) + "/tests/data/expected_values.py";
     const std::string command =
-        "python3 -B '" + script + "' --out '" + directory.string() + "' --cpu " + folder;
+        "python3 -B '" + script + "' --out '" + directory.string() + "' " + options;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     std::vector<nlohmann::json> cases;
-    std::ifstream file(directory / (folder + ".jsonl"));
-    for (std::string line; std::getline(file, line);)
-        if (!line.empty()) cases.push_back(nlohmann::json::parse(line));
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);)
+            if (!line.empty()) cases.push_back(nlohmann::json::parse(line));
+    }
     std::filesystem::remove_all(directory);
     return cases;
 }
@@ -101,6 +103,39 @@ std::size_t compare_encodings(const Table& table, const nlohmann::json& expected
     return compared;
 }
 
+/// Every metric of one case's PMU against its expected value; how many there were.
+std::size_t compare_metrics(const Table& table, const metrics::Formulas& formulas,
+                            const nlohmann::json& expected) {
+    std::size_t compared = 0;
+    const std::string unit = expected.at("unit").get<std::string>();
+    const auto values =
+        formulas.evaluate(counts_of(expected.at("counts"), unit), constants_of(expected));
+    for (const metrics::MetricValue& value : values) {
+        if (table.metrics[value.definition].pmu != unit) continue;
+        const std::string where =
+            table.folder + " " + unit + " " + value.name + " seed " + expected.at("seed").dump() +
+            " " + expected.at("constants").dump() + " " + expected.at("cpu_id").dump();
+        EXPECT_TRUE(expected.at("metrics").contains(value.name)) << where;
+        const auto& wanted = expected.at("metrics").at(value.name);
+        ++compared;
+        if (wanted.is_null()) {
+            EXPECT_EQ(value.outcome, metrics::Outcome::unavailable) << where << ": " << value.value;
+            EXPECT_FALSE(value.reason.empty()) << where;
+            continue;
+        }
+        EXPECT_EQ(value.outcome, metrics::Outcome::value) << where << ": " << value.reason;
+        EXPECT_TRUE(close(value.value, wanted.get<double>()))
+            << where << ": " << value.value << " for " << wanted;
+        const auto threshold = expected.at("thresholds").find(value.name);
+        if (threshold != expected.at("thresholds").end() && !threshold->is_null())
+            EXPECT_EQ(value.over_threshold, std::optional<bool>(threshold->get<bool>())) << where;
+    }
+    EXPECT_EQ(std::ranges::count_if(table.metrics,
+                                    [&](const auto& metric) { return metric.pmu == unit; }),
+              static_cast<std::ptrdiff_t>(expected.at("metrics").size()));
+    return compared;
+}
+
 class ExpectedValues : public testing::TestWithParam<std::string> {};
 
 TEST_P(ExpectedValues, EveryMetricAndEncodingIsWhatTheIndependentEvaluatorSays) {
@@ -108,39 +143,12 @@ TEST_P(ExpectedValues, EveryMetricAndEncodingIsWhatTheIndependentEvaluatorSays) 
     ASSERT_TRUE(table) << table.error().what;
     const auto formulas = metrics::Formulas::compile(table->metrics, {});
     ASSERT_TRUE(formulas) << formulas.error().what;
-    const auto cases = expected_cases(GetParam());
+    const auto cases = expected_cases("--cpu " + GetParam());
     ASSERT_GE(cases.size(), 16u);
     std::size_t compared = 0, encodings = 0;
     for (const auto& expected : cases) {
         encodings += compare_encodings(*table, expected);
-        const std::string unit = expected.at("unit").get<std::string>();
-        const auto values =
-            formulas->evaluate(counts_of(expected.at("counts"), unit), constants_of(expected));
-        for (const metrics::MetricValue& value : values) {
-            if (table->metrics[value.definition].pmu != unit) continue;
-            const std::string where =
-                GetParam() + " " + unit + " " + value.name + " seed " + expected.at("seed").dump() +
-                " " + expected.at("constants").dump() + " " + expected.at("cpu_id").dump();
-            ASSERT_TRUE(expected.at("metrics").contains(value.name)) << where;
-            const auto& wanted = expected.at("metrics").at(value.name);
-            ++compared;
-            if (wanted.is_null()) {
-                EXPECT_EQ(value.outcome, metrics::Outcome::unavailable)
-                    << where << ": " << value.value;
-                EXPECT_FALSE(value.reason.empty()) << where;
-                continue;
-            }
-            ASSERT_EQ(value.outcome, metrics::Outcome::value) << where << ": " << value.reason;
-            EXPECT_TRUE(close(value.value, wanted.get<double>()))
-                << where << ": " << value.value << " for " << wanted;
-            const auto threshold = expected.at("thresholds").find(value.name);
-            if (threshold != expected.at("thresholds").end() && !threshold->is_null())
-                EXPECT_EQ(value.over_threshold, std::optional<bool>(threshold->get<bool>()))
-                    << where;
-        }
-        EXPECT_EQ(std::ranges::count_if(table->metrics,
-                                        [&](const auto& metric) { return metric.pmu == unit; }),
-                  static_cast<std::ptrdiff_t>(expected.at("metrics").size()));
+        compared += compare_metrics(*table, *formulas, expected);
     }
     EXPECT_GT(compared, 100u);
     EXPECT_GT(encodings, 50u);
@@ -151,6 +159,25 @@ INSTANTIATE_TEST_SUITE_P(All, ExpectedValues, testing::ValuesIn(folders()), [](c
     std::ranges::replace(name, '-', '_');
     return name;
 });
+
+TEST(UpstreamValues, EveryMetricOfAKernelsTreeIsWhatTheIndependentEvaluatorSays) {
+    const char* given = std::getenv("TMAPROBE_PMU_EVENTS");
+    const std::filesystem::path tree =
+        given ? std::filesystem::path(given)
+              : std::filesystem::path(TMAPROBE_SOURCE_DIR) / "third_party/pmu-events/arch";
+    if (!std::filesystem::exists(tree / "x86/mapfile.csv"))
+        GTEST_SKIP()
+            << "third_party/pmu-events is missing: third_party/setup.sh --test extracts it";
+    std::size_t compared = 0;
+    for (const auto& expected : expected_cases("--arch-tree '" + tree.string() + "'")) {
+        const auto table = load(Library{tree}, expected.at("folder").get<std::string>());
+        ASSERT_TRUE(table) << table.error().what;
+        const auto formulas = metrics::Formulas::compile(table->metrics, {});
+        ASSERT_TRUE(formulas) << formulas.error().what;
+        compared += compare_metrics(*table, *formulas, expected);
+    }
+    EXPECT_GT(compared, 8000u);
+}
 
 TEST(ExpectedValue, AnErrorOfOnePartInAMillionIsSeen) {
     EXPECT_TRUE(close(0.25, 0.25));
