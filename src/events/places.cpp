@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "events/json_text.h"
 #include "events/library.h"
@@ -67,6 +68,51 @@ Result<std::unordered_map<std::string, double>> read_thresholds(const Library& l
     return thresholds;
 }
 
+/// Rows of advice.json, most special first as the file has them.
+struct Advice {
+    std::set<std::string, std::less<>> names;
+    std::string category, subcategory, says, next;
+};
+
+Result<std::vector<Advice>> read_advice(const Library& library) {
+    const auto rows = read_array(library, "advice.json");
+    if (!rows) return pass_on(rows);
+    std::vector<Advice> all;
+    try {
+        for (const json& row : *rows) {
+            Advice advice;
+            if (row.contains("names"))
+                for (const json& name : row.at("names")) advice.names.insert(name.get<std::string>());
+            advice.category = row.value("category", "");
+            advice.subcategory = row.value("subcategory", "");
+            advice.says = row.value("says", "");
+            advice.next = row.value("next", "");
+            all.push_back(std::move(advice));
+        }
+    } catch (const json::exception& error) {
+        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "advice.json"), error.what()));
+    }
+    return all;
+}
+
+/// First by name, then by category and subcategory, then by category alone.
+void advise(MetricDefinition& metric, const std::vector<Advice>& all) {
+    const auto first = [&](auto&& suits) -> const Advice* {
+        for (const Advice& advice : all)
+            if (suits(advice)) return &advice;
+        return nullptr;
+    };
+    const Advice* found = first([&](const Advice& advice) { return advice.names.contains(metric.name); });
+    for (const std::string& subcategory : {metric.subcategory, std::string()})
+        if (!found)
+            found = first([&](const Advice& advice) {
+                return advice.names.empty() && advice.category == metric.category && advice.subcategory == subcategory;
+            });
+    if (!found) return;
+    metric.says = found->says;
+    metric.next = found->next;
+}
+
 bool fits(const CategoryRow& row, const Names& siblings) {
     return (row.parent.empty() || siblings.contains(row.parent)) && (row.without.empty() || !siblings.contains(row.without));
 }
@@ -101,6 +147,8 @@ Result<> place_metrics(const Library& library, Table& table) {
     if (!categories) return pass_on(categories);
     const auto thresholds = read_thresholds(library);
     if (!thresholds) return pass_on(thresholds);
+    const auto advice = read_advice(library);
+    if (!advice) return pass_on(advice);
 
     std::unordered_map<std::string, Names> names;  // by PMU
     for (const MetricDefinition& metric : table.metrics) names[metric.pmu].insert(metric.name);
@@ -129,8 +177,10 @@ Result<> place_metrics(const Library& library, Table& table) {
             for (const MetricDefinition& parent : table.metrics)
                 if (parent.name == metric.parent && parent.pmu == metric.pmu) metric.category = parent.category;
         }
-    for (MetricDefinition& metric : table.metrics)
+    for (MetricDefinition& metric : table.metrics) {
         if (metric.category.empty()) metric.category = "other";
+        advise(metric, *advice);
+    }
     return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "events/encoding.h"
+#include "events/key.h"
 #include "events/libpfm.h"
 #include "events/schema.h"
 #include "events/table.h"
@@ -19,13 +20,6 @@ struct Spelling {
     std::vector<std::string> terms;
     std::string modifiers;
 };
-
-/// The hardware's own PMU goes by several names in sysfs; in a table it has none.
-std::string canonical_pmu(const Table& table, const std::string& pmu) {
-    if (pmu == "cpu" || pmu == "default_core") return "";
-    if (table.format == PmuFormat::arm && pmu.starts_with("arm")) return "";
-    return pmu;
-}
 
 bool is_core_pmu(const std::string& pmu) { return pmu.empty() || pmu == "cpu_core" || pmu == "cpu_atom"; }
 
@@ -148,6 +142,19 @@ bool is_raw(const std::string& text) {
 }
 
 }  // namespace
+
+std::string canonical_pmu(const Table& table, const std::string& pmu) {
+    if (pmu == "cpu" || pmu == "default_core" || pmu == "core") return "";
+    if (table.format == PmuFormat::arm && pmu.starts_with("arm")) return "";
+    return pmu;
+}
+
+EventKey key_of(const Table& table, const EventDefinition& event) {
+    EventKey key{canonical_pmu(table, event.pmu), event.config, event.config1, event.config2, event.is_latency(), {}};
+    const bool encoded = is_core_pmu(key.pmu) || key.pmu == "msr" || key.pmu == "software" || key.pmu == "tool";
+    if (!encoded) key.name = lower_case(event.name);
+    return key;
+}
 
 Result<EventDefinition> resolve(const Table& table, std::string_view given) {
     std::string text(given);

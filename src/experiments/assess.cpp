@@ -1,14 +1,277 @@
 #include "experiments/assess.h"
 
-namespace tmaprobe::experiments {
+#include <fmt/format.h>
 
-Result<std::vector<std::string>> choose_metrics(const events::Table&, int, const std::vector<std::string>&) {
-    return std::vector<std::string>{};
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/suggest.h"
+#include "experiments/bottleneck.h"
+#include "experiments/count_index.h"
+#include "experiments/scale.h"
+#include "metrics/formulas.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+using metrics::MetricDefinition;
+using metrics::MetricValue;
+using metrics::Outcome;
+
+bool is_hybrid(const events::Table& table) {
+    return std::ranges::any_of(table.metrics, [](const MetricDefinition& metric) { return metric.pmu == "cpu_atom"; }) &&
+           std::ranges::any_of(table.metrics, [](const MetricDefinition& metric) { return metric.pmu == "cpu_core"; });
 }
 
-Result<std::vector<record::Metric>> assess(const events::Table&, const std::vector<record::Event>&,
-                                           const AssessRequest&) {
-    return std::vector<record::Metric>{};
+/// The PMU of a hybrid whose tree is meant; "" where there is only one.
+std::string choose_pmu(const events::Table& table, const std::vector<record::Event>& events, const std::string& asked) {
+    if (!asked.empty() || !is_hybrid(table)) return asked;
+    const auto has = [&](const char* pmu) {
+        return std::ranges::any_of(events, [&](const record::Event& event) { return event.pmu == pmu; });
+    };
+    return !has("cpu_core") && has("cpu_atom") ? "cpu_atom" : "cpu_core";
+}
+
+int rank_of(const std::string& category) {
+    static constexpr std::array<std::string_view, 4> order = {"frontend", "bad_speculation", "backend", "retiring"};
+    return static_cast<int>(std::ranges::find(order, category) - order.begin());
+}
+
+/// Appends the children of `parent` (the roots for "") and below, depth first.
+void append_tree(const std::vector<const MetricDefinition*>& nodes, const std::string& parent, int level,
+                 std::vector<std::string>& names) {
+    for (const MetricDefinition* node : nodes) {
+        if (node->level != level || (level > 1 && node->parent != parent)) continue;
+        if (std::ranges::find(names, node->name) != names.end()) continue;
+        names.push_back(node->name);
+        append_tree(nodes, node->name, level + 1, names);
+    }
+}
+
+/// A metric's events: how the formulas spell each, and what it counts.
+struct Spelling {
+    std::string text;
+    events::EventKey key;
+    std::optional<events::RetireLatency> latency;  ///< of "EVENT:R", as published
+};
+
+/// Formulas and events that stay the same for all sets of counts of one request.
+struct Prepared {
+    std::vector<MetricDefinition> definitions;  ///< of the chosen PMU
+    metrics::Formulas formulas;
+    metrics::Constants constants;
+    std::map<std::string, Spelling> spellings;
+    std::vector<std::vector<std::string>> events_of;  ///< by wanted metric
+};
+
+metrics::Constants complete_constants(const events::Table& table, const metrics::Constants& given) {
+    metrics::Constants constants = given;
+    if (constants.cpu_id.empty()) constants.cpu_id = table.cpu_id;
+    if (!constants.has_event)
+        constants.has_event = [&table](std::string_view name) { return events::resolve(table, name).has_value(); };
+    // A machine without the count says 0, which no CPU has.
+    if (table.slots_per_cycle && constants.values["#slots"] == 0) constants.values["#slots"] = *table.slots_per_cycle;
+    if (constants.values["#slots"] == 0) constants.values.erase("#slots");
+    return constants;
+}
+
+Result<Prepared> prepare(const events::Table& table, const std::string& pmu, const AssessRequest& request) {
+    Prepared prepared;
+    for (const MetricDefinition& metric : table.metrics)
+        if (pmu.empty() || metric.pmu.empty() || metric.pmu == pmu) prepared.definitions.push_back(metric);
+    std::vector<std::size_t> wanted;
+    for (const std::string& name : request.metrics)
+        for (std::size_t i = 0; i < prepared.definitions.size(); ++i)
+            if (prepared.definitions[i].name == name) wanted.push_back(i);
+    if (wanted.empty()) return prepared;
+    auto formulas = metrics::Formulas::compile(prepared.definitions, wanted);
+    if (!formulas) return pass_on(formulas);
+    prepared.formulas = std::move(*formulas);
+    prepared.constants = complete_constants(table, request.constants);
+    prepared.events_of = prepared.formulas.events_per_metric(prepared.constants);
+    for (const auto& events : prepared.events_of)
+        for (const std::string& text : events) {
+            if (prepared.spellings.contains(text)) continue;
+            const auto event = events::resolve(table, text);
+            if (!event) continue;  // the formula will say what it misses
+            prepared.spellings[text] = {text, events::key_of(table, *event),
+                                        event->is_latency() ? event->retire_latency : std::nullopt};
+        }
+    return prepared;
+}
+
+/// The first group that holds all of the metric's events; none when they are spread over several.
+GroupId common_group(const Prepared& prepared, const CountIndex& index, std::size_t metric) {
+    constexpr GroupId none = {-1, -1};
+    std::optional<std::set<GroupId>> common;
+    for (const std::string& text : prepared.events_of[metric]) {
+        const auto spelling = prepared.spellings.find(text);
+        if (spelling == prepared.spellings.end()) return none;
+        const auto groups = index.groups_with(spelling->second.key);
+        std::set<GroupId> kept;
+        for (const GroupId& group : groups)
+            if (!common || common->contains(group)) kept.insert(group);
+        common = std::move(kept);
+    }
+    return common && !common->empty() ? *common->begin() : none;
+}
+
+metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, const GroupId& preferred) {
+    metrics::Counts counts;
+    for (const auto& [text, spelling] : prepared.spellings) {
+        if (const record::Event* event = index.find(spelling.key, preferred)) counts[text] = index.count_of(*event);
+        else if (spelling.latency) counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
+    }
+    return counts;
+}
+
+/// Each wanted metric on these counts, its events from one group where one has them all.
+std::vector<MetricValue> evaluate(const Prepared& prepared, const CountIndex& index) {
+    std::map<GroupId, std::vector<std::size_t>> metrics_by_group;
+    for (std::size_t i = 0; i < prepared.events_of.size(); ++i)
+        metrics_by_group[index.ambiguous() ? common_group(prepared, index, i) : GroupId{-1, -1}].push_back(i);
+    std::vector<MetricValue> values(prepared.events_of.size());
+    for (const auto& [group, members] : metrics_by_group) {
+        auto all = prepared.formulas.evaluate(counts_from(prepared, index, group), prepared.constants);
+        for (const std::size_t member : members) values[member] = std::move(all[member]);
+    }
+    return values;
+}
+
+/// Widens bounds by the spread of each metric over single repetitions or variations.
+void widen(const Prepared& prepared, const events::Table& table, const AssessRequest& request,
+           std::vector<MetricValue>& values) {
+    for (const auto* sets : {&request.repetitions, &request.variations})
+        for (const auto& events : *sets) {
+            const CountIndex index(table, events, request.status != "measured");
+            const auto others = evaluate(prepared, index);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                if (others[i].outcome != Outcome::value) continue;
+                values[i].low = std::min(values[i].low, others[i].value);
+                values[i].high = std::max(values[i].high, others[i].value);
+            }
+        }
+}
+
+/// Share of time counted of the metric's least counted event, and what else is to be said of its events.
+void judge_events(const Prepared& prepared, const CountIndex& index, std::size_t metric, record::Metric& result) {
+    const GroupId group = common_group(prepared, index, metric);
+    for (const std::string& text : prepared.events_of[metric]) {
+        const auto spelling = prepared.spellings.find(text);
+        if (spelling == prepared.spellings.end()) {
+            result.reason = fmt::format("the table has no event '{}'", text);
+            continue;
+        }
+        const record::Event* event = index.find(spelling->second.key, group);
+        if (!event) {
+            if (spelling->second.latency) result.warnings.push_back("latency_from_table");
+            if (index.refused(spelling->second.key)) result.reason = fmt::format("{} is not supported by the machine", text);
+            continue;
+        }
+        const auto& reading = event->reading;
+        if (reading.time_enabled_ns > 0)
+            result.counted_share = std::min(result.counted_share, static_cast<double>(reading.time_running_ns) /
+                                                                      static_cast<double>(reading.time_enabled_ns));
+    }
+    std::ranges::sort(result.warnings);
+    const auto repeated = std::ranges::unique(result.warnings);
+    result.warnings.erase(repeated.begin(), repeated.end());
+}
+
+void flag_impossible(const Scale& scale, record::Metric& metric) {
+    constexpr double rounding = 1e-9;
+    if (metric.value < -rounding) metric.warnings.push_back("negative");
+    if (scale.share && metric.value > 1 + rounding) metric.warnings.push_back("above_one");
+}
+
+record::Metric describe(const MetricDefinition& definition, const Scale& scale) {
+    record::Metric metric;
+    metric.name = definition.name;
+    metric.level = definition.level;
+    metric.parent = definition.parent;
+    metric.category = definition.category;
+    metric.subcategory = definition.subcategory;
+    metric.unit = scale.unit;
+    metric.says = definition.says;
+    metric.next = definition.next;
+    metric.description = definition.description;
+    metric.formula = definition.expression;
+    return metric;
+}
+
+record::Metric judge(const Prepared& prepared, const CountIndex& index, const MetricValue& value, std::size_t place,
+                     const std::string& status) {
+    const MetricDefinition& definition = prepared.definitions[value.definition];
+    const Scale scale = scale_of(definition);
+    record::Metric metric = describe(definition, scale);
+    judge_events(prepared, index, place, metric);
+    if (value.outcome != Outcome::value) {
+        metric.status = value.outcome == Outcome::not_counted ? "not_counted" : "unavailable";
+        if (metric.reason.empty()) metric.reason = value.reason;
+        return metric;
+    }
+    metric.status = status;
+    metric.reason.clear();
+    metric.value = value.value * scale.factor;
+    metric.low = value.low * scale.factor;
+    metric.high = value.high * scale.factor;
+    metric.over_threshold = value.over_threshold;
+    if (definition.project_threshold) metric.over_threshold = metric.value > *definition.project_threshold;
+    if (!value.bounded) metric.warnings.push_back("unbounded");
+    flag_impossible(scale, metric);
+    return metric;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> choose_metrics(const events::Table& table, int level,
+                                                const std::vector<std::string>& further) {
+    std::vector<const MetricDefinition*> nodes;
+    for (const MetricDefinition& metric : table.metrics)
+        if (metric.level >= 1 && metric.level <= level) nodes.push_back(&metric);
+    std::ranges::stable_sort(nodes, {}, [](const MetricDefinition* node) { return rank_of(node->category); });
+    std::vector<std::string> names;
+    append_tree(nodes, "", 1, names);
+    // A node whose parent the table lacks is no less wanted.
+    for (const MetricDefinition* node : nodes)
+        if (std::ranges::find(names, node->name) == names.end()) names.push_back(node->name);
+
+    const auto add = [&](const std::string& name) {
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    for (const std::string& asked : further) {
+        const bool translation = asked == "tlb";
+        bool found = false;
+        for (const MetricDefinition& metric : table.metrics) {
+            if (translation ? metric.category != "tlb" && metric.subcategory != "tlb" : metric.name != asked) continue;
+            add(metric.name);
+            found = true;
+        }
+        if (found) continue;
+        std::vector<std::string> all = {"tlb"};
+        for (const MetricDefinition& metric : table.metrics) all.push_back(metric.name);
+        std::string hint = suggest(asked, all);
+        if (hint.empty()) hint = fmt::format("tmaprobe list metrics --target {} shows what there is", table.folder);
+        return fail(ErrorCode::bad_usage, fmt::format("no metric '{}' on {}", asked, table.folder), hint);
+    }
+    return names;
+}
+
+Result<std::vector<record::Metric>> assess(const events::Table& table, const std::vector<record::Event>& events,
+                                           const AssessRequest& request) {
+    const auto prepared = prepare(table, choose_pmu(table, events, request.pmu), request);
+    if (!prepared) return pass_on(prepared);
+    const CountIndex index(table, events, request.status != "measured");
+    std::vector<MetricValue> values = evaluate(*prepared, index);
+    widen(*prepared, table, request, values);
+    std::vector<record::Metric> metrics;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        metrics.push_back(judge(*prepared, index, values[i], i, request.status));
+    mark_bottleneck(metrics);
+    return metrics;
 }
 
 }  // namespace tmaprobe::experiments

@@ -14,6 +14,7 @@ namespace tmaprobe::experiments {
 struct AssessRequest {
     std::vector<std::string> metrics;  ///< by name, from choose_metrics
     metrics::Constants constants;
+    std::string pmu;                   ///< of a hybrid; empty: the one with counts, cpu_core before cpu_atom
     std::string status = "measured";   ///< of a metric that has a value: measured|modelled|replayed
     /// The same counters in single repetitions or model variations: the spread of each metric over them
     /// widens its low..high.
@@ -21,7 +22,8 @@ struct AssessRequest {
 };
 
 /// Metrics of the top-down tree down to `level` and further ones: names, or "tlb" for the translation
-/// metrics. Errors: bad_usage for an unknown name (with a suggestion); never for a level that the CPU's
+/// metrics. In the order of the tree: front end, bad speculation, back end, retiring, others, each before its
+/// children. Errors: bad_usage for an unknown name (with a suggestion); never for a level that the CPU's
 /// vendor does not publish (the tree ends where it ends).
 Result<std::vector<std::string>> choose_metrics(const events::Table& table, int level,
                                                 const std::vector<std::string>& further);

@@ -22,6 +22,7 @@ struct MetricDefinition {
     std::string subcategory;  ///< finer: "latency", "bandwidth", "memory", ...
     std::string basis;        ///< what the value is a share of: "slots", "cycles", "uops", "parent"; may be empty
     std::optional<double> project_threshold;  ///< this project's own, where the vendor gives none
+    std::string says, next;   ///< advice: "bound by <says>", and what to try; may be empty
     std::string constraint;   ///< MetricConstraint: "NO_GROUP_EVENTS", ...; empty: none
 };
 

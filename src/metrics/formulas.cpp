@@ -169,24 +169,35 @@ std::vector<MetricValue> Formulas::evaluate(const Counts& counts, const Constant
     return Evaluation(*this, counts, constants).values();
 }
 
-std::vector<std::string> Formulas::events_needed(const Constants& constants) const {
+std::vector<std::vector<std::string>> Formulas::events_per_metric(const Constants& constants) const {
     const Evaluation evaluation(*this, Counts{}, constants);
-    std::vector<bool> metric_needed(metrics_.size(), false);
-    for (const std::size_t index : wanted_) metric_needed[index] = true;
-    std::vector<std::vector<std::uint32_t>> inputs_of(metrics_.size());
-    // Backwards: a metric comes after all that it names.
-    for (std::size_t i = metrics_.size(); i-- > 0;) {
-        if (!metric_needed[i]) continue;
-        for (const Binding& live : evaluation.live_leaves(metrics_[i].value)) {
-            if (live.kind == Binding::Kind::metric) metric_needed[live.index] = true;
-            else inputs_of[i].push_back(live.index);
-        }
+    std::vector<std::vector<Binding>> leaves(metrics_.size());
+    for (std::size_t i = 0; i < metrics_.size(); ++i) leaves[i] = evaluation.live_leaves(metrics_[i].value);
+    std::vector<std::vector<std::string>> all;
+    for (const std::size_t wanted : wanted_) {
+        std::vector<bool> needed(wanted + 1, false);
+        needed[wanted] = true;
+        // Backwards: a metric comes after all that it names.
+        for (std::size_t i = wanted + 1; i-- > 0;)
+            for (const Binding& leaf : leaves[i])
+                if (needed[i] && leaf.kind == Binding::Kind::metric) needed[leaf.index] = true;
+        std::vector<std::string> events;
+        for (std::size_t i = 0; i <= wanted; ++i)
+            for (const Binding& leaf : leaves[i])
+                if (needed[i] && leaf.kind == Binding::Kind::input &&
+                    std::ranges::find(events, inputs_[leaf.index].name) == events.end())
+                    events.push_back(inputs_[leaf.index].name);
+        all.push_back(std::move(events));
     }
-    std::unordered_set<std::string_view> listed;
+    return all;
+}
+
+std::vector<std::string> Formulas::events_needed(const Constants& constants) const {
+    std::unordered_set<std::string> listed;
     std::vector<std::string> events;
-    for (const auto& inputs : inputs_of)
-        for (const std::uint32_t index : inputs)
-            if (listed.insert(inputs_[index].name).second) events.push_back(inputs_[index].name);
+    for (auto& of_metric : events_per_metric(constants))
+        for (std::string& event : of_metric)
+            if (listed.insert(event).second) events.push_back(std::move(event));
     return events;
 }
 

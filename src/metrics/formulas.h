@@ -27,6 +27,9 @@ class Formulas {
     /// appearance. Branches that the constants rule out need nothing; thresholds need nothing.
     std::vector<std::string> events_needed(const Constants& constants) const;
 
+    /// The same for each wanted metric by itself, in the order wanted.
+    std::vector<std::vector<std::string>> events_per_metric(const Constants& constants) const;
+
   private:
     friend class FormulasCompiler;
     friend class Evaluation;

@@ -1,0 +1,63 @@
+#include "experiments/count_index.h"
+
+#include "events/encoding.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+/// What a recorded event counts: as its name says, unless its encoding says otherwise.
+events::EventKey key_of(const events::Table& table, const record::Event& event) {
+    events::EventDefinition definition;
+    if (auto named = events::resolve(table, event.name)) definition = std::move(*named);
+    else definition.name = event.name;
+    const auto config = events::parse_number(event.config);
+    if (config && *config != definition.config) {
+        definition.config = *config;
+        definition.config1 = definition.config2 = 0;
+    }
+    // A hybrid's name alone means the larger cores; the record knows better.
+    if (event.pmu == "cpu_core" || event.pmu == "cpu_atom") definition.pmu = event.pmu;
+    return events::key_of(table, definition);
+}
+
+}  // namespace
+
+CountIndex::CountIndex(const events::Table& table, const std::vector<record::Event>& events, bool times_are_optional)
+    : times_are_optional_(times_are_optional) {
+    for (const record::Event& event : events) {
+        const events::EventKey key = key_of(table, event);
+        if (event.note == "not_supported") {
+            refused_.insert(key);
+            continue;
+        }
+        ambiguous_ = ambiguous_ || events_.contains(key);
+        events_.emplace(key, &event);
+    }
+}
+
+std::vector<GroupId> CountIndex::groups_with(const events::EventKey& key) const {
+    std::vector<GroupId> groups;
+    const auto [begin, end] = events_.equal_range(key);
+    for (auto at = begin; at != end; ++at) groups.emplace_back(at->second->pass, at->second->group);
+    return groups;
+}
+
+const record::Event* CountIndex::find(const events::EventKey& key, const GroupId& preferred) const {
+    const auto [begin, end] = events_.equal_range(key);
+    for (auto at = begin; at != end; ++at)
+        if (GroupId(at->second->pass, at->second->group) == preferred) return at->second;
+    return begin == end ? nullptr : begin->second;
+}
+
+metrics::Count CountIndex::count_of(const record::Event& event) const {
+    const record::Reading& reading = event.reading;
+    metrics::Count count;
+    count.value = reading.value;
+    count.low = event.low.value_or(reading.value);
+    count.high = event.high.value_or(reading.value);
+    const bool never_ran = reading.time_running_ns == 0 && (!times_are_optional_ || reading.time_enabled_ns > 0);
+    count.counted = !never_ran && event.note != "not_counted";
+    return count;
+}
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/key.h"
+#include "events/table.h"
+#include "metrics/evaluate.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// Which run and group a count was taken in.
+using GroupId = std::pair<int, int>;
+
+/// The counted events of one record, found by what they count.
+class CountIndex {
+  public:
+    /// `times_are_optional`: for a source that may give no times, where only a note says "not counted".
+    CountIndex(const events::Table& table, const std::vector<record::Event>& events, bool times_are_optional);
+
+    /// True when some event was counted in more than one group.
+    bool ambiguous() const { return ambiguous_; }
+
+    /// True for an event that the machine was asked for and does not have.
+    bool refused(const events::EventKey& key) const { return refused_.contains(key); }
+
+    /// Groups that hold this event, in the order counted.
+    std::vector<GroupId> groups_with(const events::EventKey& key) const;
+
+    /// The event's count in a group, else its first; null when it was not counted at all.
+    const record::Event* find(const events::EventKey& key, const GroupId& preferred) const;
+
+    /// The count as the formulas take it.
+    metrics::Count count_of(const record::Event& event) const;
+
+  private:
+    std::multimap<events::EventKey, const record::Event*> events_;
+    std::set<events::EventKey> refused_;
+    bool ambiguous_ = false;
+    bool times_are_optional_ = false;
+};
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,208 @@
+#include "experiments/assess.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tmaprobe::experiments {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+events::Table table_of(const std::string& target) {
+    auto table = events::load({}, target);
+    EXPECT_TRUE(table) << table.error().what;
+    return table.value_or(events::Table{});
+}
+
+/// An event that was counted all the time, in the given group.
+record::Event counted(const std::string& name, double value, int group = 0, int pass = 0) {
+    record::Event event;
+    event.name = name;
+    event.reading.value = value;
+    event.reading.raw = static_cast<std::uint64_t>(value);
+    event.reading.time_enabled_ns = event.reading.time_running_ns = 1000;
+    event.group = group;
+    event.pass = pass;
+    return event;
+}
+
+/// Zen 4 at 1000 cycles: 6000 slots of which 600 wait for the front end, 3000 for the back end.
+std::vector<record::Event> zen4_counts() {
+    return {counted("ls_not_halted_cyc", 1000),
+            counted("de_no_dispatch_per_slot.no_ops_from_frontend", 600),
+            counted("cpu/de_no_dispatch_per_slot.no_ops_from_frontend,cmask=0x6/", 50),
+            counted("de_no_dispatch_per_slot.backend_stalls", 3000),
+            counted("de_no_dispatch_per_slot.smt_contention", 0),
+            counted("de_src_op_disp.all", 2400),
+            counted("ex_ret_ops", 2220),
+            counted("ex_ret_brn_misp", 3),
+            counted("resyncs_or_nc_redirects", 1),
+            counted("ex_no_retire.load_not_complete", 100),
+            counted("ex_no_retire.not_complete", 400),
+            counted("ex_ret_ucode_ops", 222)};
+}
+
+std::map<std::string, record::Metric> assessed(const events::Table& table, const std::vector<record::Event>& events,
+                                               AssessRequest request = {}, int level = 2) {
+    if (request.metrics.empty()) request.metrics = choose_metrics(table, level, {}).value();
+    const auto metrics = assess(table, events, request);
+    EXPECT_TRUE(metrics) << metrics.error().what;
+    std::map<std::string, record::Metric> by_name;
+    for (const auto& metric : metrics.value_or(std::vector<record::Metric>{})) by_name[metric.name] = metric;
+    return by_name;
+}
+
+TEST(ChooseMetrics, WalksTheTreeDepthFirst) {
+    const auto names = choose_metrics(table_of("amdzen4"), 2, {});
+    ASSERT_TRUE(names);
+    EXPECT_THAT(*names, ElementsAre("frontend_bound", "frontend_bound_bandwidth", "frontend_bound_latency",
+                                    "bad_speculation", "bad_speculation_mispredicts",
+                                    "bad_speculation_pipeline_restarts", "backend_bound", "backend_bound_cpu",
+                                    "backend_bound_memory", "retiring", "retiring_fastpath", "retiring_microcode",
+                                    "smt_contention"));
+}
+
+TEST(ChooseMetrics, EndsWhereTheVendorEnds) {
+    EXPECT_EQ(choose_metrics(table_of("amdzen4"), 6, {})->size(), 13u);
+    EXPECT_TRUE(choose_metrics(table_of("amdzen2"), 2, {})->empty());
+}
+
+TEST(ChooseMetrics, KnowsTheTranslationMetricsOfEveryTable) {
+    const auto folders = events::targets({});
+    ASSERT_TRUE(folders);
+    for (const std::string& folder : *folders) {
+        const auto names = choose_metrics(table_of(folder), 0, {"tlb"});
+        ASSERT_TRUE(names) << folder << ": " << names.error().what;
+        EXPECT_THAT(*names, Contains(HasSubstr("tlb"))) << folder;
+    }
+}
+
+TEST(ChooseMetrics, SuggestsForAMistypedName) {
+    const auto names = choose_metrics(table_of("cascadelakex"), 1, {"tma_dram_bond"});
+    ASSERT_FALSE(names);
+    EXPECT_THAT(names.error().hint, HasSubstr("tma_dram_bound"));
+}
+
+TEST(Assess, GivesFractionsThatSumToOne) {
+    const auto table = table_of("AuthenticAMD-25-11-1");
+    const auto metrics = assessed(table, zen4_counts());
+    EXPECT_DOUBLE_EQ(metrics.at("frontend_bound").value, 0.1);
+    EXPECT_DOUBLE_EQ(metrics.at("frontend_bound_latency").value, 0.05);
+    EXPECT_DOUBLE_EQ(metrics.at("bad_speculation").value, 0.03);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").value, 0.5);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound_memory").value, 0.125);
+    EXPECT_DOUBLE_EQ(metrics.at("retiring").value, 0.37);
+    EXPECT_EQ(metrics.at("retiring").unit, "slots");
+    EXPECT_EQ(metrics.at("retiring").status, "measured");
+    EXPECT_EQ(metrics.at("backend_bound").category, "backend");
+    EXPECT_FALSE(metrics.at("backend_bound").formula.empty());
+}
+
+TEST(Assess, MarksThePathByThresholds) {
+    const auto metrics = assessed(table_of("amdzen4"), zen4_counts());
+    EXPECT_TRUE(metrics.at("backend_bound").bottleneck);
+    EXPECT_TRUE(metrics.at("backend_bound_cpu").bottleneck);
+    EXPECT_FALSE(metrics.at("backend_bound_memory").bottleneck);
+    EXPECT_FALSE(metrics.at("frontend_bound").bottleneck);
+    EXPECT_FALSE(metrics.at("retiring").over_threshold.value());
+    EXPECT_THAT(metrics.at("backend_bound_cpu").says, HasSubstr("execution"));
+}
+
+TEST(Assess, MakesPercentOfArmAFraction) {
+    const auto table = table_of("0x00000000410fd400");
+    const auto metrics = assessed(table, {counted("CPU_CYCLES", 1000), counted("STALL_SLOT_BACKEND", 2000),
+                                          counted("STALL_SLOT_FRONTEND", 800), counted("STALL_SLOT", 2800),
+                                          counted("OP_RETIRED", 4000), counted("OP_SPEC", 5000),
+                                          counted("BR_MIS_PRED", 10)}, {}, 1);
+    // 8 slots a cycle, from the table: no machine was asked.
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").value, 0.25);
+    EXPECT_DOUBLE_EQ(metrics.at("retiring").value, 0.8 * (1 - 2800.0 / 8000));
+    EXPECT_EQ(metrics.at("backend_bound").unit, "slots");
+    EXPECT_TRUE(metrics.at("backend_bound").over_threshold.value());
+}
+
+TEST(Assess, ShowsAndFlagsImpossibleValues) {
+    auto events = zen4_counts();
+    events[5].reading.value = 2000;  // fewer dispatched than retired
+    events[3].reading.value = 9000;
+    const auto metrics = assessed(table_of("amdzen4"), events);
+    EXPECT_LT(metrics.at("bad_speculation").value, 0);
+    EXPECT_THAT(metrics.at("bad_speculation").warnings, Contains("negative"));
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").value, 1.5);
+    EXPECT_THAT(metrics.at("backend_bound").warnings, Contains("above_one"));
+}
+
+TEST(Assess, SaysWhatIsMissing) {
+    auto events = zen4_counts();
+    events.erase(events.begin() + 6);                 // ex_ret_ops is absent
+    events[3].reading.time_running_ns = 0;            // backend_stalls never ran
+    events[1].note = "not_supported";                 // no_ops_from_frontend
+    const auto metrics = assessed(table_of("amdzen4"), events);
+    EXPECT_EQ(metrics.at("retiring").status, "unavailable");
+    EXPECT_THAT(metrics.at("retiring").reason, HasSubstr("no count of ex_ret_ops"));
+    EXPECT_EQ(metrics.at("backend_bound").status, "not_counted");
+    EXPECT_THAT(metrics.at("frontend_bound").reason, HasSubstr("not supported"));
+    EXPECT_FALSE(metrics.at("retiring").bottleneck);
+}
+
+TEST(Assess, TakesAMetricsEventsFromOneGroup) {
+    // The front end was counted twice: with its own cycles in group 1, alone in group 0.
+    std::vector<record::Event> events = {counted("de_no_dispatch_per_slot.no_ops_from_frontend", 600, 0),
+                                         counted("ls_not_halted_cyc", 2000, 1),
+                                         counted("de_no_dispatch_per_slot.no_ops_from_frontend", 1200, 1)};
+    const auto metrics = assessed(table_of("amdzen4"), events);
+    EXPECT_DOUBLE_EQ(metrics.at("frontend_bound").value, 0.1);
+}
+
+TEST(Assess, CarriesSharesAndBounds) {
+    auto events = zen4_counts();
+    events[3].reading.time_running_ns = 250;
+    events[3].low = 2700;
+    events[3].high = 3600;
+    const auto metrics = assessed(table_of("amdzen4"), events);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").counted_share, 0.25);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").low, 0.45);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").high, 0.6);
+    EXPECT_DOUBLE_EQ(metrics.at("frontend_bound").low, metrics.at("frontend_bound").high);
+}
+
+TEST(Assess, WidensByRepetitions) {
+    AssessRequest request;
+    auto slower = zen4_counts();
+    slower[0].reading.value = 1250;
+    request.repetitions = {zen4_counts(), slower};
+    const auto metrics = assessed(table_of("amdzen4"), zen4_counts(), request);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").low, 0.4);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").high, 0.5);
+}
+
+TEST(Assess, MatchesByEncodingHoweverSpelt) {
+    for (const std::string cycles : {"cycles", "r76", "cpu/event=0x76/", "cpu/config=0x76/", "LS_NOT_HALTED_CYC:u"}) {
+        const auto metrics = assessed(table_of("amdzen4"), {counted(cycles, 1000), counted("r100001ea0", 1500)});
+        EXPECT_DOUBLE_EQ(metrics.at("backend_bound").value, 0.25) << cycles;
+    }
+}
+
+TEST(Assess, KeepsTheTwoPmusOfAHybridApart) {
+    const auto table = table_of("alderlake");
+    auto core = counted("cpu_core/topdown-be-bound/", 25), rest = counted("cpu_core/topdown-retiring/", 75);
+    auto front = counted("cpu_core/topdown-fe-bound/", 0), bad = counted("cpu_core/topdown-bad-spec/", 0);
+    auto slots = counted("cpu_core/slots/", 100), dropped = counted("cpu_core/INT_MISC.UOP_DROPPING/", 0);
+    for (auto* event : {&core, &rest, &front, &bad, &slots, &dropped}) event->pmu = "cpu_core";
+    auto cycles = counted("cpu_atom/CPU_CLK_UNHALTED.CORE/", 100), backend = counted("cpu_atom/TOPDOWN_BE_BOUND.ALL/", 300);
+    cycles.pmu = backend.pmu = "cpu_atom";
+    const std::vector<record::Event> events = {core, rest, front, bad, slots, dropped, cycles, backend};
+    EXPECT_DOUBLE_EQ(assessed(table, events).at("tma_backend_bound").value, 0.25);
+    AssessRequest atom;
+    atom.pmu = "cpu_atom";
+    EXPECT_DOUBLE_EQ(assessed(table, events, atom).at("tma_backend_bound").value, 0.6);
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments
