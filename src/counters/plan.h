@@ -39,6 +39,7 @@ struct PmuLimits {
     std::string pmu = "cpu";
     int general_counters = 4;  ///< free for us now (a watchdog's counter is taken off)
     int fixed_counters = 0;    ///< that events of the table name
+    std::vector<int> fixed_taken;   ///< numbers of fixed counters that somebody else holds (a watchdog)
     bool has_slots = false;          ///< slots and the four level-1 topdown events
     bool has_level2_metrics = false; ///< topdown-heavy-ops and its three siblings
 };
@@ -59,8 +60,17 @@ struct Scope {
     std::vector<int> cpus;   ///< cpus
 };
 
-/// Groups and passes for the wanted metrics. Each metric's events share a group where they fit; which
-/// groups there are for one metric does not depend on which others are asked for.
+/// Groups and passes for the wanted metrics and further events.
+///
+/// Each metric's events share a group where they fit, and metrics of one level of the tree share groups
+/// where they fit together, so that a level is one picture of one run. Which groups a metric has follows
+/// from the table and the limits alone, never from what else is asked for: adding a metric changes no
+/// other's groups. topdown-* events have slots as their leader in a group of their own (some kernels
+/// group them wrongly with others); its metrics' other events count beside it in the same pass.
+/// A metric whose events cannot be counted at once gets a note `split_metric`.
+///
+/// Events that are not counters of a core PMU (software, uncore, tool) are in groups of their own.
+/// No limits: a PMU of four general-purpose counters is assumed.
 /// Errors: as metrics::events_needed and events::resolve.
 Result<Plan> make_plan(const events::Table& table, const std::vector<std::string>& metrics,
                        const std::vector<PlannedEvent>& further_events, const std::vector<PmuLimits>& limits,

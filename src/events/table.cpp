@@ -9,12 +9,12 @@
 #include <tuple>
 
 #include "base/suggest.h"
+#include "events/hybrid.h"
 #include "events/json_text.h"
 #include "events/library.h"
 #include "events/places.h"
 #include "events/schema.h"
 #include "metrics/cpuid.h"
-#include "metrics/expression.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -134,32 +134,6 @@ Result<> read_names(const Library& library, std::string_view cpu_id, Table& tabl
     });
     if (!read) return read;
     return each_row("libpfm4.json", [&](const nlohmann::json& row) { table.libpfm4_pmu = row.at("pmu").get<std::string>(); });
-}
-
-/// The expression with the PMU written before every event that stands there by its bare name: on a hybrid
-/// the same name means another event on each PMU, and counts are told apart by spelling.
-std::string with_pmu(const std::string& text, const std::string& pmu, const Table& table) {
-    const auto parsed = metrics::Expression::parse(text);
-    if (!parsed) return text;
-    const auto is_event = [&](const std::string& name) {
-        const std::string plain = lower_case(name.substr(0, name.find(':')));
-        return std::ranges::any_of(table.events, [&](const EventDefinition& event) {
-            return event.pmu == pmu && lower_case(event.name) == plain;
-        });
-    };
-    std::string result;
-    std::uint32_t copied = 0;
-    for (const metrics::Node& node : parsed->nodes()) {
-        if (node.operation != metrics::Operation::name) continue;
-        const std::string& name = parsed->names()[node.first];
-        if (name.find('@') != std::string::npos || !is_event(name)) continue;
-        const std::size_t colon = std::min(name.find(':'), name.size());
-        const std::string modifiers = colon < name.size() ? name.substr(colon + 1) : "";
-        result += text.substr(copied, node.begin - copied);
-        result += fmt::format("{}@{}@{}", pmu, name.substr(0, colon), modifiers);
-        copied = node.end;
-    }
-    return result + text.substr(copied);
 }
 
 bool before(const EventDefinition& a, const EventDefinition& b) {

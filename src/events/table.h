@@ -59,6 +59,10 @@ struct Library {
 /// target (with a suggestion); bad_input for a file that is not what it should be (file:line:column).
 Result<Table> load(const Library& library, std::string_view target);
 
+/// Puts formulas on ordinary counters in the place of those that need Intel's PERF_METRICS (slots,
+/// topdown-*), which a VM may hide. False: this CPU has none of either. Errors: bad_input for a broken file.
+Result<bool> use_formulas_without_perf_metrics(const Library& library, Table& table);
+
 /// One CPU that the library knows.
 struct Target {
     std::string folder;                 ///< as --target takes it: "cascadelakex", "neoverse-n1"

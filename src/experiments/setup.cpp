@@ -11,6 +11,8 @@
 #include "events/geometry.h"
 #include "experiments/assess.h"
 #include "experiments/host_json.h"
+#include "machine/perf_access.h"
+#include "machine/pmu_devices.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -45,6 +47,30 @@ record::Warning no_table(const machine::Host& host) {
             "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"};
 }
 
+/// Where this machine hides PERF_METRICS, other formulas stand in; where SMT shares a core's slots between
+/// two threads, the reader must know.
+Result<> adapt_to_pmu(const events::Library& library, events::Table& table, Setup& setup) {
+    const auto pmus = machine::core_pmus();
+    const bool shown = std::any_of(pmus.begin(), pmus.end(), [](const auto& pmu) { return pmu.has_slots; });
+    if (!pmus.empty() && !shown) {
+        const auto replaced = events::use_formulas_without_perf_metrics(library, table);
+        if (!replaced) return pass_on(replaced);
+        if (*replaced)
+            setup.warnings.push_back({"no_perf_metrics",
+                                      "this machine hides PERF_METRICS: the tree comes from formulas on ordinary counters",
+                                      "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
+    }
+    const bool shares_core = setup.host.smt_active && setup.constants.values["#core_wide"] < 1 &&
+                             std::any_of(table.events.begin(), table.events.end(), [](const auto& event) {
+                                 return event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE";
+                             });
+    if (shares_core && !pmus.empty()) {
+        const auto why = machine::cause("smt_shared_core", machine::detect_perf_access());
+        setup.warnings.push_back({why.id, why.what, why.hint});
+    }
+    return {};
+}
+
 }  // namespace
 
 metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
@@ -53,7 +79,8 @@ metrics::Constants machine_constants(const machine::Host& host, const machine::T
     constants.cpu_id = host.cpu_id;
     auto& values = constants.values;
     values["#smt_on"] = host.smt_active;
-    values["#core_wide"] = scope.kind == counters::Scope::Kind::cpus;
+    // A thread that has its core to itself sees all of it: then the whole core's formulas hold.
+    values["#core_wide"] = scope.kind == counters::Scope::Kind::cpus || !host.smt_active;
     values["#num_cpus"] = host.logical_cpus;
     values["#num_cpus_online"] = host.logical_cpus;
     values["#num_cores"] = count_distinct(topology, [](const auto& place) { return place.core; });
@@ -98,6 +125,10 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         setup.constants.values["#smt_on"] = 0;
         setup.constants.values["#core_wide"] = 0;
         setup.constants.cpu_id = table->cpu_id;
+    }
+    if (setup.decision.sources.front() != SourceChoice::model && target_is_host) {
+        const auto adapted = adapt_to_pmu(request.library, *table, setup);
+        if (!adapted) return pass_on(adapted);
     }
     auto metrics = choose_metrics(*table, request.level, request.metrics);
     if (!metrics) return pass_on(metrics);
