@@ -32,7 +32,7 @@ fi
 say "building libperf from $(basename "$archive")"
 top=$(basename "$archive" | sed 's/\.tar\..*//')
 tar -C "$scratch" -xf "$archive" "$top/tools/lib" "$top/tools/include" "$top/tools/build" "$top/tools/scripts" \
-    "$top/tools/arch" "$top/scripts" "$top/include/uapi" "$top/include/linux" "$top/arch/x86/include" "$top/arch/arm64/include"
+    "$top/tools/perf/pmu-events/arch" "$top/tools/arch" "$top/scripts" "$top/include/uapi" "$top/include/linux" "$top/arch/x86/include" "$top/arch/arm64/include"
 make -C "$scratch/$top/tools/lib/perf" "${variables[@]}" -j"$(nproc)" >"$log" 2>&1
 make -C "$scratch/$top/tools/lib/perf" "${variables[@]}" prefix="$folder" libdir="$folder/lib" install_lib install_headers >>"$log" 2>&1
 find "$scratch/$top/tools/lib" -name libapi.a -exec cp {} "$folder/lib/" \; 
@@ -42,3 +42,8 @@ if [ ! -e "$folder/lib/libapi.a" ]; then
 fi
 cp "$(find "$scratch/$top/tools/lib/perf" -name libperf.a | head -n 1)" "$folder/lib/"
 rm -f "$folder"/lib/libperf.so*
+# The kernel's event tables, which the tests of --events read; they come with the same archive.
+if [ $# = 0 ] && [ ! -e pmu-events/arch ]; then
+    mkdir -p pmu-events
+    mv "$scratch/$top/tools/perf/pmu-events/arch" pmu-events/
+fi
