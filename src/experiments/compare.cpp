@@ -1,0 +1,229 @@
+#include "experiments/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+using nlohmann::json;
+using record::Run;
+
+constexpr std::size_t enough_clean = 3;
+constexpr double least_confidence = 0.95;
+
+std::vector<double> repetition_times(const Run& run) {
+    std::vector<double> all, clean;
+    const auto list = run.extra.find("repetitions");
+    if (list == run.extra.end() || !list->is_array()) return {};
+    for (const auto& entry : *list) {
+        if (!entry.is_object() || !entry.contains("ns_per_op") || !entry["ns_per_op"].is_number()) continue;
+        const double ns = entry["ns_per_op"].get<double>();
+        all.push_back(ns);
+        if (!entry.contains("clean") || entry["clean"] == true) clean.push_back(ns);
+    }
+    return clean.size() >= enough_clean ? clean : all;
+}
+
+Ratio time_ratio(const Run& before, const Run& after) {
+    const auto one = repetition_times(before), other = repetition_times(after);
+    if (!one.empty() && !other.empty()) return compare_ranks(one, other);
+    // Without the repetitions: the ends of two intervals bound the ratio, wider than need be.
+    const Summary &a = before.time.ns_per_op, &b = after.time.ns_per_op;
+    Ratio ratio;
+    if (!(a.median > 0) || !(b.median > 0)) return ratio;
+    ratio.value = b.median / a.median;
+    const bool known = a.low > 0 && b.low > 0 && std::min(a.count, b.count) >= 4;
+    ratio.low = known ? b.low / a.high : ratio.value;
+    ratio.high = known ? b.high / a.low : ratio.value;
+    ratio.confidence = known ? least_confidence : 0;
+    return ratio;
+}
+
+bool has_value(const record::Metric& metric) { return metric.status != "unavailable" && metric.status != "not_counted"; }
+
+void compare_metrics(const Run& before, const Run& after, Comparison& comparison) {
+    bool mixed = false;
+    for (const auto& one : before.metrics) {
+        const auto other = std::find_if(after.metrics.begin(), after.metrics.end(), [&](const auto& metric) { return metric.name == one.name; });
+        if (other == after.metrics.end() || !has_value(one) || !has_value(*other)) continue;
+        if (one.status != other->status) {
+            mixed = true;
+            continue;
+        }
+        MetricChange change{one.name, one.category, one.parent, one.level, one.value, other->value, false, one.status};
+        change.beyond_bounds = other->low > one.high || other->high < one.low;
+        comparison.metrics.push_back(change);
+    }
+    if (mixed) comparison.notes.push_back("metrics that are modelled on one side and measured on the other are not compared");
+}
+
+std::string interval(const Ratio& ratio) {
+    const auto percent = [](double value) { return fmt::format("{:+.1f}%", 100 * (value - 1)); };
+    return fmt::format("{:.0f}% interval {}..{}", std::floor(100 * std::min(ratio.confidence, least_confidence)), percent(ratio.low), percent(ratio.high));
+}
+
+std::string time_sentence(const Comparison& comparison) {
+    const Ratio& ratio = comparison.time;
+    const std::string both = fmt::format("{} against {} per {}", format_ns(comparison.after_ns), format_ns(comparison.before_ns),
+                                         comparison.operation.empty() ? "operation" : comparison.operation);
+    if (ratio.confidence < least_confidence)
+        return fmt::format("{} against {}: {:+.1f}% time per operation, from too few repetitions to be sure ({}).", comparison.after, comparison.before,
+                           100 * (ratio.value - 1), both);
+    if (!ratio.differs())
+        return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
+    const bool faster = ratio.value < 1;
+    return fmt::format("{} is {:.2f}x as {} as {}: {} ({}).", comparison.after, faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
+                       comparison.before, both, interval(ratio));
+}
+
+/// The metric that moved most among those that pass, beyond its bounds.
+template <class Passes>
+const MetricChange* largest_move(const Comparison& comparison, Passes passes) {
+    const MetricChange* largest = nullptr;
+    for (const auto& change : comparison.metrics) {
+        if (!change.beyond_bounds || !passes(change)) continue;
+        if (!largest || std::fabs(change.after - change.before) > std::fabs(largest->after - largest->before)) largest = &change;
+    }
+    return largest;
+}
+
+std::string move_sentence(const Comparison& comparison, const MetricChange& change) {
+    const auto value = [](double number) { return fmt::format("{:.1f}%", 100 * number); };
+    return fmt::format("{} {} from {} ({}) to {} ({}), {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
+                       comparison.before, value(change.after), comparison.after, change.status);
+}
+
+json plain_parameters(const Run& run) {
+    json parameters = run.parameters;
+    for (const char* follows : {"cpus", "iterations", "pages"}) parameters.erase(follows);
+    return parameters;
+}
+
+std::string pages_of(const Run& run) { return run.pages ? run.pages->requested : std::string(); }
+
+bool same_work(const Run& one, const Run& other) {
+    return one.kernel == other.kernel && one.variant == other.variant && pages_of(one) == pages_of(other) &&
+           plain_parameters(one) == plain_parameters(other);
+}
+
+/// The first thing in which two runs differ, in words.
+std::string difference(const Run& one, const Run& other) {
+    if (one.kernel != other.kernel) return fmt::format("kernel {} and {}", one.kernel, other.kernel);
+    if (one.variant != other.variant) return fmt::format("variant {} and {}", one.variant, other.variant);
+    const json a = plain_parameters(one), b = plain_parameters(other);
+    std::set<std::string> keys;
+    for (const json* parameters : {&a, &b})
+        for (const auto& [key, value] : parameters->items()) keys.insert(key);
+    for (const auto& key : keys) {
+        const json first = a.value(key, json()), second = b.value(key, json());
+        if (first != second) return fmt::format("{} {} and {}", key, first.dump(), second.dump());
+    }
+    return fmt::format("pages {} and {}", pages_of(one), pages_of(other));
+}
+
+std::string subject_of(const Run& run) {
+    std::string text = run.kernel;
+    if (!run.variant.empty()) text += " " + run.variant;
+    if (const auto size = run.parameters.find("size_bytes"); size != run.parameters.end() && size->is_number_unsigned())
+        text += ", " + format_size(size->get<std::uint64_t>());
+    if (!pages_of(run).empty()) text += ", " + pages_of(run) + " pages";
+    return text;
+}
+
+}  // namespace
+
+Comparison compare_runs(const Run& before, const Run& after, const std::string& before_name, const std::string& after_name) {
+    Comparison comparison;
+    comparison.before = before_name;
+    comparison.after = after_name;
+    comparison.subject = subject_of(before);
+    comparison.operation = before.time.operation;
+    comparison.timed = before.time.known && after.time.known && before.time.ns_per_op.median > 0 && after.time.ns_per_op.median > 0;
+    compare_metrics(before, after, comparison);
+    if (comparison.timed) {
+        comparison.before_ns = before.time.ns_per_op.median;
+        comparison.after_ns = after.time.ns_per_op.median;
+        comparison.time = time_ratio(before, after);
+        comparison.sentences.push_back(time_sentence(comparison));
+    } else {
+        const bool first = !before.time.known;
+        comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
+                                               (first ? before : after).time.reason.empty() ? "" : " (" + (first ? before : after).time.reason + ")"));
+    }
+    if (const auto* change = largest_move(comparison, [](const auto& metric) { return metric.level == 1 || metric.level == 2; }))
+        comparison.sentences.push_back(move_sentence(comparison, *change));
+    if (const auto* change = largest_move(comparison, [](const auto& metric) { return metric.category == "tlb" && metric.level == 0; }))
+        if (std::fabs(change->before) <= 1 && std::fabs(change->after) <= 1) comparison.sentences.push_back(move_sentence(comparison, *change));
+    return comparison;
+}
+
+void compare_page_modes(record::Record& record) {
+    if (record.runs.size() < 2 || !record.runs.front().pages) return;
+    json list = json::array();
+    for (std::size_t index = 1; index < record.runs.size(); ++index) {
+        const Run& run = record.runs[index];
+        list.push_back(comparison_json(compare_runs(record.runs.front(), run, pages_of(record.runs.front()), pages_of(run))));
+    }
+    record.extra["comparison"] = std::move(list);
+}
+
+Result<std::vector<Comparison>> compare_records(const record::Record& before, const record::Record& after, const std::string& before_name,
+                                                const std::string& after_name, bool different) {
+    std::vector<Comparison> comparisons;
+    if (before.runs.empty() || after.runs.empty())
+        return fail(ErrorCode::bad_input, fmt::format("{} holds no run to compare", before.runs.empty() ? before_name : after_name));
+    std::vector<std::string> notes;
+    const auto cpu = [](const record::Record& record) { return record.host.is_object() ? record.host.value("cpu_id", std::string()) : std::string(); };
+    if (cpu(before) != cpu(after)) notes.push_back(fmt::format("they were measured on different CPUs ({} and {})", cpu(before), cpu(after)));
+    if (before.source.kind != after.source.kind) notes.push_back(fmt::format("their counts come from different sources ({} and {})", before.source.kind, after.source.kind));
+
+    for (std::size_t index = 0; index < before.runs.size(); ++index) {
+        const Run& one = before.runs[index];
+        const Run* other = nullptr;
+        for (const Run& candidate : after.runs)
+            if (!other && same_work(one, candidate)) other = &candidate;
+        if (!other && !different) {
+            const Run& nearest = after.runs[std::min(index, after.runs.size() - 1)];
+            return fail(ErrorCode::bad_usage, fmt::format("{} and {} did not do the same: {}", before_name, after_name, difference(one, nearest)),
+                        "--different compares them all the same");
+        }
+        if (!other && index < after.runs.size()) {
+            other = &after.runs[index];
+            if (!same_work(one, *other)) notes.push_back(fmt::format("they did not do the same: {}", difference(one, *other)));
+        }
+        if (!other) continue;
+        comparisons.push_back(compare_runs(one, *other, before_name, after_name));
+    }
+    for (auto& comparison : comparisons) comparison.notes.insert(comparison.notes.end(), notes.begin(), notes.end());
+    return comparisons;
+}
+
+json comparison_json(const Comparison& comparison) {
+    std::string what;
+    for (const auto& sentence : comparison.sentences) what += (what.empty() ? "" : " ") + sentence;
+    json metrics = json::array();
+    for (const auto& change : comparison.metrics)
+        metrics.push_back({{"name", change.name}, {"level", change.level}, {"category", change.category}, {"before", change.before},
+                           {"after", change.after}, {"beyond_bounds", change.beyond_bounds}, {"of", change.status}});
+    json object = {{"before", comparison.before}, {"after", comparison.after}, {"subject", comparison.subject}, {"what", what},
+                   {"metrics", std::move(metrics)}, {"notes", comparison.notes}, {"time", nullptr}};
+    if (comparison.timed)
+        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", comparison.time.value},
+                          {"low", comparison.time.low}, {"high", comparison.time.high}, {"confidence", comparison.time.confidence},
+                          {"differs", comparison.time.differs()}};
+    return object;
+}
+
+bool slower_than(const Comparison& comparison, double share) {
+    return comparison.timed && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+}
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "experiments/ranks.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// One metric in both runs, as fractions like in the record.
+struct MetricChange {
+    std::string name, category, parent;
+    int level = 0;
+    double before = 0, after = 0;
+    bool beyond_bounds = false;  ///< the two intervals [low, high] do not touch
+    std::string status;          ///< of both: measured, modelled, replayed
+};
+
+/// Two runs side by side.
+struct Comparison {
+    std::string before, after;  ///< how the two are called: "4k" and "2m", or file names
+    std::string subject;        ///< what both ran: "chase, 16M, 4k pages"; may be empty
+    bool timed = false;         ///< both have a time
+    Ratio time;                 ///< ns per operation, after / before
+    double before_ns = 0, after_ns = 0;
+    std::string operation;
+    std::vector<MetricChange> metrics;  ///< those that both have with the same status
+    std::vector<std::string> sentences; ///< time first, then the largest change in the tree and in translation
+    std::vector<std::string> notes;     ///< why something was not compared
+};
+
+/// Differences with their confidence. Times are compared by the clean repetitions where there are at
+/// least three, else by all; a record that keeps only statistics by their intervals.
+Comparison compare_runs(const record::Run& before, const record::Run& after, const std::string& before_name,
+                        const std::string& after_name);
+
+/// Each further page mode against the first, put under the record's extra["comparison"]; nothing for
+/// records with one run.
+void compare_page_modes(record::Record& record);
+
+/// Runs of two records, matched by kernel, variant, parameters and page mode. Errors: bad_usage when one
+/// has no counterpart, naming what differs; with `different`, runs are taken in their order instead.
+/// bad_input when there is nothing to compare.
+Result<std::vector<Comparison>> compare_records(const record::Record& before, const record::Record& after,
+                                                const std::string& before_name, const std::string& after_name, bool different);
+
+nlohmann::json comparison_json(const Comparison& comparison);
+
+/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share.
+bool slower_than(const Comparison& comparison, double share);
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,178 @@
+#include "experiments/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tmaprobe::experiments {
+namespace {
+
+record::Run run(std::vector<double> ns, const std::string& pages = "4k", std::uint64_t size = 16 << 20) {
+    record::Run made;
+    made.kernel = "chase";
+    made.variant = "scalar";
+    made.parameters["size_bytes"] = size;
+    made.parameters["cpus"] = {1};
+    made.pages = record::Pages{pages, {}, {}};
+    made.time.known = true;
+    made.time.operation = "load";
+    made.time.ns_per_op = summarize(ns);
+    for (const double value : ns) made.extra["repetitions"].push_back({{"ns_per_op", value}, {"clean", true}});
+    return made;
+}
+
+record::Run slow() { return run({15.4, 15.5, 15.6, 15.5, 15.45, 15.55}); }
+record::Run fast() { return run({10.2, 10.3, 10.4, 10.3, 10.25, 10.35}, "2m"); }
+
+record::Metric metric(const std::string& name, double value, double width, int level, const std::string& category, const std::string& status = "measured") {
+    record::Metric made;
+    made.name = name;
+    made.value = value;
+    made.low = value - width;
+    made.high = value + width;
+    made.level = level;
+    made.category = category;
+    made.status = status;
+    return made;
+}
+
+record::Record record_of(std::vector<record::Run> runs) {
+    record::Record record;
+    record.host = {{"cpu_id", "AuthenticAMD-25-11-1"}};
+    record.runs = std::move(runs);
+    return record;
+}
+
+TEST(Comparison, SaysHowMuchFasterWithConfidence) {
+    const Comparison comparison = compare_runs(slow(), fast(), "4k", "2m");
+    ASSERT_EQ(comparison.sentences.size(), 1U);
+    EXPECT_EQ(comparison.sentences[0].rfind("2m is 1.50x as fast as 4k: 10.3 ns against 15.5 ns per load (95% interval -34.", 0), 0U) << comparison.sentences[0];
+    EXPECT_TRUE(comparison.time.differs());
+    EXPECT_NEAR(comparison.time.value, 10.3 / 15.5, 1e-3);
+}
+
+TEST(Comparison, SaysWhenThereIsNoDifference) {
+    const Comparison comparison = compare_runs(slow(), run({15.5, 15.45, 15.6, 15.4, 15.5, 15.52}, "2m"), "4k", "2m");
+    EXPECT_EQ(comparison.sentences[0].rfind("2m against 4k: no difference in time beyond the noise (15.5 ns against 15.5 ns per load; 95% interval ", 0), 0U)
+        << comparison.sentences[0];
+}
+
+TEST(Comparison, OfFewRepetitionsIsNotSure) {
+    const Comparison comparison = compare_runs(run({10, 10.1}), run({20, 20.1}), "a", "b");
+    EXPECT_NE(comparison.sentences[0].find("too few repetitions to be sure"), std::string::npos) << comparison.sentences[0];
+    EXPECT_FALSE(slower_than(comparison, 0.05));
+}
+
+TEST(Comparison, PrefersCleanRepetitions) {
+    record::Run disturbed = slow();
+    for (int index = 0; index < 20; ++index) disturbed.extra["repetitions"].push_back({{"ns_per_op", 31.0}, {"clean", false}});
+    EXPECT_NEAR(compare_runs(slow(), disturbed, "a", "b").time.value, 1, 1e-6);
+}
+
+TEST(Comparison, WithoutRepetitionsUsesTheIntervals) {
+    record::Run one = slow(), other = fast();
+    one.extra.erase("repetitions");
+    const Comparison comparison = compare_runs(one, other, "4k", "2m");
+    EXPECT_TRUE(comparison.time.differs());
+    EXPECT_LE(comparison.time.low, 10.3 / 15.5);
+}
+
+TEST(Comparison, OfARunWithoutTimeSaysWhy) {
+    record::Run untimed = fast();
+    untimed.time.known = false;
+    untimed.time.reason = "this CPU lacks the instructions";
+    const Comparison comparison = compare_runs(slow(), untimed, "4k", "2m");
+    EXPECT_FALSE(comparison.timed);
+    EXPECT_TRUE(comparison.sentences.empty());
+    EXPECT_EQ(comparison.notes.at(0), "no time to compare: 2m has none (this CPU lacks the instructions)");
+    EXPECT_TRUE(comparison_json(comparison)["time"].is_null());
+}
+
+TEST(Comparison, NamesTheLargestMoveInTreeAndTranslation) {
+    record::Run one = slow(), other = fast();
+    one.metrics = {metric("backend_bound", 0.9, 0.01, 1, "backend"), metric("retiring", 0.05, 0.01, 1, "retiring"), metric("walks", 0.3, 0.01, 0, "tlb"),
+                   metric("noisy", 0.5, 0.4, 1, "frontend")};
+    other.metrics = {metric("backend_bound", 0.6, 0.01, 1, "backend"), metric("retiring", 0.06, 0.01, 1, "retiring"), metric("walks", 0.02, 0.01, 0, "tlb"),
+                     metric("noisy", 0.1, 0.4, 1, "frontend")};
+    const Comparison comparison = compare_runs(one, other, "4k", "2m");
+    ASSERT_EQ(comparison.sentences.size(), 3U);
+    EXPECT_EQ(comparison.sentences[1], "backend_bound falls from 90.0% (4k) to 60.0% (2m), measured.");
+    EXPECT_EQ(comparison.sentences[2], "walks falls from 30.0% (4k) to 2.0% (2m), measured.");
+}
+
+TEST(Comparison, DoesNotMixModelledWithMeasured) {
+    record::Run one = slow(), other = fast();
+    one.metrics = {metric("backend_bound", 0.9, 0.01, 1, "backend")};
+    other.metrics = {metric("backend_bound", 0.6, 0.01, 1, "backend", "modelled")};
+    const Comparison comparison = compare_runs(one, other, "4k", "2m");
+    EXPECT_TRUE(comparison.metrics.empty());
+    EXPECT_EQ(comparison.notes.size(), 1U);
+    other.metrics[0].status = "unavailable";
+    EXPECT_TRUE(compare_runs(one, other, "4k", "2m").notes.empty());
+}
+
+TEST(PageModes, AreComparedWithTheFirst) {
+    record::Record record = record_of({slow(), fast(), run({10, 10, 10, 10}, "1g")});
+    compare_page_modes(record);
+    ASSERT_EQ(record.extra["comparison"].size(), 2U);
+    EXPECT_EQ(record.extra["comparison"][0]["after"], "2m");
+    EXPECT_EQ(record.extra["comparison"][1]["after"], "1g");
+    EXPECT_TRUE(record.extra["comparison"][0]["time"]["differs"]);
+    record::Record alone = record_of({slow()});
+    compare_page_modes(alone);
+    EXPECT_FALSE(alone.extra.contains("comparison"));
+}
+
+TEST(Records, ThatDidTheSameAreCompared) {
+    record::Run again = slow();
+    again.parameters["cpus"] = {0};  // where it ran is no parameter of the work
+    const auto comparisons = compare_records(record_of({slow(), fast()}), record_of({fast(), again}), "a", "b", false);
+    ASSERT_TRUE(comparisons) << comparisons.error().what;
+    ASSERT_EQ(comparisons->size(), 2U);
+    EXPECT_NEAR((*comparisons)[0].time.value, 1, 1e-6);
+    EXPECT_EQ((*comparisons)[0].subject, "chase scalar, 16M, 4k pages");
+}
+
+TEST(Records, ThatDidNotDoTheSameAreRefused) {
+    const auto base = record_of({slow()});
+    auto kernel = slow(), variant = slow(), option = slow();
+    kernel.kernel = "stream";
+    variant.variant = "avx2";
+    option.parameters["chains"] = "4";
+    const std::vector<std::pair<record::Run, std::string>> cases{{kernel, "kernel chase and stream"},
+                                                                 {variant, "variant scalar and avx2"},
+                                                                 {option, "chains null and \"4\""},
+                                                                 {run({1, 2, 3}, "4k", 8 << 20), "size_bytes 16777216 and 8388608"},
+                                                                 {fast(), "pages 4k and 2m"}};
+    for (const auto& [other, what] : cases) {
+        const auto refused = compare_records(base, record_of({other}), "a.json", "b.json", false);
+        ASSERT_FALSE(refused) << what;
+        EXPECT_EQ(refused.error().code, ErrorCode::bad_usage);
+        EXPECT_EQ(refused.error().what, "a.json and b.json did not do the same: " + what);
+        const auto told_so = compare_records(base, record_of({other}), "a.json", "b.json", true);
+        ASSERT_TRUE(told_so);
+        EXPECT_EQ(told_so->at(0).notes.at(0), "they did not do the same: " + what);
+    }
+}
+
+TEST(Records, WithoutRunsAreBadInput) {
+    EXPECT_EQ(compare_records(record_of({}), record_of({slow()}), "a", "b", false).error().code, ErrorCode::bad_input);
+}
+
+TEST(Records, OfTwoCpusSaySo) {
+    auto elsewhere = record_of({slow()});
+    elsewhere.host["cpu_id"] = "GenuineIntel-6-55-7";
+    const auto comparisons = compare_records(record_of({slow()}), elsewhere, "a", "b", false);
+    ASSERT_TRUE(comparisons);
+    EXPECT_EQ(comparisons->at(0).notes.at(0), "they were measured on different CPUs (AuthenticAMD-25-11-1 and GenuineIntel-6-55-7)");
+}
+
+TEST(SlowerThan, NeedsTheWholeIntervalAbove) {
+    const Comparison six = compare_runs(run({100, 100.2, 99.8, 100, 100.1, 99.9}), run({106, 106.2, 105.8, 106, 106.1, 105.9}), "a", "b");
+    EXPECT_TRUE(slower_than(six, 0.05));
+    EXPECT_FALSE(slower_than(six, 0.06));
+    EXPECT_FALSE(slower_than(compare_runs(slow(), fast(), "a", "b"), 0));
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments
