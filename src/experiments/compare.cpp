@@ -32,6 +32,8 @@ std::vector<double> repetition_times(const Run& run) {
     return clean.size() >= enough_clean ? clean : all;
 }
 
+bool hardly_clean(const Run& run) { return run.time.disturbed > 0 && run.time.clean < static_cast<int>(enough_clean); }
+
 Ratio time_ratio(const Run& before, const Run& after) {
     const auto one = repetition_times(before), other = repetition_times(after);
     if (!one.empty() && !other.empty()) return compare_ranks(one, other);
@@ -80,7 +82,7 @@ std::string time_sentence(const Comparison& comparison) {
     if (!ratio.differs())
         return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
     const bool faster = ratio.value < 1;
-    return fmt::format("{} is {:.2f}x as {} as {}: {} ({}).", comparison.after, faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
+    return fmt::format("{} is {}{:.2f}x as {} as {}: {} ({}).", comparison.after, comparison.doubtful ? "perhaps " : "", faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
                        comparison.before, both, interval(ratio));
 }
 
@@ -152,7 +154,10 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
         comparison.before_ns = before.time.ns_per_op.median;
         comparison.after_ns = after.time.ns_per_op.median;
         comparison.time = time_ratio(before, after);
+        comparison.doubtful = hardly_clean(before) || hardly_clean(after);
         comparison.sentences.push_back(time_sentence(comparison));
+        if (comparison.doubtful)
+            comparison.notes.push_back("hardly any repetition was undisturbed on one side: the difference may be the machine's; measure again at a quiet time");
     } else {
         const bool first = !before.time.known;
         comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
@@ -218,12 +223,12 @@ json comparison_json(const Comparison& comparison) {
     if (comparison.timed)
         object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", comparison.time.value},
                           {"low", comparison.time.low}, {"high", comparison.time.high}, {"confidence", comparison.time.confidence},
-                          {"differs", comparison.time.differs()}};
+                          {"differs", comparison.time.differs()}, {"doubtful", comparison.doubtful}};
     return object;
 }
 
 bool slower_than(const Comparison& comparison, double share) {
-    return comparison.timed && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+    return comparison.timed && !comparison.doubtful && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
 }
 
 }  // namespace tmaprobe::experiments

@@ -24,6 +24,7 @@ struct Comparison {
     std::string before, after;  ///< how the two are called: "4k" and "2m", or file names
     std::string subject;        ///< what both ran: "chase, 16M, 4k pages"; may be empty
     bool timed = false;         ///< both have a time
+    bool doubtful = false;      ///< one side had hardly a clean repetition: the difference may be the machine's
     Ratio time;                 ///< ns per operation, after / before
     double before_ns = 0, after_ns = 0;
     std::string operation;
@@ -49,7 +50,8 @@ Result<std::vector<Comparison>> compare_records(const record::Record& before, co
 
 nlohmann::json comparison_json(const Comparison& comparison);
 
-/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share.
+/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and the
+/// comparison is not doubtful.
 bool slower_than(const Comparison& comparison, double share);
 
 }  // namespace tmaprobe::experiments

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/compare.h"
 #include "experiments/measure.h"
 #include "experiments/point.h"
 #include "experiments/setup.h"
@@ -66,6 +67,7 @@ Result<record::Record> run(const RunRequest& request, const machine::Host& host,
     const auto done = request.command.empty() && !request.kernel.empty() ? run_kernel(request, *setup, on_progress, record)
                                                                          : run_command(request, *setup, on_progress, record);
     if (!done) return pass_on(done);
+    compare_page_modes(record);
     return record;
 }
 

@@ -69,6 +69,17 @@ TEST(Comparison, PrefersCleanRepetitions) {
     EXPECT_NEAR(compare_runs(slow(), disturbed, "a", "b").time.value, 1, 1e-6);
 }
 
+TEST(Comparison, OfDisturbedRunsIsDoubtful) {
+    record::Run disturbed = run({20, 20.1, 20.2, 20.3, 20.4, 20.5});
+    disturbed.time.disturbed = 6;
+    const Comparison comparison = compare_runs(slow(), disturbed, "a", "b");
+    EXPECT_TRUE(comparison.doubtful);
+    EXPECT_EQ(comparison.sentences[0].rfind("b is perhaps 1.31x as slow as a", 0), 0U) << comparison.sentences[0];
+    EXPECT_FALSE(slower_than(comparison, 0.05));
+    disturbed.time.clean = 3;
+    EXPECT_TRUE(slower_than(compare_runs(slow(), disturbed, "a", "b"), 0.05));
+}
+
 TEST(Comparison, WithoutRepetitionsUsesTheIntervals) {
     record::Run one = slow(), other = fast();
     one.extra.erase("repetitions");
