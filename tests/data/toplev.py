@@ -75,7 +75,7 @@ class Model:
     metric = force_metric = run
 
     def value(self, name, count):
-        """(value, threshold passed) of a node; NotCounted where the table lacks one of its events."""
+        """A node's value; NotCounted where the table lacks one of its events."""
         def event(name, level):
             if callable(name):
                 return name(event, level)
@@ -90,7 +90,11 @@ class Model:
         for node in self.nodes.values():
             node.errcount = 0
         node = self.nodes[name]
-        return node.compute(event), bool(node.thresh)
+        return node.compute(event)
+
+    def flagged(self, name):
+        """Whether the node passed its threshold; after value() of it, its parents and children."""
+        return bool(self.nodes[name].thresh)
 
 
 def available():
