@@ -6,8 +6,10 @@
 
 #include "base/sizes.h"
 #include "base/suggest.h"
+#include "kernels/atomic/atomic.h"
 #include "kernels/chase/chase.h"
 #include "kernels/kernel.h"
+#include "kernels/pingpong/pingpong.h"
 #include "kernels/sha256/descriptor.h"
 #include "kernels/stream/stream.h"
 
@@ -102,7 +104,8 @@ Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
 }  // namespace
 
 std::span<const Descriptor> all() {
-    static const std::array kernels{sha256::descriptor(), chase::descriptor(), stream::descriptor()};
+    static const std::array kernels{sha256::descriptor(), chase::descriptor(), stream::descriptor(),
+                                    pingpong::descriptor(), atomic::descriptor()};
     return kernels;
 }
 
