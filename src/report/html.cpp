@@ -1,12 +1,64 @@
+#include <string_view>
+
 #include "report/formats.h"
+#include "report/view.h"
+
+// The parts of the page as cmake/HtmlReport.cmake put them into the binary.
+extern "C" {
+extern const char tmaprobe_page_style[], tmaprobe_page_style_end[];
+extern const char tmaprobe_page_charts[], tmaprobe_page_charts_end[];
+extern const char tmaprobe_page_base_script[], tmaprobe_page_base_script_end[];
+extern const char tmaprobe_page_tree_script[], tmaprobe_page_tree_script_end[];
+extern const char tmaprobe_page_curves_script[], tmaprobe_page_curves_script_end[];
+extern const char tmaprobe_page_compare_script[], tmaprobe_page_compare_script_end[];
+extern const char tmaprobe_page_main_script[], tmaprobe_page_main_script_end[];
+}
 
 namespace tmaprobe::report {
+namespace {
 
-bool html_built() { return false; }
+std::string_view part(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
 
-Result<std::string> write_html(const Records&) {
-    return fail(ErrorCode::unavailable, "this build has no HTML report: npm was missing when it was built",
-                "install npm, then configure and build again");
+/// JSON that can stand in a script element: no '<' can end the element or open a comment.
+std::string embeddable(const nlohmann::json& data) {
+    std::string safe;
+    for (const char c : data.dump()) {
+        if (c == '<')
+            safe += "\\u003c";
+        else
+            safe += c;
+    }
+    return safe;
+}
+
+std::string script(std::string_view code) { return "<script>\n" + std::string(code) + "</script>\n"; }
+
+}  // namespace
+
+bool html_built() { return !part(tmaprobe_page_charts, tmaprobe_page_charts_end).empty(); }
+
+Result<std::string> write_html(const Records& records) {
+    if (!html_built())
+        return fail(ErrorCode::unavailable,
+                    "this build has no HTML report: npm, or the package registry, was missing when it was built",
+                    "install npm (Debian: apt-get install npm), then configure and build again");
+    // The policy is what "no network" means to a browser: nothing can be loaded, whatever a record says.
+    std::string page =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
+        "style-src 'unsafe-inline'; img-src data:\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<title>tmaprobe report</title>\n<style>\n";
+    page += part(tmaprobe_page_style, tmaprobe_page_style_end);
+    page += "</style>\n</head>\n<body>\n<noscript>This page draws its charts with JavaScript.</noscript>\n<main id=\"page\"></main>\n";
+    page += "<script type=\"application/json\" id=\"data\">" + embeddable(page_view(records)) + "</script>\n";
+    page += script(part(tmaprobe_page_charts, tmaprobe_page_charts_end));
+    page += script(part(tmaprobe_page_base_script, tmaprobe_page_base_script_end));
+    page += script(part(tmaprobe_page_tree_script, tmaprobe_page_tree_script_end));
+    page += script(part(tmaprobe_page_curves_script, tmaprobe_page_curves_script_end));
+    page += script(part(tmaprobe_page_compare_script, tmaprobe_page_compare_script_end));
+    page += script(part(tmaprobe_page_main_script, tmaprobe_page_main_script_end));
+    return page + "</body>\n</html>\n";
 }
 
 }  // namespace tmaprobe::report

@@ -1,0 +1,108 @@
+"use strict";
+// Several runs beside each other: page modes of one record, states of an interference record, or many
+// records of many hosts and days.
+
+const runName = (run) => run.state || (run.pages ? `pages ${run.pages}` : run.label);
+
+/** Grouped bars with low..high for the metrics that are shares of slots or cycles. */
+function addModeBars(parent, runs) {
+  const names = runs[0].metrics.filter((metric) => definition(metric.name).of && (definition(metric.name).level <= 2)).map((metric) => metric.name);
+  if (!names.length) return;
+  const find = (run, name) => run.metrics.find((metric) => metric.name === name) || { name, value: null, status: "not in this run" };
+  addChart(parent, {
+    title: "The same metrics side by side", height: 60 + 22 * names.length * Math.max(1, runs.length / 2),
+    option: () => ({
+      legend: legendLook(), grid: { left: 8, right: 30, top: 36, bottom: 28, containLabel: true },
+      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => `${Math.round(100 * v)}%` } },
+      yAxis: { type: "category", data: names, inverse: true, ...axisLook() },
+      tooltip: tooltip((params) => `${escaped(runName(runs[params.seriesIndex]))}<br>${metricTip(find(runs[params.seriesIndex], names[params.dataIndex]))}`),
+      series: runs.map((run, i) => ({ type: "bar", name: runName(run), color: seriesInk(i), data: names.map((name) => find(run, name).value) })),
+    }),
+    stops: () => runs.flatMap((run, s) => names.map((name, i) => [s, i, `${runName(run)}: ${metricWords(find(run, name))}`])),
+  });
+}
+
+function sideBySide(runs) {
+  const names = [...new Set(runs.flatMap((run) => run.metrics.map((metric) => metric.name)))];
+  const cell = (run, name) => {
+    const metric = run.metrics.find((one) => one.name === name);
+    if (!metric) return "-";
+    return metric.value === null ? metric.status : `${metric.text}${metric.flags ? "!" : ""} (${bounds(metric)}) ${metric.status}`;
+  };
+  const time = (run) => (run.time.known ? nanoseconds(run.time.ns.median) : "unavailable");
+  const spread = (run) => (run.time.known ? `${nanoseconds(run.time.ns.min)} to ${nanoseconds(run.time.ns.max)}` : "-");
+  const change = (run) => (known(run.againstAlone) ? `${(100 * run.againstAlone).toFixed(1)}%` : "-");
+  const rows = [["obtained", ...runs.map((run) => run.obtained || "-")], [`time per ${runs[0].time.operation}`, ...runs.map(time)], ["min to max", ...runs.map(spread)],
+    ["bytes/s", ...runs.map((run) => (run.time.rate ? rate(run.time.rate.median) : "-"))]];
+  if (runs.some((run) => known(run.againstAlone))) rows.push(["against alone", ...runs.map(change)]);
+  return table(["", ...runs.map(runName)], [...rows, ...names.map((name) => [name, ...runs.map((run) => cell(run, name))])]);
+}
+
+const recordName = (record, index) => `${index + 1}. ${record.hostName || record.cpu || "?"} ${record.started}`.trim();
+
+/** Level 1 of every record's first run as stacked bars, one bar per record. */
+function addLevelOneBars(parent, records) {
+  const shown = records.map((record, index) => ({ record, index, run: record.runs[0] })).filter((item) => item.run && item.run.metrics.some((metric) => definition(metric.name).level === 1 && metric.value !== null));
+  if (shown.length < 2) return;
+  const categories = ["frontend", "bad_speculation", "backend", "retiring", "other"];
+  const find = (item, category) => item.run.metrics.find((metric) => definition(metric.name).level === 1 && (definition(metric.name).category === category ||
+    (category === "other" && !categories.includes(definition(metric.name).category))));
+  const words = (item, category) => { const metric = find(item, category); return `${recordName(item.record, item.index)}, ${item.record.label}: ${metric ? metricWords(metric) : `no ${category}`}`; };
+  addChart(parent, {
+    title: "Level 1 of each record, share of slots", height: Math.min(1600, 90 + 20 * shown.length),
+    option: () => ({
+      legend: legendLook(), grid: { left: 8, right: 30, top: 36, bottom: 28, containLabel: true },
+      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => `${Math.round(100 * v)}%` } },
+      yAxis: { type: "category", inverse: true, data: shown.map((item) => recordName(item.record, item.index)), ...axisLook(), axisLabel: { color: ink("ink"), width: 260, overflow: "truncate" } },
+      tooltip: tooltip((params) => escaped(words(shown[params.dataIndex], categories[params.seriesIndex]))),
+      series: categories.map((category) => ({ type: "bar", stack: "all", name: category.replaceAll("_", " "), color: ink(category), data: shown.map((item) => find(item, category)?.value ?? null) })),
+    }),
+    stops: () => shown.flatMap((item, i) => categories.map((category, s) => [s, i, words(item, category)])),
+  });
+}
+
+/** The time of each record's first run, lowest to highest as a line through the point. */
+function addTimes(parent, records) {
+  const groups = new Map();
+  records.forEach((record, index) => { const run = record.runs[0];
+    if (run && run.time.known) { const key = `${record.label}, ${run.time.operation}`; if (!groups.has(key)) groups.set(key, []); groups.get(key).push({ record, index, run }); } });
+  for (const [label, items] of groups) {
+    if (items.length < 2) continue;
+    const words = (item) => `${recordName(item.record, item.index)}: ${nanoseconds(item.run.time.ns.median)} (${nanoseconds(item.run.time.ns.min)} to ${nanoseconds(item.run.time.ns.max)}) per ${item.run.time.operation}`;
+    addChart(parent, {
+      title: `Time: ${label}`, height: 260,
+      option: () => ({
+        grid: { left: 70, right: 20, top: 20, bottom: 40 },
+        xAxis: { type: "category", data: items.map((item) => String(item.index + 1)), name: "record", nameLocation: "middle", nameGap: 24, ...axisLook() },
+        yAxis: { type: "value", scale: true, ...axisLook(), axisLabel: { color: ink("ink"), formatter: nanoseconds } },
+        tooltip: tooltip((params) => (items[params.dataIndex] ? escaped(words(items[params.dataIndex])) : "")),
+        series: [{ type: "line", data: items.map((item) => item.run.time.ns.median), color: seriesInk(0), symbol: "circle", symbolSize: 8 },
+          whiskers(items.map((item, i) => [i, 0, item.run.time.ns.min, item.run.time.ns.max]), ink("soft"))],
+      }),
+      stops: () => items.map((item, i) => [0, i, words(item)]),
+    });
+  }
+}
+
+/** All sweeps of the same quantity in one chart. */
+function addAllCurves(parent, records) {
+  for (const quantity of ["latency", "bandwidth"]) {
+    const sweeps = records.map((record, index) => ({ record, index })).filter((item) => item.record.curves && item.record.curves.quantity === quantity && item.record.curves.series.length);
+    if (sweeps.length < 2) continue;
+    const series = sweeps.flatMap((item) => item.record.curves.series.map((one) => ({ label: `${recordName(item.record, item.index)} ${one.label}`, points: one.points })));
+    addCurves(parent, { axis: sweeps[0].record.curves.axis, quantity, series, knees: [] }, `All sweeps: ${quantity}`);
+  }
+}
+
+function addComparison(page, records) {
+  const section = el("section", {}, el("h2", {}, `${records.length} records`));
+  page.append(section);
+  section.append(table(["record", "started", "source", "experiment", "what", "time", "verdict"], records.map((record, index) => {
+    const run = record.runs[0];
+    return el("tr", {}, el("td", {}, el("a", { href: `#record-${index}`, style: "color:var(--accent)" }, recordName(record, index))), el("td", {}, record.started), el("td", {}, record.word), el("td", {}, record.experiment),
+      el("td", { class: "words" }, record.label), el("td", {}, run && run.time.known ? nanoseconds(run.time.ns.median) : "-"), el("td", { class: "words" }, (run && run.verdict) || record.sentences[0] || ""));
+  })));
+  addLevelOneBars(section, records);
+  addTimes(section, records);
+  addAllCurves(section, records);
+}

@@ -1,0 +1,164 @@
+"use strict";
+// Curves over sizes with their knees, metrics under them, intervals over time, and the matrix of pairs.
+
+const axisText = (curves, x) => (curves.axis === "size_bytes" ? bytes(x) : three(x));
+const quantityText = (curves, value) => (curves.quantity === "bandwidth" ? rate(value) : nanoseconds(value));
+
+function spansDecades(values) {
+  const real = values.filter((value) => known(value) && value > 0);
+  return real.length === values.length && real.length > 1 && Math.max(...real) / Math.min(...real) > 12;
+}
+
+/** A vertical line for each knee: dashed where it was predicted, solid where it was found. */
+function kneeLines(knees) {
+  return { symbol: ["none", "none"], silent: true, data: knees.map((knee, i) => ({
+    xAxis: knee.x,
+    lineStyle: { color: knee.kind === "predicted" ? ink("soft") : ink("mark"), type: knee.kind === "predicted" ? "dashed" : "solid", width: 1.5 },
+    label: { formatter: `${knee.kind} ${knee.pages}`, color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 3)] },
+  })) };
+}
+
+function xAxisOf(curves, xs) {
+  const log = spansDecades(xs);
+  const ticks = log ? { customValues: logTicks(xs, 12, curves.axis === "size_bytes") } : {};
+  return { type: log ? "log" : "value", logBase: 2, min: Math.min(...xs), max: Math.max(...xs), ...axisLook(),
+    name: curves.axis === "size_bytes" ? "size" : curves.axis, nameLocation: "middle", nameGap: 26,
+    axisTick: ticks, axisLabel: { color: ink("ink"), formatter: (x) => axisText(curves, x), hideOverlap: true, ...ticks } };
+}
+
+/** The value axis of a curve: logarithmic, and no wider than the values, where they span decades. */
+function yAxisOf(curves, values) {
+  if (!spansDecades(values)) return { type: "value", ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => quantityText(curves, v) } };
+  const ticks = { customValues: logTicks(values, 9, false) };
+  return { type: "log", min: Math.min(...values) * 0.85, max: Math.max(...values) * 1.15, ...axisLook(), axisTick: ticks,
+    axisLabel: { color: ink("ink"), formatter: (v) => quantityText(curves, v), ...ticks } };
+}
+
+/** Low to high of each point as a vertical line. */
+function whiskers(points, colour) {
+  return { type: "custom", silent: true, tooltip: { show: false }, z: 1, data: points.filter((p) => known(p[2]) && known(p[3])).map((p) => [p[0], p[2], p[3]]),
+    renderItem: (params, api) => {
+      const low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)]);
+      return { type: "line", shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] }, style: { stroke: colour, lineWidth: 2 } };
+    } };
+}
+
+function addCurves(parent, curves, title) {
+  if (!curves.series.length) return;
+  const xs = curves.series.flatMap((series) => series.points.map((point) => point[0]));
+  const values = curves.series.flatMap((series) => series.points.map((point) => point[1]));
+  const words = (series, point) => `${series.label}, ${axisText(curves, point[0])}: ${quantityText(curves, point[1])} (${quantityText(curves, point[2])} to ${quantityText(curves, point[3])})`;
+  const few = curves.series.length <= 6;
+  addChart(parent, {
+    title, height: 400,
+    option: () => ({
+      legend: few ? legendLook() : { ...legendLook(), show: curves.series.length <= 40 },
+      grid: { left: 70, right: 20, top: 72, bottom: 46 },
+      xAxis: xAxisOf(curves, xs),
+      yAxis: yAxisOf(curves, values),
+      tooltip: tooltip((params) => { const series = curves.series[params.seriesIndex]; return series ? escaped(words(series, series.points[params.dataIndex])) : ""; }),
+      series: [
+        ...curves.series.map((series, i) => ({ type: "line", name: series.label, data: series.points.map((point) => [point[0], point[1]]),
+          color: seriesInk(i), symbol: symbols[i % symbols.length], symbolSize: few ? 7 : 4, showSymbol: curves.series.length <= 24,
+          lineStyle: { width: few ? 2 : 1, type: dashes[i % dashes.length] }, markLine: i === 0 && curves.knees ? kneeLines(curves.knees) : undefined })),
+        ...(few ? curves.series.map((series, i) => whiskers(series.points, seriesInk(i))) : []),
+      ],
+    }),
+    stops: () => curves.series.flatMap((series, s) => series.points.map((point, i) => [s, i, words(series, point)])),
+  });
+}
+
+/** Metrics of the same sweep, below the curve and over the same sizes. */
+function addMetricCurves(parent, curves) {
+  for (const [name, lines] of Object.entries(curves.metrics || {})) {
+    const xs = lines.flatMap((line) => line.points.map((point) => point[0]));
+    const text = (line, value) => (line.share ? percent(value) : three(value));
+    const words = (line, point) => `${line.label}, ${axisText(curves, point[0])}: ${name} ${text(line, point[1])}, ${line.status}`;
+    addChart(parent, {
+      title: `${name} (${[...new Set(lines.map((line) => line.status))].join(", ")})`, height: 220,
+      option: () => ({
+        legend: legendLook(), grid: { left: 70, right: 20, top: 34, bottom: 46 }, xAxis: xAxisOf(curves, xs),
+        yAxis: { type: "value", ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => text(lines[0], v) } },
+        tooltip: tooltip((params) => escaped(words(lines[params.seriesIndex], lines[params.seriesIndex].points[params.dataIndex]))),
+        series: lines.map((line, i) => ({ type: "line", name: line.label, data: line.points, color: seriesInk(i), symbol: symbols[i % symbols.length],
+          symbolSize: 6, lineStyle: { width: 2, type: dashes[i % dashes.length] } })),
+      }),
+      stops: () => lines.flatMap((line, s) => line.points.map((point, i) => [s, i, words(line, point)])),
+    });
+  }
+}
+
+function curveTable(curves) {
+  const rows = new Map();
+  curves.series.forEach((series, s) => series.points.forEach((point) => {
+    if (!rows.has(point[0])) rows.set(point[0], curves.series.map(() => "-"));
+    rows.get(point[0])[s] = quantityText(curves, point[1]);
+  }));
+  const ordered = [...rows.entries()].sort((a, b) => a[0] - b[0]);
+  return el("details", {}, el("summary", {}, "The same as a table"),
+    table([curves.axis === "size_bytes" ? "size" : curves.axis, ...curves.series.map((series) => series.label)], ordered.map(([x, cells]) => [axisText(curves, x), ...cells])));
+}
+
+function addIntervals(parent, run) {
+  if (!run.intervals) return;
+  const names = Object.keys(run.intervals.lines);
+  const line = (name) => run.intervals.at.map((at, i) => [at ?? i, run.intervals.lines[name][i] ?? null]);
+  const words = (name, point) => `${name} at ${three(point[0])} s: ${three(point[1])}`;
+  addChart(parent, {
+    title: "Over time", height: 280,
+    option: () => ({
+      legend: legendLook(), grid: { left: 60, right: 20, top: 40, bottom: 40 },
+      xAxis: { type: "value", name: "seconds", nameLocation: "middle", nameGap: 24, min: "dataMin", max: "dataMax", ...axisLook() },
+      yAxis: { type: "value", ...axisLook() },
+      tooltip: tooltip((params) => escaped(words(params.seriesName, params.value))),
+      series: names.map((name, i) => ({ type: "line", name, data: line(name), color: seriesInk(i), symbol: symbols[i % symbols.length], symbolSize: 5, lineStyle: { type: dashes[i % dashes.length] } })),
+    }),
+    stops: () => names.flatMap((name, s) => line(name).map((point, i) => [s, i, words(name, point)])),
+  });
+}
+
+function addPairs(parent, pairs) {
+  if (!Array.isArray(pairs.cpus) || !Array.isArray(pairs.ns)) return;
+  const names = pairs.cpus.map(String);
+  const cells = [];
+  pairs.ns.forEach((row, y) => Array.isArray(row) && row.forEach((value, x) => { if (known(value)) cells.push([x, y, value]); }));
+  if (!cells.length) return;
+  const values = cells.map((cell) => cell[2]);
+  const words = (cell) => `CPU ${names[cell[1]]} to ${names[cell[0]]}: ${nanoseconds(cell[2])}`;
+  addChart(parent, {
+    title: "Locked increment between two CPUs, ns", height: Math.min(720, 120 + 26 * names.length),
+    option: () => ({
+      aria: { enabled: true, decal: { show: false } },
+      grid: { left: 60, right: 20, top: 20, bottom: 80 },
+      xAxis: { type: "category", data: names, name: "CPU", nameLocation: "middle", nameGap: 24, ...axisLook() },
+      yAxis: { type: "category", data: names, inverse: true, name: "CPU", ...axisLook() },
+      visualMap: { min: Math.min(...values), max: Math.max(...values), orient: "horizontal", left: "center", bottom: 0, calculable: false,
+        text: [nanoseconds(Math.max(...values)), nanoseconds(Math.min(...values))], textStyle: { color: ink("ink") }, inRange: { color: ["#f7fbff", "#6baed6", "#08306b"] } },
+      tooltip: tooltip((params) => escaped(words(params.value))),
+      series: [{ type: "heatmap", data: cells, label: { show: names.length <= 16, formatter: (params) => three(params.value[2]), fontSize: 11 }, itemStyle: { borderColor: ink("page"), borderWidth: 1 } }],
+    }),
+    stops: () => cells.map((cell, i) => [0, i, words(cell)]),
+  });
+  if (Array.isArray(pairs.classes))
+    parent.append(table(["distance", "pairs", "median ns", "min", "max", "coherency ns", "cycles"], pairs.classes.map((item) => [String(item.class),
+      three(item.pairs), three(item.median_ns), three(item.min_ns), three(item.max_ns), known(item.coherency_ns) ? three(item.coherency_ns) : "-", known(item.coherency_cycles) ? three(item.coherency_cycles) : "-"])));
+  addCpi(parent, pairs.cpi);
+}
+
+/** CPI(f): what coherency does to a program in which a share f of the instructions meets it. */
+function addCpi(parent, cpi) {
+  if (!cpi || !Array.isArray(cpi.shares) || typeof cpi.by_class !== "object" || !cpi.by_class) return;
+  const names = Object.keys(cpi.by_class).filter((name) => Array.isArray(cpi.by_class[name]));
+  const words = (name, point) => `${name}: CPI ${three(point[1])} when ${percent(point[0])} of instructions meet it`;
+  const line = (name) => cpi.shares.map((share, i) => [share, cpi.by_class[name][i]]);
+  addChart(parent, {
+    title: "CPI by the share of instructions that meet coherency traffic", height: 260,
+    option: () => ({
+      legend: legendLook(), grid: { left: 60, right: 20, top: 40, bottom: 40 },
+      xAxis: { type: "value", ...axisLook(), axisLabel: { color: ink("ink"), formatter: percent } }, yAxis: { type: "value", name: "CPI", scale: true, ...axisLook() },
+      tooltip: tooltip((params) => escaped(words(params.seriesName, params.value))),
+      series: names.map((name, i) => ({ type: "line", name, data: line(name), color: seriesInk(i), symbol: symbols[i % symbols.length], symbolSize: 7, lineStyle: { type: dashes[i % dashes.length] } })),
+    }),
+    stops: () => names.flatMap((name, s) => line(name).map((point, i) => [s, i, words(name, point)])),
+  });
+}

@@ -1,0 +1,82 @@
+"use strict";
+// Puts the page together: the comparison of several records, then each record; what is closed is drawn
+// when it is opened.
+
+function addRun(parent, run, alone) {
+  parent.append(el("h3", {}, `${run.state ? `${run.state}: ` : ""}${run.label}${run.pages ? `, pages ${run.pages}` : ""}`));
+  const time = run.time;
+  parent.append(el("p", {}, !time.known ? `Time unavailable: ${time.reason}` :
+    `${nanoseconds(time.ns.median)} per ${time.operation} (median of ${time.ns.count}, ${nanoseconds(time.ns.min)} to ${nanoseconds(time.ns.max)}, MAD ${nanoseconds(time.ns.mad)}; ${time.clean} clean, ${time.disturbed} disturbed)`
+    + (time.rate ? `, ${rate(time.rate.median)}` : "") + (known(time.cyclesPerByte) ? `, ${three(time.cyclesPerByte)} cycles/byte` : "")));
+  if (run.obtained) parent.append(el("p", { class: "soft" }, `Memory: ${run.obtained}${run.effective ? `, held by the TLB as ${run.effective}` : ""}`));
+  if (run.metrics.length) {
+    addIcicle(parent, run, `Top-down, share of slots (${[...new Set(run.metrics.filter((metric) => metric.value !== null).map((metric) => metric.status))].join(", ")})`);
+    parent.append(alone ? metricTable(run) : el("details", {}, el("summary", {}, "All values"), metricTable(run)));
+  }
+  addIntervals(parent, run);
+  if (run.verdict) parent.append(el("p", { class: "verdict" }, run.verdict));
+  if (run.steps.length && run.metrics.length) parent.append(el("ol", {}, run.steps.map((step) => el("li", {}, step.what, step.command ? el("pre", {}, step.command) : null))));
+}
+
+function addRecord(parent, record) {
+  parent.append(el("p", {}, el("span", { class: `badge ${record.word}` }, record.word), ` ${record.source.replace(/^(MEASURED|MODELLED|REPLAYED|TIME ONLY):? */, "")}`));
+  parent.append(el("p", { class: "soft" }, `Host: ${record.host}${record.started ? `. Started ${record.started}` : ""}. tmaprobe ${record.version}`));
+  if (record.partial) parent.append(el("p", { class: "warning" }, "Interrupted: this is what was measured until then."));
+  for (const warning of record.warnings) parent.append(el("p", { class: "warning" }, `Warning: ${warning.what}${warning.hint ? ` (${warning.hint})` : ""}`));
+  for (const sentence of record.sentences) parent.append(el("p", { class: "verdict" }, sentence));
+  if (record.curves) {
+    addCurves(parent, record.curves, `${record.label}: ${record.curves.quantity}`);
+    if (record.curves.knees.length) parent.append(el("ul", {}, record.curves.knees.map((knee) => el("li", {}, knee.text))));
+    addMetricCurves(parent, record.curves);
+    if (record.curves.series.length) parent.append(curveTable(record.curves));
+  }
+  if (record.pairs) addPairs(parent, record.pairs);
+  if (record.runs.length > 1) {
+    parent.append(sideBySide(record.runs));
+    addModeBars(parent, record.runs);
+  }
+  const grid = el("div", { class: record.runs.length > 1 ? "grid" : "" });
+  parent.append(grid);
+  for (const run of record.runs) {
+    const cell = el("div", {});
+    grid.append(cell);
+    addRun(cell, run, record.runs.length === 1);
+  }
+  parent.append(formulas(record.runs) || "");
+  if (record.command) parent.append(el("h3", {}, "How to reproduce"), el("pre", {}, record.command));
+}
+
+/** A record that is drawn when it is first opened. */
+function addFolded(page, record, index, open) {
+  const body = el("div", {});
+  const fold = el("details", { class: "record", id: `record-${index}` }, el("summary", {}, el("h2", {}, `${recordName(record, index)}: ${record.label || record.experiment} (${record.word})`)), body);
+  page.append(fold);
+  let drawn = false;
+  const draw = () => { if (fold.open && !drawn) { drawn = true; addRecord(body, record); } };
+  fold.addEventListener("toggle", draw);
+  if (open) { fold.open = true; draw(); }
+}
+
+function start() {
+  const page = document.getElementById("page");
+  const records = report.records;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
+  dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+  page.append(el("header", {}, el("h1", {}, "tmaprobe report"),
+    el("button", { type: "button", onclick: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark") }, "Dark or light")));
+  if (records.length === 1) {
+    page.append(el("h2", {}, records[0].label || records[0].experiment));
+    addRecord(page, records[0]);
+  } else {
+    addComparison(page, records);
+    records.forEach((record, index) => addFolded(page, record, index, records.length <= 12));
+    window.addEventListener("hashchange", () => { const fold = document.getElementById(location.hash.slice(1)); if (fold && fold.tagName === "DETAILS") fold.open = true; });
+  }
+  window.addEventListener("resize", () => { for (const chart of charts) if (chart.instance) chart.instance.resize(); });
+  let before = "";
+  window.addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; setTheme("light"); });
+  window.addEventListener("afterprint", () => setTheme(before));
+}
+
+start();

@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+"""Opens HTML reports in a real browser: nothing on the console, every chart drawn, a value under the
+pointer, points reachable by keys, light and dark, usable soon. Screenshots stay in the build folder."""
+import json
+import pathlib
+import sys
+import time
+import unittest
+
+import real
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    real.skip("python3-selenium is not installed")
+
+options = real.options
+
+
+def write_page(name, files):
+    page = options.out / f"{name}.html"
+    done = real.report(files, "html", "-o", str(page))
+    if "no HTML report" in done.stderr:
+        real.skip(done.stderr.splitlines()[0])
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return page
+
+
+class Browser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        chrome = Options()
+        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1240,1600",
+                     "--force-device-scale-factor=1", "--disable-background-networking", "--disable-component-update"):
+            chrome.add_argument(flag)
+        chrome.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        chrome.binary_location = "/usr/bin/chromium"
+        cls.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=chrome)
+        cls.driver.set_page_load_timeout(60)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.quit()
+
+    def open(self, page):
+        self.driver.get(page.as_uri())
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            boxes = self.driver.execute_script("return [charts.filter(c => c.box.clientWidth).length, charts.filter(c => c.box.dataset.drawn).length]")
+            if boxes[0] == boxes[1]:
+                break
+            time.sleep(0.05)
+        self.assertEqual(boxes[0], boxes[1], "charts that were not drawn")
+        return boxes[0]
+
+    def expect_quiet_console(self):
+        self.assertEqual([entry["message"] for entry in self.driver.get_log("browser")], [])
+
+    def shot(self, name, element="main"):
+        height = self.driver.execute_script("return document.documentElement.scrollHeight")
+        self.driver.set_window_size(1240, min(height + 140, 6000))
+        self.driver.save_screenshot(str(options.out / f"{name}.png"))
+        self.driver.set_window_size(1240, 1600)
+
+    def test_every_record_draws_without_a_word_on_the_console(self):
+        charts_expected = {"time_only": 0}
+        for record in sorted(options.records.glob("*.json")):
+            with self.subTest(record=record.stem):
+                count = self.open(write_page(record.stem, [record]))
+                self.assertGreaterEqual(count, charts_expected.get(record.stem, 1))
+                shapes = self.driver.execute_script(
+                    "return charts.map(c => c.box.querySelectorAll('svg path, svg text').length)")
+                self.assertTrue(all(number > 3 for number in shapes), shapes)
+                self.expect_quiet_console()
+
+    def test_light_and_dark(self):
+        page = write_page("themes", [options.records / "sha256_modelled.json"])
+        for scheme in ("light", "dark"):
+            self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            self.open(page)
+            self.shot(f"sha256-{scheme}")
+            background = self.driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            red = int(background.split("(")[1].split(",")[0])
+            self.assertEqual(red > 128, scheme == "light", background)
+        self.driver.find_element(By.TAG_NAME, "button").click()
+        self.assertEqual(self.driver.execute_script("return document.documentElement.dataset.theme"), "light")
+        self.expect_quiet_console()
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+    def test_the_pointer_shows_the_value_with_bounds_and_status(self):
+        self.open(write_page("hover", [options.records / "sha256_modelled.json"]))
+        chart = self.driver.find_element(By.CLASS_NAME, "chart")
+        ActionChains(self.driver).move_to_element_with_offset(chart, 0, -chart.size["height"] // 2 + 25).perform()
+        time.sleep(0.4)
+        self.assertRegex(chart.text, r"backend_bound: 67\.5% of slots, 66\.5\.\.68\.5%, modelled")
+
+    def test_keys_visit_the_points(self):
+        self.open(write_page("keys", [options.records / "sweep_pages.json"]))
+        chart = self.driver.find_element(By.CLASS_NAME, "chart")
+        self.driver.execute_script("arguments[0].focus()", chart)
+        chart.send_keys(Keys.ARROW_RIGHT)
+        spoken = self.driver.find_element(By.CSS_SELECTOR, "figure [aria-live]").text
+        self.assertIn("4k, 16K: 1.2 ns", spoken)
+        chart.send_keys(Keys.ARROW_RIGHT)
+        self.assertIn("4k, 32K", self.driver.find_element(By.CSS_SELECTOR, "figure [aria-live]").text)
+        self.assertIn("4k, 32K", chart.text)
+
+    def test_tab_reaches_every_chart_and_button(self):
+        self.open(write_page("tabs", [options.records / "chase_pages.json"]))
+        reachable = self.driver.execute_script(
+            "return [...document.querySelectorAll('.chart, button, summary')].every(e => e.tabIndex >= 0)")
+        self.assertTrue(reachable)
+
+    def test_knees_page_modes_and_pairs_are_there(self):
+        for name in ("sweep_pages", "chase_pages", "pairs", "interference", "command_intervals", "replay_deep"):
+            self.open(write_page(name, [options.records / f"{name}.json"]))
+            self.shot(name)
+        self.open(options.out / "sweep_pages.html")
+        self.assertIn("predicted 4k", self.driver.find_element(By.CLASS_NAME, "chart").text)
+        self.assertIn("found 4k", self.driver.find_element(By.CLASS_NAME, "chart").text)
+
+    def test_hostile_text_stays_text(self):
+        self.open(write_page("hostile", [options.records / "hostile.json"]))
+        self.assertEqual(self.driver.execute_script("return document.scripts.length"), 7)
+        self.assertIn("</script>", self.driver.find_element(By.TAG_NAME, "main").text)
+        chart = self.driver.find_element(By.CLASS_NAME, "chart")
+        self.driver.execute_script("arguments[0].focus()", chart)
+        chart.send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('.chart b, .chart script').length"), 0)
+        self.expect_quiet_console()
+
+    def test_many_records_are_small_and_usable_soon(self):
+        source = json.loads((options.records / "sweep_pages.json").read_text())
+        files = []
+        for number in range(200):
+            record = json.loads(json.dumps(source))
+            record["host"]["name"] = f"node{number:03}"
+            record["started"] = f"2026-01-{number % 28 + 1:02}T{number % 24:02}:00:00Z"
+            for run in record["runs"]:
+                for statistic in ("median", "low", "high"):
+                    run["time"]["ns_per_op"][statistic] *= 1 + number / 1000
+            path = options.out / f"record-{number:03}.json"
+            path.write_text(json.dumps(record))
+            files.append(path)
+        page = write_page("many", files)
+        self.assertLess(page.stat().st_size, 5_000_000)
+        self.open(page)
+        loaded = self.driver.execute_script("const t = performance.getEntriesByType('navigation')[0]; return t.loadEventEnd - t.startTime")
+        print(f"page of 200 records: {page.stat().st_size / 1e6:.2f} MB, loaded after {loaded:.0f} ms", file=sys.stderr)
+        self.expect_quiet_console()
+        self.shot("many")
+        for path in files:
+            path.unlink()
+
+    def test_it_prints(self):
+        self.open(write_page("print", [options.records / "sha256_modelled.json"]))
+        pdf = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+        self.assertGreater(len(pdf), 20_000)
+
+
+if __name__ == "__main__":
+    for program in ("/usr/bin/chromium", "/usr/bin/chromedriver"):
+        if not pathlib.Path(program).exists():
+            real.skip(f"{program} is not installed")
+    write_page("probe", [options.records / "time_only.json"])
+    unittest.main(argv=[sys.argv[0], *real.rest], verbosity=2)

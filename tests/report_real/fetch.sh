@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs the programs that read reports in tests/report_real: from Debian all but DuckDB and the
+# OpenMetrics parser, which come from PyPI into a folder of their own. Safe to run again. What cannot be
+# had here is said and left out: its test is skipped.
+set -uo pipefail
+cd "$(dirname "$0")"
+
+say() { echo "report_real: $*"; }
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo)
+
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    say "installing ${missing[*]}"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq install -y \
+        --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Another source of Node.js may bring npm with it, and refuses Debian's package of it.
+command -v npm >/dev/null || install_packages npm || say "npm cannot be installed here: no HTML report will be built"
+install_packages python3-jsonschema python3-venv || say "no JSON Schema validator: its test will be skipped"
+install_packages chromium chromium-driver python3-selenium fonts-dejavu-core || say "no Chromium: its test will be skipped"
+# The services themselves are not wanted: the test starts its own, on the loopback address.
+policy=/usr/sbin/policy-rc.d
+made_policy=no
+if [ ! -e $policy ] && printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null; then
+    "${as_root[@]}" chmod +x $policy
+    made_policy=yes
+fi
+install_packages prometheus prometheus-node-exporter || say "no Prometheus: its test will be skipped"
+[ $made_policy = yes ] && "${as_root[@]}" rm -f $policy
+
+python_packages=(duckdb==1.4.1 prometheus-client==0.23.1)
+if ! [ -x python/bin/python3 ] || ! python/bin/python3 -c 'import duckdb, prometheus_client' 2>/dev/null; then
+    say "installing ${python_packages[*]} into tests/report_real/python"
+    if ! { /usr/bin/python3 -m venv python && python/bin/python3 -m pip -q --disable-pip-version-check install "${python_packages[@]}"; }; then
+        say "no DuckDB or OpenMetrics parser: their tests will be skipped"
+        rm -rf python
+    fi
+fi
+exit 0
