@@ -1,11 +1,90 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "counters/checks.h"
+#include "machine/host.h"
 
 namespace tmaprobe::cli {
+namespace {
+
+using counters::Check;
+
+struct Options {
+    std::string json;  ///< file, or "-"
+    bool problems_only = false;
+};
+
+nlohmann::json to_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
+    auto list = nlohmann::json::array();
+    for (const auto& check : checks)
+        list.push_back({{"id", check.id}, {"state", counters::state_name(check.state)}, {"what", check.what}, {"hint", check.hint}});
+    return {{"schema", "tmaprobe.doctor/1"},
+            {"host", {{"cpu_id", host.cpu_id}, {"cpu_model", host.cpu_model}, {"kernel", host.kernel}, {"hypervisor", host.hypervisor}}},
+            {"counts_hardware", can_count},
+            {"checks", list}};
+}
+
+const char* mark_of(Check::State state) {
+    switch (state) {
+        case Check::State::ok: return "ok     ";
+        case Check::State::note: return "note   ";
+        case Check::State::warning: return "warning";
+        case Check::State::blocks: return "BLOCKS ";
+    }
+    return "";
+}
+
+std::string to_text(const machine::Host& host, const std::vector<Check>& checks, bool can_count, bool problems_only) {
+    std::string text = fmt::format("{} ({}), Linux {}{}\n\n", host.cpu_model, host.cpu_id, host.kernel,
+                                   host.hypervisor.empty() ? "" : ", on " + host.hypervisor);
+    for (const auto& check : checks) {
+        if (problems_only && check.state == Check::State::ok) continue;
+        text += fmt::format("{}  {}\n", mark_of(check.state), check.what);
+        if (!check.hint.empty()) text += fmt::format("         -> {}\n", check.hint);
+    }
+    text += can_count ? "\nHardware counters can be measured here.\n"
+                      : "\nHardware counters cannot be measured here; what BLOCKS says why.\n";
+    return text;
+}
+
+int run(const Options& options) {
+    const auto host = machine::detect();
+    const auto checks = counters::check_all(host);
+    const bool can_count = std::none_of(checks.begin(), checks.end(), [](const auto& c) { return c.state == Check::State::blocks; });
+
+    int written = 0;
+    if (options.json.empty()) {
+        written = print(to_text(host, checks, can_count, options.problems_only));
+    } else {
+        const std::string text = to_json(host, checks, can_count).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+        if (options.json == "-")
+            written = print(text);
+        else if (const auto saved = write_file(options.json, text); !saved)
+            written = complain(saved.error());
+    }
+    return written ? written : can_count ? 0 : 1;
+}
+
+}  // namespace
 
 void add_doctor_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("doctor", "not yet");
-    command->callback([&status] { status = complain({ErrorCode::unavailable, "doctor is not there yet", {}}); });
+    auto* command = app.add_subcommand("doctor", "Why are there no counters here, and what to do about it");
+    const auto options = std::make_shared<Options>();
+    auto* json = command->add_option("--json", options->json, "the checklist as JSON, to a file or to stdout (-)");
+    json->expected(0, 1)->type_name("[FILE]");
+    command->add_flag("--problems", options->problems_only, "leave out what is all right");
+    command->footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
+    command->callback([options, json, &status] {
+        if (json->count() > 0 && options->json.empty()) options->json = "-";
+        status = run(*options);
+    });
 }
 
 }  // namespace tmaprobe::cli

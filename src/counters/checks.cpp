@@ -1,7 +1,203 @@
 #include "counters/checks.h"
 
-namespace tmaprobe::counters {
+#include <fmt/format.h>
 
-std::vector<Check> check_all(const machine::Host&) { return {}; }
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::counters {
+namespace {
+
+using State = Check::State;
+
+Check from_cause(State state, const machine::Cause& cause) { return {state, cause.id, cause.what, cause.hint}; }
+
+Check check_perf_events(const Surroundings& around) {
+    if (around.software_error == 0)
+        return {State::ok, "perf_events", "perf_event_open works: software events count", {}};
+    return from_cause(State::blocks, machine::diagnose(around.software_error, machine::Asked::software, around.access));
+}
+
+std::string describe(const PmuLimits& limits) {
+    std::string text = fmt::format("{}: {} general-purpose counters free", limits.pmu, limits.general_counters);
+    if (limits.fixed_counters > 0) {
+        const int free = limits.fixed_counters - static_cast<int>(limits.fixed_taken.size());
+        text += fmt::format(", {} of {} fixed ones free", free, limits.fixed_counters);
+    }
+    return text;
+}
+
+/// Whether hardware events count, and how many at once.
+std::vector<Check> check_pmu(const Surroundings& around) {
+    const auto& host = around.host;
+    if (!host.pmu.counts) {
+        // The probe's words come from the table of causes; its id is found again by its text.
+        std::string id = "no_counters";
+        for (const char* known : {"no_pmu", "paranoid", "not_scheduled", "hollow_pmu"})
+            if (const auto cause = machine::cause(known, around.access); cause.what == host.pmu.reason) id = cause.id;
+        return {{State::blocks, id, host.pmu.reason, host.pmu.hint}};
+    }
+    std::vector<Check> checks;
+    for (const auto& limits : around.limits) {
+        if (limits.general_counters == 0) {
+            auto taken = machine::diagnose(EBUSY, machine::Asked::hardware, around.access);
+            checks.push_back({State::warning, taken.id, describe(limits), taken.hint});
+            continue;
+        }
+        checks.push_back({State::ok, "pmu", describe(limits), {}});
+    }
+    if (checks.empty()) checks.push_back({State::ok, "pmu", "hardware events count", {}});
+    return checks;
+}
+
+Check check_paranoid(const Surroundings& around) {
+    const auto cause = machine::cause("paranoid", around.access);
+    if (around.access.paranoid == -2)
+        return {State::note, "paranoid", "kernel.perf_event_paranoid is not there", {}};
+    if (around.access.cap_perfmon)
+        return {State::ok, "paranoid", fmt::format("kernel.perf_event_paranoid is {}, and this process may pass it (CAP_PERFMON)",
+                                                   around.access.paranoid), {}};
+    const State state = around.access.paranoid > 2 ? State::blocks : around.access.paranoid > 1 ? State::note : State::ok;
+    return {state, cause.id, cause.what, state == State::ok ? "" : cause.hint};
+}
+
+Check check_sandbox(const Surroundings& around) {
+    if (around.access.seccomp)
+        return {around.software_error ? State::blocks : State::note, "seccomp",
+                fmt::format("a seccomp filter is active{}", around.access.container.empty() ? "" : " in this " + around.access.container + " container"),
+                around.software_error ? machine::diagnose(EPERM, machine::Asked::software, around.access).hint
+                                      : "it lets perf_event_open through"};
+    if (!around.access.container.empty())
+        return {State::note, "container", "this is a " + around.access.container + " container",
+                around.access.cap_perfmon ? "" : "docker run --cap-add PERFMON ... allows more"};
+    return {State::ok, "seccomp", "no seccomp filter and no container in the way", {}};
+}
+
+Check check_watchdog(const Surroundings& around) {
+    if (!around.access.nmi_watchdog) return {State::ok, "nmi_watchdog", "the NMI watchdog holds no counter", {}};
+    const auto cause = machine::cause("nmi_watchdog", around.access);
+    return from_cause(around.pmus.empty() ? State::note : State::warning, cause);
+}
+
+std::vector<Check> check_cpu(const Surroundings& around) {
+    std::vector<Check> checks;
+    const auto& host = around.host;
+    if (around.event_table.empty())
+        checks.push_back({State::warning, "event_table", "no event table for this CPU (" + host.cpu_id + ")",
+                          "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"});
+    else
+        checks.push_back({State::ok, "event_table", host.cpu_id + " is " + around.event_table, {}});
+
+    const bool shown = std::any_of(around.pmus.begin(), around.pmus.end(), [](const auto& pmu) { return pmu.has_slots; });
+    if (!around.pmus.empty() && around.wants_perf_metrics)
+        checks.push_back(shown ? Check{State::ok, "perf_metrics", "PERF_METRICS is there (slots, topdown-*)", {}}
+                               : Check{State::note, "perf_metrics", "PERF_METRICS is hidden: formulas on ordinary counters stand in",
+                                       "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
+    if (around.pmus.size() > 1) checks.push_back(from_cause(State::note, machine::cause("hybrid_migration", around.access)));
+    if (host.smt_active && around.shares_core_slots && !around.pmus.empty())
+        checks.push_back(from_cause(State::warning, machine::cause("smt_shared_core", around.access)));
+    if (!around.offline_cpus.empty())
+        checks.push_back({State::note, "offline_cpus", fmt::format("CPUs {} are offline", fmt::join(around.offline_cpus, ",")),
+                          fmt::format("echo 1 | sudo tee /sys/devices/system/cpu/cpu{}/online", around.offline_cpus.front())});
+    return checks;
+}
+
+/// Reading counters without a system call.
+std::vector<Check> check_user_space_reads(const Surroundings& around) {
+    if (around.pmus.empty()) return {};
+    if (around.host.architecture == "aarch64")
+        return {around.arm_user_access
+                    ? Check{State::ok, "user_space_reads", "counters can be read from user space", {}}
+                    : Check{State::note, "user_space_reads", "counters are read by system calls",
+                            "sudo sysctl kernel.perf_user_access=1 makes start and stop cheaper"}};
+    const bool never = std::any_of(around.pmus.begin(), around.pmus.end(), [](const auto& pmu) { return pmu.rdpmc == 0; });
+    if (!never) return {{State::ok, "user_space_reads", "counters can be read from user space (rdpmc)", {}}};
+    return {{State::note, "user_space_reads", "rdpmc is switched off: counters are read by system calls",
+             fmt::format("echo 1 | sudo tee /sys/bus/event_source/devices/{}/rdpmc", around.pmus.front().name)}};
+}
+
+std::vector<Check> check_limits_and_kernel(const Surroundings& around) {
+    std::vector<Check> checks;
+    constexpr long enough = 1024;
+    if (around.access.fd_limit < enough)
+        checks.push_back({State::warning, "too_many_files",
+                          fmt::format("only {} open files are allowed; each event needs one per thread or CPU", around.access.fd_limit),
+                          "ulimit -n 65536"});
+    else
+        checks.push_back({State::ok, "open_files", fmt::format("{} open files are allowed", around.access.fd_limit), {}});
+    if (machine::has_topdown_grouping_bug(around.access.kernel) && around.wants_perf_metrics)
+        checks.push_back(from_cause(State::note, machine::cause("kernel_topdown_bug", around.access)));
+    checks.push_back({State::ok, "perf_program", "the perf program is not needed", {}});
+    return checks;
+}
+
+Check check_model(const Surroundings& around) {
+    if (around.model_built) return {State::ok, "model", "the model is built in: --source model works without counters", {}};
+    return {State::warning, "model", "this build has no model (LLVM 19 was missing when it was configured)",
+            "third_party/setup.sh, then configure and build again"};
+}
+
+std::vector<Check> check_pages(const Surroundings& around) {
+    std::vector<Check> checks;
+    for (const auto& [bytes, pages] : around.huge_pages) {
+        const std::string size = format_size(bytes);
+        const std::string reserve = fmt::format("echo 64 | sudo tee /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", bytes >> 10);
+        if (pages.free > 0)
+            checks.push_back({State::ok, "huge_pages_" + size, fmt::format("{} of {} reserved {} pages are free", pages.free, pages.total, size), {}});
+        else
+            checks.push_back({State::note, "huge_pages_" + size,
+                              pages.total ? fmt::format("all {} reserved {} pages are in use", pages.total, size)
+                                          : fmt::format("no {} pages are reserved", size),
+                              reserve});
+    }
+    if (around.huge_pages.empty())
+        checks.push_back({State::note, "huge_pages", "this kernel has no reserved huge pages", "use a kernel with CONFIG_HUGETLBFS=y"});
+    const std::string& mode = around.transparent_huge_pages;
+    if (mode.empty() || mode == "never")
+        checks.push_back({State::note, "transparent_huge_pages", mode.empty() ? "this kernel has no transparent huge pages" : "transparent huge pages are off",
+                          mode.empty() ? "" : "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"});
+    else
+        checks.push_back({State::ok, "transparent_huge_pages", "transparent huge pages: " + mode, {}});
+    return checks;
+}
+
+Check check_resctrl(const Surroundings& around) {
+    if (around.resctrl_mounted) return {State::ok, "resctrl", "resctrl is mounted", {}};
+    if (around.resctrl_known)
+        return {State::note, "resctrl", "resctrl is not mounted: no cache or bandwidth partitions",
+                "sudo mount -t resctrl resctrl /sys/fs/resctrl"};
+    return {State::note, "resctrl", "this kernel or CPU has no resctrl: no cache or bandwidth partitions",
+            around.host.hypervisor.empty() ? "" : "virtual machines rarely offer it; bare metal may"};
+}
+
+}  // namespace
+
+std::string state_name(State state) {
+    switch (state) {
+        case State::ok: return "ok";
+        case State::note: return "note";
+        case State::warning: return "warning";
+        case State::blocks: return "blocks";
+    }
+    return {};
+}
+
+std::vector<Check> check(const Surroundings& around) {
+    std::vector<Check> checks;
+    const auto add = [&](std::vector<Check> more) { checks.insert(checks.end(), more.begin(), more.end()); };
+    add({check_perf_events(around)});
+    add(check_pmu(around));
+    add({check_paranoid(around), check_sandbox(around), check_watchdog(around)});
+    add(check_cpu(around));
+    add(check_user_space_reads(around));
+    add(check_limits_and_kernel(around));
+    add({check_model(around)});
+    add(check_pages(around));
+    add({check_resctrl(around)});
+    return checks;
+}
+
+std::vector<Check> check_all(const machine::Host& host) { return check(look_around(host)); }
 
 }  // namespace tmaprobe::counters

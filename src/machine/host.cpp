@@ -129,7 +129,7 @@ Host detect(const HostSources& sources) {
 Host detect() {
     HostSources sources;
     sources.measure_tsc_hz = measured_tsc_hz;
-    sources.probe_pmu = [](const Host& host) { return explain_pmu(probe_instructions(), host); };
+    sources.probe_pmu = [](const Host& host) { return explain_pmu(probe_instructions(), perf_access_of(host)); };
     Host host = detect(sources);
     host.features = instruction_set_features();
     return host;

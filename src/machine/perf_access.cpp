@@ -49,7 +49,7 @@ std::string find_hypervisor() {
     if (const std::string type = read_line("/sys/hypervisor/type"); !type.empty()) return type;
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);)
-        if (line.rfind("flags", 0) == 0) return line.find(" hypervisor") != std::string::npos ? "a hypervisor" : "";
+        if (line.rfind("flags", 0) == 0) return line.find(" hypervisor") != std::string::npos ? "unknown" : "";
     return {};
 }
 
@@ -70,6 +70,15 @@ PerfAccess detect_perf_access() {
     access.nmi_watchdog = read_line("/proc/sys/kernel/nmi_watchdog") == "1";
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) access.fd_limit = static_cast<long>(limit.rlim_cur);
+    return access;
+}
+
+PerfAccess perf_access_of(const Host& host) {
+    PerfAccess access = detect_perf_access();
+    access.paranoid = host.perf_event_paranoid;
+    access.hypervisor = host.hypervisor;
+    access.nmi_watchdog = host.nmi_watchdog;
+    access.kernel = host.kernel;
     return access;
 }
 

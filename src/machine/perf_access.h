@@ -22,6 +22,9 @@ struct PerfAccess {
 
 PerfAccess detect_perf_access();
 
+/// The same where the host is known already: its hypervisor's name and kernel settings are taken from it.
+PerfAccess perf_access_of(const Host& host);
+
 /// Why a counter could not be opened or read, with its remedy. The one table that the source's errors
 /// and `tmaprobe doctor` share.
 struct Cause {
@@ -38,7 +41,7 @@ enum class Asked { hardware, with_kernel, software, system_wide, other_process }
 Cause diagnose(int error_number, Asked asked, const PerfAccess& access);
 
 /// A cause that does not come as an errno, by id: "not_scheduled" (opened, never ran), "smt_shared_core",
-/// "hybrid_migration", "nmi_watchdog", "kernel_topdown_bug". Empty what: unknown id.
+/// "hybrid_migration", "nmi_watchdog", "hollow_pmu", "no_cap_perfmon", "kernel_topdown_bug". Empty what: unknown id.
 Cause cause(const std::string& id, const PerfAccess& access);
 
 /// Whether perf in this kernel version is known to group topdown events wrongly ("6.4.0-1-amd64" does).

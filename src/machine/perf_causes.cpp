@@ -12,13 +12,17 @@ constexpr const char* grant_capability =
 constexpr const char* without_counters = "--source model needs no counters";
 
 Cause no_pmu(const PerfAccess& access) {
-    if (!access.hypervisor.empty())
-        return {"no_pmu_in_vm", "this virtual machine shows no hardware counters",
-                std::string("ask for a virtual PMU (QEMU: -cpu host,pmu=on; VMware: vpmc.enable = \"TRUE\"; cloud: a "
-                            "metal or dedicated-host instance); ") + without_counters};
-    return {"no_pmu", "the kernel drives no hardware counters on this CPU",
-            std::string("sudo dmesg | grep -i 'performance events' says why; a newer kernel may know this CPU; ") +
-                without_counters};
+    if (access.hypervisor.empty())
+        return {"no_pmu", "the kernel drives no hardware counters on this CPU",
+                std::string("sudo dmesg | grep -i -e pmu -e 'performance events' says why: the driver may be missing, or the "
+                            "firmware may have disabled the counters; ") + without_counters};
+    const std::string what = "this virtual machine has no hardware counters (" + access.hypervisor + ")";
+    std::string remedy = "use an instance type that passes the PMU through (often bare metal or the largest sizes)";
+    if (access.hypervisor == "VMware")
+        remedy = "enable 'Virtualize CPU performance counters' for this virtual machine (vpmc.enable = \"TRUE\")";
+    else if (access.hypervisor == "KVM" || access.hypervisor == "QEMU")
+        remedy = "on your own host: -cpu host,pmu=on (libvirt: <pmu state='on'/>); in a cloud: " + remedy;
+    return {"no_pmu_in_vm", what, remedy + "; " + without_counters};
 }
 
 /// Debian and Ubuntu added levels above the kernel's own -1..2; they refuse everything.
@@ -120,6 +124,11 @@ Cause cause(const std::string& id, const PerfAccess& access) {
                                                         : "another user holds the counters"),
                 access.nmi_watchdog ? "sudo sysctl kernel.nmi_watchdog=0 (and back to 1 afterwards)"
                                     : "sudo lsof | grep perf_event shows who; stop other profilers"};
+    if (id == "hollow_pmu")
+        return {id, "a hardware counter opens but stays at 0: the virtual PMU has no hardware behind it",
+                std::string("use another instance type; ") + without_counters};
+    if (id == "no_cap_perfmon")
+        return {id, "this process lacks CAP_PERFMON", grant_capability};
     if (id == "nmi_watchdog")
         return {id, "the NMI watchdog holds one counter on every CPU",
                 "sudo sysctl kernel.nmi_watchdog=0 (and back to 1 afterwards); with it, more passes are needed"};

@@ -9,34 +9,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "base/fd.h"
 
 namespace tmaprobe::machine {
 namespace {
 
 constexpr int loop_length = 10000;
-
-PmuPresence absent(const Host& host) {
-    if (host.hypervisor.empty())
-        return {false, "the kernel offers no hardware counters on this CPU",
-                "check 'dmesg | grep -i pmu': the driver may be missing or the firmware may have disabled the counters"};
-    if (host.hypervisor == "VMware")
-        return {false, "this virtual machine has no hardware counters (VMware)",
-                "enable 'Virtualize CPU performance counters' for this virtual machine, or use --source model"};
-    return {false, fmt::format("this virtual machine has no hardware counters ({})", host.hypervisor),
-            "use an instance type that passes the PMU through (often the bare-metal or largest sizes), or --source model"};
-}
-
-PmuPresence refused(const Host& host) {
-    // Level 3 and 4 are Debian's and Ubuntu's own: they refuse every event.
-    if (host.perf_event_paranoid >= 3)
-        return {false, fmt::format("kernel.perf_event_paranoid is {}: no counters for unprivileged users", host.perf_event_paranoid),
-                "sudo sysctl kernel.perf_event_paranoid=2, or run as root"};
-    return {false, "the kernel refuses perf_event_open (a security module, seccomp or a container's policy)",
-            "in a container, allow the system call perf_event_open (seccomp) or add the capability PERFMON"};
-}
 
 }  // namespace
 
@@ -65,29 +43,11 @@ PmuProbe probe_instructions() {
     return probe;
 }
 
-PmuPresence explain_pmu(const PmuProbe& probe, const Host& host) {
-    switch (probe.error_number) {
-        case 0:
-            break;
-        case ENOSYS:
-            return {false, "this kernel was built without perf events", "use a kernel with CONFIG_PERF_EVENTS, or --source model"};
-        case EACCES:
-        case EPERM:
-            return refused(host);
-        case EMFILE:
-        case ENFILE:
-            return {false, "no file descriptor is left for a counter", "raise the limit: ulimit -n 4096"};
-        case EBUSY:
-            return {false, "another program holds the hardware counters for itself alone", "stop the other profiler"};
-        default:
-            return absent(host);
-    }
-    if (probe.running_ns == 0)
-        return {false, "a hardware counter opens but is never scheduled: others hold all counters",
-                host.nmi_watchdog ? "free one: sudo sysctl kernel.nmi_watchdog=0" : "stop other profilers"};
-    if (probe.value == 0)
-        return {false, "a hardware counter opens but stays at 0: the virtual PMU is not backed by hardware",
-                "use another instance type, or --source model"};
+PmuPresence explain_pmu(const PmuProbe& probe, const PerfAccess& access) {
+    const auto because = [](const Cause& cause) { return PmuPresence{false, cause.what, cause.hint}; };
+    if (probe.error_number) return because(diagnose(probe.error_number, Asked::hardware, access));
+    if (probe.running_ns == 0) return because(cause("not_scheduled", access));
+    if (probe.value == 0) return because(cause("hollow_pmu", access));
     return {true, {}, {}};
 }
 

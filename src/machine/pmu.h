@@ -4,6 +4,7 @@
 #include <string>
 
 #include "machine/host.h"
+#include "machine/perf_access.h"
 
 namespace tmaprobe::machine {
 
@@ -18,7 +19,7 @@ struct PmuProbe {
 /// reads it and closes it.
 PmuProbe probe_instructions();
 
-/// What the probe means on this host (kernel settings and hypervisor decide the wording).
-PmuPresence explain_pmu(const PmuProbe& probe, const Host& host);
+/// What the probe means, given what this machine allows: the causes are those of perf_access.h.
+PmuPresence explain_pmu(const PmuProbe& probe, const PerfAccess& access);
 
 }  // namespace tmaprobe::machine

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/file.h"
+#include "machine/sysfs.h"
 
 namespace tmaprobe::machine {
 namespace {
@@ -27,27 +28,6 @@ bool is_core_pmu(const fs::path& device) {
 
 }  // namespace
 
-std::vector<int> parse_cpu_ranges(const std::string& text) {
-    std::vector<int> cpus;
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at < end) {
-        int first = 0;
-        auto result = std::from_chars(at, end, first);
-        if (result.ec != std::errc{} || first < 0) break;
-        int last = first;
-        if (result.ptr < end && *result.ptr == '-') {
-            result = std::from_chars(result.ptr + 1, end, last);
-            if (result.ec != std::errc{} || last - first > 1 << 16) break;
-        }
-        for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-        at = result.ptr;
-        if (at < end && *at == ',') ++at;
-        else break;
-    }
-    return cpus;
-}
-
 std::vector<Pmu> core_pmus(const fs::path& root) {
     std::vector<Pmu> found;
     std::error_code error;
@@ -58,7 +38,7 @@ std::vector<Pmu> core_pmus(const fs::path& root) {
         Pmu pmu;
         pmu.name = device.path().filename();
         pmu.type = *type;
-        pmu.cpus = parse_cpu_ranges(read_line(device.path() / "cpus"));
+        pmu.cpus = parse_cpu_list(read_line(device.path() / "cpus"));
         std::error_code ignored;
         pmu.has_slots = fs::exists(device.path() / "events/slots", ignored) &&
                         fs::exists(device.path() / "events/topdown-fe-bound", ignored);

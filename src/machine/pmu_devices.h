@@ -28,7 +28,4 @@ std::vector<Pmu> core_pmus(const std::filesystem::path& root = pmu_devices);
 /// perf_event_attr::type of any PMU by its sysfs name ("" = the first core PMU, "software").
 std::optional<std::uint32_t> pmu_type(const std::string& name, const std::filesystem::path& root = pmu_devices);
 
-/// A list such as "0-3,8" as numbers; what does not read as one is left out.
-std::vector<int> parse_cpu_ranges(const std::string& text);
-
 }  // namespace tmaprobe::machine

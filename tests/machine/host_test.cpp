@@ -148,10 +148,11 @@ struct PmuCase {
 class Pmu : public testing::TestWithParam<PmuCase> {};
 
 TEST_P(Pmu, AbsenceIsExplained) {
-    Host host;
-    host.perf_event_paranoid = GetParam().paranoid;
-    host.hypervisor = GetParam().hypervisor;
-    const PmuPresence presence = explain_pmu(GetParam().probe, host);
+    PerfAccess access;
+    access.paranoid = GetParam().paranoid;
+    access.hypervisor = GetParam().hypervisor;
+    access.seccomp = GetParam().probe.error_number == EPERM;
+    const PmuPresence presence = explain_pmu(GetParam().probe, access);
     EXPECT_FALSE(presence.counts);
     EXPECT_NE(presence.reason.find(GetParam().in_reason), std::string::npos) << presence.reason;
     EXPECT_NE(presence.hint.find(GetParam().in_hint), std::string::npos) << presence.hint;
@@ -164,9 +165,9 @@ INSTANTIATE_TEST_SUITE_P(
                     PmuCase{"driver", {ENOENT, 0, 0}, 2, "", "no hardware counters on this CPU", "dmesg"},
                     PmuCase{"paranoid", {EACCES, 0, 0}, 4, "", "perf_event_paranoid is 4", "sysctl"},
                     PmuCase{"seccomp", {EPERM, 0, 0}, 2, "", "refuses perf_event_open", "seccomp"},
-                    PmuCase{"kernel", {ENOSYS, 0, 0}, -2, "", "without perf events", "CONFIG_PERF_EVENTS"},
-                    PmuCase{"exclusive", {EBUSY, 0, 0}, 2, "", "holds the hardware counters", "profiler"},
-                    PmuCase{"starved", {0, 0, 0}, 2, "", "never scheduled", "profilers"},
+                    PmuCase{"kernel", {ENOSYS, 0, 0}, -2, "", "no perf_event_open", "CONFIG_PERF_EVENTS"},
+                    PmuCase{"exclusive", {EBUSY, 0, 0}, 2, "", "holds the counters", "profilers"},
+                    PmuCase{"starved", {0, 0, 0}, 2, "", "never on a counter", "profilers"},
                     PmuCase{"hollow", {0, 0, 1000}, 2, "KVM", "stays at 0", "--source model"}),
     [](const auto& info) { return info.param.name; });
 

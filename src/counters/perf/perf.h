@@ -9,6 +9,9 @@ namespace tmaprobe::counters::perf {
 /// What the PMUs of this machine can hold, probed by opening events. Empty when there is no PMU.
 std::vector<PmuLimits> probe_limits();
 
+/// errno of opening task-clock on this thread; 0: software events count.
+int software_error();
+
 /// How to count, beyond whose events.
 struct Options {
     int interval_ms = 0;           ///< above 0: a series for commands, processes and CPUs (Sample::series)

@@ -1,6 +1,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 
 #include "counters/command.h"
 #include "counters/perf/counter_set.h"
@@ -110,6 +112,12 @@ std::optional<PmuLimits> probe(const machine::Pmu& pmu) {
 }
 
 }  // namespace
+
+int software_error() {
+    auto clock = event_of("software", 1);
+    const auto set = CounterSet::open({{"software", {clock}}}, {});
+    return set ? set->opened().front().error : EMFILE;
+}
 
 std::vector<PmuLimits> probe_limits() {
     std::vector<PmuLimits> all;
