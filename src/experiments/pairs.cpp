@@ -1,0 +1,268 @@
+#include "experiments/pairs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/sizes.h"
+#include "experiments/canary.h"
+#include "experiments/setup.h"
+#include "experiments/timing.h"
+#include "experiments/workloads.h"
+#include "kernels/kernel.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+using nlohmann::json;
+
+constexpr double cpi_without = 2.0;
+constexpr std::array<double, 5> shares{0, 0.005, 0.01, 0.015, 0.02};
+
+/// All that was measured of one class.
+struct ClassTimes {
+    std::string distance;
+    std::vector<double> ns;
+    std::vector<double> clock_hz;
+};
+
+std::string distance_of(const machine::Topology& topology, const machine::CpuPlace& one, const machine::CpuPlace& other) {
+    std::string distance = machine::pair_class(topology, one.cpu, other.cpu);
+    if (one.core_type.empty() || other.core_type.empty()) return distance;
+    const auto types = std::minmax(one.core_type, other.core_type, std::greater<>());
+    return distance + " " + types.first + "-" + types.second;
+}
+
+Result<std::vector<int>> choose_cpus(const PairsRequest& request, const machine::Topology& topology) {
+    std::vector<int> cpus = request.cpus;
+    if (cpus.empty()) {
+        for (const auto& place : topology.cpus)
+            if (place.allowed) cpus.push_back(place.cpu);
+        if (cpus.size() < 2)
+            return fail(ErrorCode::unavailable, "pairs needs two CPUs, and this process may use only one",
+                        "a machine, container or taskset with more CPUs; --kernel atomic alone shows what one core does");
+    }
+    for (const int cpu : cpus)
+        if (const auto usable = machine::check_cpu(topology, cpu); !usable) return pass_on(usable);
+    std::sort(cpus.begin(), cpus.end());
+    if (std::adjacent_find(cpus.begin(), cpus.end()) != cpus.end()) return fail(ErrorCode::bad_usage, "a CPU is named twice", "name each once");
+    if (cpus.size() < 2) return fail(ErrorCode::bad_usage, "pairs needs at least two CPUs", "write for example --cpu 0,1");
+    return cpus;
+}
+
+double median_clock(const record::Run& run) {
+    const auto& time = run.time;
+    return time.cycles_per_op.count && time.ns_per_op.median > 0 ? time.cycles_per_op.median / time.ns_per_op.median * 1e9 : 0;
+}
+
+json number_or_null(double value) { return std::isfinite(value) && value > 0 ? json(value) : json(nullptr); }
+
+/// Measures a lone thread; a machine that cannot is told by the error of the first.
+Result<double> measure_alone(int cpu, const std::map<std::string, std::string>& options, const MeasureOnCpus& measure, record::Record& record) {
+    auto run = measure({cpu}, options);
+    if (!run) return pass_on(run);
+    const double ns = run->time.ns_per_op.median;
+    record.runs.push_back(std::move(*run));
+    return ns;
+}
+
+struct Baseline {
+    double ns = 0;
+    std::string kind;
+};
+
+Baseline choose_baseline(const std::vector<ClassTimes>& classes, double alone_ns) {
+    for (const auto& times : classes)
+        if (times.distance.rfind("smt", 0) == 0) return {median(times.ns), "two threads of one core"};
+    if (alone_ns > 0) return {alone_ns, "one thread alone"};
+    return {};
+}
+
+json classes_json(const std::vector<ClassTimes>& classes, const Baseline& baseline) {
+    json list = json::array();
+    for (const auto& times : classes) {
+        const Summary ns = summarize(times.ns);
+        const double clock = median(times.clock_hz);
+        const bool is_baseline = times.distance.rfind("smt", 0) == 0;
+        const double coherency = baseline.ns > 0 && !is_baseline ? ns.median - baseline.ns : std::numeric_limits<double>::quiet_NaN();
+        list.push_back({{"class", times.distance}, {"pairs", ns.count}, {"median_ns", ns.median}, {"min_ns", ns.min}, {"max_ns", ns.max},
+                        {"coherency_ns", number_or_null(coherency)}, {"coherency_cycles", number_or_null(coherency * clock * 1e-9)},
+                        {"clock_hz", number_or_null(clock)}});
+    }
+    return list;
+}
+
+json cpi_json(const json& classes) {
+    json by_class = json::object();
+    for (const auto& entry : classes) {
+        if (!entry["coherency_cycles"].is_number()) continue;
+        json line = json::array();
+        for (const double share : shares) line.push_back(cpi_without + share * entry["coherency_cycles"].get<double>());
+        by_class[entry["class"].get<std::string>()] = std::move(line);
+    }
+    return {{"without", cpi_without}, {"shares", shares}, {"by_class", std::move(by_class)}};
+}
+
+/// One sentence per class, nearest first.
+json sentences(const json& classes, const Baseline& baseline) {
+    json list = json::array();
+    for (const auto& entry : classes) {
+        if (!entry["coherency_ns"].is_number()) continue;
+        std::string text = fmt::format("{}: {} per operation, {} of it coherency", entry["class"].get<std::string>(), format_ns(entry["median_ns"].get<double>()),
+                                       format_ns(entry["coherency_ns"].get<double>()));
+        if (entry["coherency_cycles"].is_number()) text += fmt::format(" ({:.0f} cycles)", entry["coherency_cycles"].get<double>());
+        list.push_back(text + fmt::format("; baseline: {}, {}.", baseline.kind, format_ns(baseline.ns)));
+    }
+    return list;
+}
+
+/// Threads on these CPUs, timed natively.
+Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Host& host, const std::vector<int>& cpus,
+                                 const std::map<std::string, std::string>& options) {
+    const auto kernel = kernels::find(request.kernel);
+    if (!kernel) return pass_on(kernel);
+    const auto variant = kernels::choose_variant(**kernel, {}, host);
+    if (!variant) return pass_on(variant);
+    if (const auto pinned = machine::pin_this_thread(cpus.front()); !pinned) return pass_on(pinned);
+    kernels::Parameters parameters;
+    parameters.cpus = cpus;
+    parameters.options = options;
+    auto made = (*kernel)->make(variant->name, parameters);
+    if (!made) return pass_on(made);
+    KernelWorkload workload(std::move(*made));
+    TimingRequest timing_request;
+    timing_request.repetitions = request.repetitions;
+    timing_request.least = 5;
+    timing_request.repetition_ns = 4e6;
+    timing_request.tightness = 0.02;
+    timing_request.budget_ns = 80e6;
+    const auto clock = counters::make_clock_source();
+    const auto timing = time_workload(*clock, workload, canary_bracket(host), timing_request, {});
+    if (!timing) return pass_on(timing);
+    record::Run run;
+    run.kernel = (*kernel)->name;
+    run.variant = variant->name;
+    for (const auto& [name, value] : workload.kernel().parameters()) run.parameters[name] = value;
+    run.parameters["threads"] = cpus.size();
+    run.parameters["cpus"] = cpus;
+    run.time = summarize_timing(*timing, workload.kernel().per_iteration(), (*kernel)->operation);
+    return run;
+}
+
+}  // namespace
+
+bool nearer(const std::string& one, const std::string& other) {
+    const auto rank = [](const std::string& distance) {
+        constexpr std::array<const char*, 4> order{"smt", "l2", "l3", "package"};
+        for (std::size_t index = 0; index < order.size(); ++index)
+            if (distance.rfind(order[index], 0) == 0) return static_cast<int>(index);
+        const auto dash = distance.find('-');
+        return static_cast<int>(order.size()) + (dash == std::string::npos ? 0 : std::atoi(distance.c_str() + dash + 1));
+    };
+    return std::pair(rank(one), one) < std::pair(rank(other), other);
+}
+
+Result<std::vector<Pair>> choose_pairs(const PairsRequest& request, const machine::Topology& topology) {
+    const auto cpus = choose_cpus(request, topology);
+    if (!cpus) return pass_on(cpus);
+    std::vector<machine::CpuPlace> places;
+    for (const auto& place : topology.cpus)
+        if (std::binary_search(cpus->begin(), cpus->end(), place.cpu)) places.push_back(place);
+    std::vector<Pair> pairs;
+    std::set<std::string> seen;
+    for (std::size_t first = 0; first < places.size(); ++first)
+        for (std::size_t second = first + 1; second < places.size(); ++second) {
+            Pair pair{places[first].cpu, places[second].cpu, distance_of(topology, places[first], places[second])};
+            if (request.one_per_class && !seen.insert(pair.distance).second) continue;
+            pairs.push_back(std::move(pair));
+        }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& one, const Pair& other) { return nearer(one.distance, other.distance); });
+    return pairs;
+}
+
+Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pairs, const MeasureOnCpus& measure,
+                       const PairsHooks& hooks, record::Record& record) {
+    std::set<int> numbers;
+    for (const Pair& pair : pairs) numbers.insert({pair.first, pair.second});
+    const std::vector<int> cpus(numbers.begin(), numbers.end());
+    const auto place = [&](int cpu) { return static_cast<std::size_t>(std::lower_bound(cpus.begin(), cpus.end(), cpu) - cpus.begin()); };
+
+    double locked_ns = 0;
+    json alone = nullptr;
+    if (request.kernel == "atomic") {
+        auto plain_options = request.options;
+        plain_options["op"] = "inc";
+        const auto plain = measure_alone(pairs.front().first, plain_options, measure, record);
+        if (!plain) return pass_on(plain);
+        const auto locked = measure_alone(pairs.front().first, request.options, measure, record);
+        if (!locked) return pass_on(locked);
+        locked_ns = *locked;
+        alone = {{"cpu", pairs.front().first}, {"plain_ns", *plain}, {"locked_ns", *locked}};
+    }
+    json matrix(cpus.size(), json(cpus.size(), nullptr));
+    std::vector<ClassTimes> classes;
+    int clean = 0, disturbed = 0;
+    record.partial = false;
+    for (std::size_t index = 0; index < pairs.size(); ++index) {
+        if (hooks.interrupted && hooks.interrupted()) {
+            record.partial = true;
+            break;
+        }
+        const Pair& pair = pairs[index];
+        auto run = measure({pair.first, pair.second}, request.options);
+        if (!run) return pass_on(run);
+        const double ns = run->time.ns_per_op.median;
+        matrix[place(pair.first)][place(pair.second)] = matrix[place(pair.second)][place(pair.first)] = ns;
+        clean += run->time.clean;
+        disturbed += run->time.disturbed;
+        const bool first_of_class = classes.empty() || classes.back().distance != pair.distance;
+        if (first_of_class) classes.push_back({pair.distance, {}, {}});
+        classes.back().ns.push_back(ns);
+        if (const double clock = median_clock(*run); clock > 0) classes.back().clock_hz.push_back(clock);
+        if (hooks.on_progress)
+            hooks.on_progress({fmt::format("CPUs {} and {} ({})", pair.first, pair.second, pair.distance),
+                               static_cast<double>(index + 1) / static_cast<double>(pairs.size()), format_ns(ns)});
+        if (!first_of_class) continue;
+        run->extra["class"] = pair.distance;
+        record.runs.push_back(std::move(*run));
+    }
+    const Baseline baseline = choose_baseline(classes, locked_ns);
+    json summary = classes_json(classes, baseline);
+    record.extra["comparison"] = sentences(summary, baseline);
+    json cpi = cpi_json(summary);
+    record.extra["pairs"] = {{"kernel", request.kernel}, {"cpus", cpus}, {"ns", std::move(matrix)}, {"classes", std::move(summary)},
+                             {"alone", std::move(alone)}, {"baseline", {{"kind", baseline.kind}, {"ns", number_or_null(baseline.ns)}}},
+                             {"cpi", std::move(cpi)}};
+    if (disturbed > 0)
+        record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
+                                   "each pair's median is over its clean ones where there are at least three"});
+    return {};
+}
+
+Result<record::Record> pairs(const PairsRequest& request, const machine::Host& host, const machine::Topology& topology,
+                             const PairsHooks& hooks) {
+    if (request.kernel != "atomic" && request.kernel != "pingpong")
+        return fail(ErrorCode::bad_usage, fmt::format("pairs runs kernel atomic or pingpong, not {}", request.kernel));
+    const auto chosen = choose_pairs(request, topology);
+    if (!chosen) return pass_on(chosen);
+    RunRequest run_request;
+    run_request.kernel = request.kernel;
+    run_request.source = SourceChoice::none;
+    run_request.library = request.library;
+    run_request.command_line = request.command_line;
+    const auto setup = set_up(run_request, host, topology);
+    if (!setup) return pass_on(setup);
+    record::Record record = start_record(run_request, *setup);
+    record.experiment = "pairs";
+    const auto measure = [&](const std::vector<int>& cpus, const auto& options) { return time_on_cpus(request, setup->host, cpus, options); };
+    const auto measured = measure_pairs(request, *chosen, measure, hooks, record);
+    if (!measured) return pass_on(measured);
+    record.source = {"none", setup->host.cpu_id, "time alone: a matrix of many short measurements"};
+    return record;
+}
+
+}  // namespace tmaprobe::experiments
