@@ -7,7 +7,7 @@ of the tables in `events/`, or of a kernel's `pmu-events/arch` tree as it is.
 
 One file per folder, `DIR/<folder>.jsonl`; a line per PMU, SMT state, system-wide state and seed:
 
-    {"folder", "unit", "cpu_id", "seed",
+    {"folder", "unit", "cpu_id", "seed", "without_perf_metrics" (true: the formulas that do without),
      "constants": {"#smt_on": 0, ...},
      "counts": {"<event as the expression writes it, escapes kept>": number, ...},
      "configs": {"<the same>": [config, config1] of perf_event_attr, for the events of a core PMU},
@@ -51,6 +51,7 @@ def cases(cpu):
                 value = engine.value(language.parse(metric["MetricThreshold"]))
                 thresholds[name] = None if value is None else value != 0
         yield {"folder": cpu.folder, "unit": cpu.unit or "", "cpu_id": cpu_id, "seed": seed,
+               "without_perf_metrics": cpu.perf_metrics_hidden,
                "constants": values, "counts": counts,
                "configs": {name: cpu.config(name) for name in counts if cpu.config(name)},
                "metrics": {name: engine.metric(name) for name in cpu.metrics}, "thresholds": thresholds}
@@ -69,7 +70,9 @@ def main():
         if options.arch_tree:
             found = upstream.cases(options.arch_tree, folder, SEEDS)
         else:
-            found = (case for cpu in tables.cpus() if cpu.folder == folder for case in cases(cpu))
+            cpus = [cpu for cpu in tables.cpus() if cpu.folder == folder]
+            cpus += [other for other in (cpu.without_perf_metrics() for cpu in cpus) if other]
+            found = (case for cpu in cpus for case in cases(cpu))
         (options.out / f"{folder}.jsonl").write_text("".join(json.dumps(case) + "\n" for case in found))
 
 

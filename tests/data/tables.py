@@ -42,7 +42,7 @@ class Cpu:
     """One PMU of one folder: its metrics and events."""
 
     def __init__(self, folder, unit):
-        self.folder, self.unit = folder, unit
+        self.folder, self.unit, self.perf_metrics_hidden = folder, unit, False
         entries = [m for f in ("metrics.json", "tlb-metrics.json")
                    if (EVENTS / folder / f).exists() for m in read(f"{folder}/{f}")]
         self.metrics = {m["MetricName"]: m for m in entries if m.get("Unit") == unit}
@@ -54,6 +54,7 @@ class Cpu:
         if not (EVENTS / self.folder / "without-perf-metrics").is_dir() or self.unit == "cpu_atom":
             return None
         other = Cpu(self.folder, self.unit)
+        other.perf_metrics_hidden = True
         for entry in read(f"{self.folder}/without-perf-metrics/metrics.json"):
             name = entry["MetricName"]
             other.metrics[name] = {**other.metrics[name], "MetricExpr": entry["MetricExpr"]}

@@ -62,5 +62,5 @@ def cases(tree, name, seeds):
                 for written in language.names(language.parse(expression)):
                     if language.unescape(written) not in expressions:
                         count(written)
-            yield {"folder": name, "unit": unit, "cpu_id": cpu_id, "seed": seed, "constants": constants, "counts": counts,
-                   "configs": {}, "metrics": {n: engine.metric(n) for n in entries}, "thresholds": {}}
+            yield {"folder": name, "unit": unit, "cpu_id": cpu_id, "seed": seed, "without_perf_metrics": False,
+                   "constants": constants, "counts": counts, "configs": {}, "metrics": {n: engine.metric(n) for n in entries}, "thresholds": {}}
