@@ -1,0 +1,134 @@
+#include "counters/resctrl/group.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/file.h"
+
+namespace tmaprobe::counters::resctrl {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view prefix = "tmaprobe-";
+
+/// What the kernel says of the last refused command, as an addition to an error; empty when it is "ok".
+std::string last_status(const fs::path& root) {
+    const std::string status = read_line(root / "info" / "last_cmd_status");
+    return status.empty() || status == "ok" ? "" : " (the kernel says: " + status + ")";
+}
+
+/// One write(2), as resctrl files want it: nothing is replaced, created or truncated.
+Result<> write_control(const fs::path& root, const fs::path& file, const std::string& text) {
+    const Fd control(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!control) return fail_errno(errno, "cannot open " + file.string());
+    if (::write(control.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+    const int error = errno;
+    auto failure = fail_errno(error, "cannot write " + file.string());
+    failure.value().what += last_status(root);
+    if (error == EINVAL) failure.value().code = ErrorCode::unavailable;
+    return failure;
+}
+
+/// The process that made a group of ours; 0 for a name that is not one of ours.
+pid_t maker_of(const std::string& name) {
+    if (!name.starts_with(prefix)) return 0;
+    pid_t maker = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, maker);
+    return error == std::errc{} && stop != end && *stop == '-' ? maker : 0;
+}
+
+}  // namespace
+
+Result<Group> Group::create(const Info& info, const std::string& label) {
+    Group group;
+    const fs::path path = info.root / fmt::format("{}{}-{}", prefix, ::getpid(), label);
+    if (::mkdir(path.c_str(), 0755) != 0) {
+        const int error = errno;
+        if (error == ENOSPC)
+            return fail(ErrorCode::unavailable, "the hardware has no resctrl group left" + last_status(info.root),
+                        fmt::format("remove one that nobody needs: ls {}", info.root.string()));
+        auto failure = fail_errno(error, "cannot make the resctrl group " + path.string());
+        failure.value().what += last_status(info.root);
+        return failure;
+    }
+    group.root_ = info.root;
+    group.path_ = path;
+    group.monitors_ = info.monitors;
+    return group;
+}
+
+Group::Group(Group&& other) noexcept { *this = std::move(other); }
+
+Group& Group::operator=(Group&& other) noexcept {
+    std::swap(root_, other.root_);
+    std::swap(path_, other.path_);
+    std::swap(monitors_, other.monitors_);
+    return *this;
+}
+
+Group::~Group() {
+    if (!path_.empty()) ::rmdir(path_.c_str());
+}
+
+Result<> Group::assign(const std::string& schemata) const { return write_control(root_, path_ / "schemata", schemata); }
+
+Result<> Group::add_task(pid_t task) const {
+    return write_control(root_, path_ / "tasks", fmt::format("{}\n", task));
+}
+
+std::vector<record::Event> Group::read_monitors() const {
+    std::vector<record::Event> events;
+    for (const auto& monitor : monitors_) {
+        record::Event event;
+        event.name = monitor;
+        event.pmu = "resctrl";
+        int counted = 0;
+        std::error_code ignored;
+        for (const auto& domain : fs::directory_iterator(path_ / "mon_data", ignored)) {
+            const std::string text = read_line(domain.path() / monitor);
+            std::uint64_t value = 0;
+            // "Unavailable" and "Error" are the kernel's words for a domain that cannot be read now.
+            if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) continue;
+            event.reading.raw += value;
+            ++counted;
+        }
+        event.reading.value = static_cast<double>(event.reading.raw);
+        event.reading.time_enabled_ns = event.reading.time_running_ns = counted ? 1 : 0;
+        if (!counted) event.note = "not_counted";
+        events.push_back(std::move(event));
+    }
+    return events;
+}
+
+std::vector<fs::path> find_leftovers(const fs::path& root) {
+    std::vector<fs::path> leftovers;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(root, ignored)) {
+        const pid_t maker = maker_of(entry.path().filename());
+        const bool alive = maker > 0 && (::kill(maker, 0) == 0 || errno == EPERM);
+        if (maker > 0 && !alive && entry.is_directory(ignored)) leftovers.push_back(entry.path());
+    }
+    std::sort(leftovers.begin(), leftovers.end());
+    return leftovers;
+}
+
+Result<std::vector<std::string>> remove_leftovers(const fs::path& root) {
+    std::vector<std::string> removed;
+    for (const auto& leftover : find_leftovers(root)) {
+        if (::rmdir(leftover.c_str()) != 0) return fail_errno(errno, "cannot remove " + leftover.string());
+        removed.push_back(leftover.filename());
+    }
+    return removed;
+}
+
+}  // namespace tmaprobe::counters::resctrl
