@@ -98,11 +98,12 @@ Result<Variant> choose_variant(const Descriptor& kernel, const std::string& want
 struct Spec {
     const Descriptor* kernel = nullptr;
     std::string variant;  ///< empty: the best
+    int threads = 1;
     Parameters parameters;
 };
 
 /// Reads "chase", or "chase:size=8M,pages=2m,chains=4": the kernel's name, then size, pages, variant,
-/// cpus (numbers joined by '+'), numa-node, or one of the kernel's own options. Errors: bad_usage with a
+/// threads, cpus (numbers joined by '+'), numa-node, or one of the kernel's own options. Errors: bad_usage with a
 /// suggestion; as memory::parse_page_mode for the page mode.
 Result<Spec> parse_spec(std::string_view text);
 

@@ -92,6 +92,11 @@ Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
         if (!node || *node > 1'000'000)
             return fail(ErrorCode::bad_usage, fmt::format("'{}' is not a NUMA node", value));
         spec.parameters.numa_node = static_cast<int>(*node);
+    } else if (key == "threads") {
+        const auto threads = whole_number(value);
+        if (!threads || *threads == 0 || *threads > 1'000'000)
+            return fail(ErrorCode::bad_usage, fmt::format("'{}' is not a number of threads", value));
+        spec.threads = static_cast<int>(*threads);
     } else if (key == "variant") {
         spec.variant = value;
     } else {
@@ -147,7 +152,7 @@ Result<Spec> parse_spec(std::string_view text) {
     const auto colon = text.find(':');
     const auto kernel = find(std::string(text.substr(0, colon)));
     if (!kernel) return pass_on(kernel);
-    Spec spec{*kernel, {}, {}};
+    Spec spec{*kernel, {}, 1, {}};
     if (colon == std::string_view::npos) return spec;
     std::string_view rest = text.substr(colon + 1);
     for (bool more = true; more;) {

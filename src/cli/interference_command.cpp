@@ -1,11 +1,100 @@
+#include <fmt/format.h>
+
+#include <memory>
+
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/words.h"
+#include "counters/resctrl/group.h"
+#include "experiments/interference.h"
 
 namespace tmaprobe::cli {
+namespace {
+
+/// The words of the command line before they are understood.
+struct Words {
+    std::string victim = "chase:size=8M", aggressor = "stream:size=256M", place = "l3", limit, protect,
+                resctrl = counters::resctrl::usual_root, source = "auto", events_directory;
+    std::vector<std::string> metrics{"tlb"};
+    int rounds = 10, level = 2;
+    double seconds = 0.15;
+    bool clean_up = false;
+    OutputOptions output;
+};
+
+Result<experiments::InterferenceRequest> understand(const Words& words) {
+    experiments::InterferenceRequest request;
+    request.victim = words.victim;
+    request.aggressor = words.aggressor;
+    request.place = words.place;
+    request.rounds = words.rounds;
+    request.seconds = words.seconds;
+    request.resctrl_root = words.resctrl;
+    request.run.level = words.level;
+    request.run.metrics = words.metrics;
+    request.run.library = event_library(words.events_directory);
+    request.run.command_line = command_line();
+    const auto source = parse_source(words.source);
+    if (!source) return pass_on(source);
+    request.run.source = *source;
+    for (const auto& [text, limit] : {std::pair{&words.limit, &request.limit}, {&words.protect, &request.protect}}) {
+        if (text->empty()) continue;
+        auto parsed = counters::resctrl::parse_limit(*text);
+        if (!parsed) return pass_on(parsed);
+        *limit = *parsed;
+    }
+    if (const auto output = check_output(words.output); !output) return pass_on(output);
+    return request;
+}
+
+/// A killed run leaves its groups; they are said, and removed when asked.
+int clean_up(const std::string& root) {
+    const auto removed = counters::resctrl::remove_leftovers(root);
+    if (!removed) return complain(removed.error());
+    std::string text;
+    for (const auto& name : *removed) text += fmt::format("removed {}\n", name);
+    return print(text.empty() ? "nothing was left behind\n" : text);
+}
+
+int run(const Words& words) {
+    if (words.clean_up) return clean_up(words.resctrl);
+    const auto request = understand(words);
+    if (!request) return complain(request.error());
+    note_interrupts();
+    auto record = experiments::interference(*request, machine::detect(), machine::detect_topology(),
+                                            {progress_line(), interrupted});
+    if (!record) return complain(record.error());
+    const auto leftovers = counters::resctrl::find_leftovers(words.resctrl);
+    if (!leftovers.empty())
+        record->warnings.push_back({"resctrl_leftovers",
+                                    fmt::format("{} resctrl group(s) of a killed run are still there", leftovers.size()),
+                                    "tmaprobe interference --clean-up"});
+    const int status = emit(*record, words.output);
+    if (!record->partial) return status;
+    return complain({ErrorCode::interrupted, "interrupted: what is shown is over fewer rounds than asked for", {}});
+}
+
+}  // namespace
 
 void add_interference_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("interference", "not yet");
-    command->callback([&status] { status = complain({ErrorCode::unavailable, "interference is not there yet", {}}); });
+    const auto words = std::make_shared<Words>();
+    auto* command = app.add_subcommand("interference", "What a neighbour costs a victim, and what partitioning gives back");
+    command->add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")->type_name("SPEC");
+    command->add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")->type_name("SPEC");
+    command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
+    command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
+    command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");
+    command->add_option("--rounds", words->rounds, "Measure every state this often, in turn")->type_name("N");
+    command->add_option("--seconds", words->seconds, "Length of one measurement of a kernel")->check(CLI::Range(0.01, 3600.0))->type_name("S");
+    command->add_option("-l,--level", words->level, "Depth of the victim's top-down tree")->type_name("N");
+    command->add_option("-m,--metric", words->metrics, "Further metrics")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
+    command->add_option("--source", words->source, "auto, perf or none")->type_name("SOURCE");
+    command->add_option("--resctrl", words->resctrl, "Where resctrl is mounted")->type_name("DIR");
+    command->add_flag("--clean-up", words->clean_up, "Only remove the resctrl groups that a killed run left behind");
+    add_library_option(*command, words->events_directory);
+    add_output_options(*command, words->output);
+    command->callback([words, &status] { status = run(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -178,6 +178,9 @@ Result<Limit> parse_limit(const std::string& text) {
         const char* end = value.data() + value.size();
         const auto [stop, error] = std::from_chars(value.data(), end, number, hexadecimal ? 16 : 10);
         if (value.empty() || stop != end || error != std::errc{}) return wrong(word);
+        if (number == 0)
+            return fail(ErrorCode::bad_usage, fmt::format("'{}': nothing at all cannot be given", word),
+                        "a bitmap needs a bit, a bandwidth at least 1");
         if (hexadecimal)
             limit.cache_mask = number;
         else if (name == "mb" || name == "MB")

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// Owns a forked copy of this process; kills and reaps it when dropped. It dies with us, however we go.
+class Child {
+  public:
+    /// Forks; the child waits until release() and then runs `body` with the write end of a pipe, whose
+    /// read end is output(). Errors: system.
+    static Result<Child> start(const std::function<void(int output)>& body);
+    Child(Child&& other) noexcept;
+    Child& operator=(Child&& other) noexcept;
+    ~Child();
+
+    pid_t pid() const { return pid_; }
+    int output() const { return output_.get(); }
+    void release();
+    /// False once it has ended by itself; then how() says how ("exit status 3", "killed by signal 9").
+    bool alive();
+    const std::string& how() const { return how_; }
+
+  private:
+    Child() = default;
+    pid_t pid_ = -1;
+    Fd go_, output_;
+    std::string how_;
+};
+
+/// Measures in a child of its own, so that it can be put into a group (or die) without us: the record
+/// comes back through a pipe. `before_release` gets the child's pid. `interrupted` is asked now and then.
+/// Errors: those of `measure`; system when the child died; interrupted.
+Result<record::Record> measure_in_child(const std::function<Result<record::Record>()>& measure,
+                                        const std::function<Result<>(pid_t)>& before_release,
+                                        const std::function<bool()>& interrupted);
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,197 @@
+#include "experiments/neighbour.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/suggest.h"
+#include "experiments/interference.h"
+#include "experiments/measure.h"
+#include "machine/topology.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr std::string_view command_prefix = "cmd:";
+
+const std::vector<std::string>& places() {
+    static const std::vector<std::string> names{"smt", "l2", "l3", "package", "numa"};
+    return names;
+}
+
+/// CPUs for the neighbour as seen from the victim, best first: the class that was asked for, and for
+/// "l3" also what shares more than the L3 when there is nothing else.
+std::vector<int> cpus_at(const machine::Topology& topology, int victim_cpu, const std::string& place) {
+    std::vector<int> found, nearer;
+    for (const auto& candidate : topology.cpus) {
+        if (!candidate.allowed || candidate.cpu == victim_cpu) continue;
+        const std::string kind = machine::pair_class(topology, victim_cpu, candidate.cpu);
+        if (kind == place || (place == "numa" && kind.starts_with("numa-"))) found.push_back(candidate.cpu);
+        if (place == "l3" && (kind == "l2" || kind == "smt")) nearer.push_back(candidate.cpu);
+    }
+    return found.empty() ? nearer : found;
+}
+
+Result<> fill_in_kernel(Subject& subject, const kernels::Spec& spec) {
+    auto& request = subject.request;
+    request.kernel = spec.kernel->name;
+    request.command.clear();
+    request.variant = spec.variant;
+    request.size_bytes = spec.parameters.size_bytes;
+    request.threads = std::max<int>(spec.threads, static_cast<int>(spec.parameters.cpus.size()));
+    request.cpus = spec.parameters.cpus;
+    request.numa_node = spec.parameters.numa_node;
+    request.options = spec.parameters.options;
+    request.pages = {spec.parameters.pages.name.empty() ? "4k" : spec.parameters.pages.name};
+    request.scope.kind = counters::Scope::Kind::this_thread;
+    return {};
+}
+
+/// The spec as a request: a kernel, or a command line for the shell.
+Result<> read_spec(Subject& subject, const std::string& text, const char* whose) {
+    if (text.starts_with(command_prefix)) {
+        const std::string line = text.substr(command_prefix.size());
+        if (line.find_first_not_of(' ') == std::string::npos)
+            return fail(ErrorCode::bad_usage, fmt::format("{}: no command after cmd:", whose));
+        subject.request.kernel.clear();
+        subject.request.command = {"/bin/sh", "-c", "exec " + line};
+        subject.request.scope.kind = counters::Scope::Kind::command;
+        return {};
+    }
+    const auto spec = kernels::parse_spec(text);
+    if (!spec) {
+        Error error = spec.error();
+        error.what = fmt::format("{}: {}", whose, error.what);
+        if (error.hint.empty()) error.hint = "a command is written cmd:./program args";
+        return tl::unexpected<Error>(error);
+    }
+    return fill_in_kernel(subject, *spec);
+}
+
+/// The point of a kernel, with its page mode.
+Result<> place_kernel(Subject& subject) {
+    auto point = choose_point(subject.request, subject.setup);
+    if (!point) return pass_on(point);
+    const auto mode = memory::parse_page_mode(subject.request.pages.front());
+    if (!mode) return pass_on(mode);
+    point->parameters.pages = *mode;
+    subject.point = std::move(*point);
+    return {};
+}
+
+Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machine::Topology& topology,
+                         const std::string& place) {
+    if (std::find(places().begin(), places().end(), place) == places().end())
+        return fail(ErrorCode::bad_usage, fmt::format("no place is called '{}'", place), suggest(place, places()));
+    const std::vector<int> taken = victim.point ? victim.point->parameters.cpus : std::vector<int>{victim.cpu};
+    auto& cpus = aggressor.request.cpus;
+    if (cpus.empty()) {
+        cpus = cpus_at(topology, taken.front(), place);
+        std::erase_if(cpus, [&](int cpu) { return std::find(taken.begin(), taken.end(), cpu) != taken.end(); });
+    }
+    for (const int cpu : cpus)
+        if (std::find(taken.begin(), taken.end(), cpu) != taken.end())
+            return fail(ErrorCode::bad_usage, fmt::format("victim and neighbour are both on CPU {}", cpu),
+                        "they would take turns, not disturb each other: give them CPUs of their own");
+    const auto wanted = static_cast<std::size_t>(aggressor.request.threads);
+    if (cpus.size() < wanted)
+        return fail(ErrorCode::unavailable,
+                    topology.cpus.size() < 2
+                        ? std::string("this machine has one CPU: there is no place for a neighbour")
+                        : fmt::format("{} CPU(s) stand at '{}' beside CPU {}, and the neighbour wants {}", cpus.size(),
+                                      place, taken.front(), wanted),
+                    "--place smt, l2, l3, package or numa; or cpus= in the aggressor's spec");
+    cpus.resize(wanted);
+    aggressor.cpu = cpus.front();
+    aggressor.place = machine::pair_class(topology, taken.front(), cpus.front());
+    return {};
+}
+
+/// In the neighbour's process: work until killed. Says "r" once the memory is there and warm, or why not.
+void disturb(const Subject& aggressor, int output) {
+    const auto say = [&](const std::string& text) { static_cast<void>(write_descriptor(output, text, "pipe")); };
+    if (const auto pinned = machine::pin_this_thread(aggressor.cpu); !pinned) return say(pinned.error().what);
+    if (!aggressor.point) {
+        say("r");
+        std::vector<char*> argv;
+        for (const auto& word : aggressor.request.command) argv.push_back(const_cast<char*>(word.c_str()));
+        argv.push_back(nullptr);
+        ::execv(argv[0], argv.data());
+        return;
+    }
+    auto kernel = aggressor.point->kernel->make(aggressor.point->variant.name, aggressor.point->parameters);
+    if (!kernel) return say(kernel.error().what);
+    (*kernel)->run(1);
+    say("r");
+    for (;;) (*kernel)->run(1);
+}
+
+}  // namespace
+
+Result<record::Record> Subject::measure() const {
+    TimingRequest timing;
+    timing.repetitions = 5;
+    timing.repetition_ns = seconds * 1e9 / (timing.repetitions + 2);
+    if (!point)
+        if (const auto pinned = machine::pin_this_thread(cpu); !pinned) return pass_on(pinned);
+    auto measured = point ? measure_kernel(request, setup, *point, timing, {}) : measure_command(request, setup, {});
+    if (!measured) return pass_on(measured);
+    record::Record record;
+    record.source = measured->source;
+    record.runs.push_back(std::move(measured->run));
+    return record;
+}
+
+Result<Subjects> choose_subjects(const InterferenceRequest& request, const machine::Host& host,
+                                 const machine::Topology& topology) {
+    Subject victim{request.run, {}, {}, 0, "", request.seconds};
+    Subject aggressor = victim;
+    if (const auto read = read_spec(victim, request.victim, "--victim"); !read) return pass_on(read);
+    if (const auto read = read_spec(aggressor, request.aggressor, "--aggressor"); !read) return pass_on(read);
+    auto setup = set_up(victim.request, host, topology);
+    if (!setup) return pass_on(setup);
+    // A model sees one core alone: what a neighbour does to it can only be counted, or timed.
+    if (setup->decision.sources.front() == SourceChoice::model) setup->decision.sources = {SourceChoice::none};
+    victim.setup = aggressor.setup = *setup;
+
+    if (victim.request.kernel.empty())
+        victim.cpu = victim.request.cpus.empty() ? machine::default_cpu(topology) : victim.request.cpus.front();
+    else if (const auto placed = place_kernel(victim); !placed)
+        return pass_on(placed);
+    if (const auto placed = place_aggressor(aggressor, victim, topology, request.place); !placed) return pass_on(placed);
+    if (!aggressor.request.kernel.empty())
+        if (const auto placed = place_kernel(aggressor); !placed) return pass_on(placed);
+    return Subjects{std::move(victim), std::move(aggressor), std::move(*setup)};
+}
+
+Result<Neighbour> Neighbour::start(const Subject& aggressor, const std::function<Result<>(pid_t)>& into_group) {
+    auto child = Child::start([&](int output) { disturb(aggressor, output); });
+    if (!child) return pass_on(child);
+    if (const auto grouped = into_group(child->pid()); !grouped) return pass_on(grouped);
+    child->release();
+    char text[512];
+    const ssize_t got = ::read(child->output(), text, sizeof text);
+    if (got == 1 && text[0] == 'r') {
+        // A command has only been started: let it come to its work.
+        if (!aggressor.point) ::usleep(100'000);
+        Neighbour neighbour(std::move(*child));
+        if (const auto lasts = neighbour.check(); !lasts) return pass_on(lasts);
+        return neighbour;
+    }
+    return fail(ErrorCode::unavailable,
+                "the neighbour could not start: " +
+                    (got > 0 ? std::string(text, static_cast<std::size_t>(got)) : std::string("it died at once")));
+}
+
+Result<> Neighbour::check() {
+    if (child_.alive()) return {};
+    return fail(ErrorCode::unavailable, "the neighbour ended by itself (" + child_.how() + ") before the victim was measured",
+                "take an aggressor that runs until it is stopped");
+}
+
+}  // namespace tmaprobe::experiments

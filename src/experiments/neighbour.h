@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "experiments/child.h"
+#include "experiments/point.h"
+#include "experiments/run.h"
+#include "experiments/setup.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+struct InterferenceRequest;
+
+/// One side of an interference experiment, ready to run: a kernel at its place, or a command.
+struct Subject {
+    RunRequest request;
+    Setup setup;
+    std::optional<Point> point;  ///< empty: a command
+    int cpu = 0;                 ///< where a command is pinned
+    std::string place;           ///< of the neighbour, seen from the victim: "l3", "smt", ...
+    double seconds = 0.15;       ///< of one measurement
+
+    /// Measures it once as a record with one run. Errors: those of measure_kernel and measure_command.
+    Result<record::Record> measure() const;
+};
+
+struct Subjects {
+    Subject victim, aggressor;
+    Setup setup;  ///< the victim's
+};
+
+/// Reads both specs and puts them on CPUs: the victim on the default one, the neighbour's threads on CPUs
+/// of the wanted class (or the ones its spec names). Errors: bad_usage for specs, unknown places and one
+/// CPU for both; unavailable when no CPU is so placed.
+Result<Subjects> choose_subjects(const InterferenceRequest& request, const machine::Host& host,
+                                 const machine::Topology& topology);
+
+/// Owns the running neighbour; it ends when this does.
+class Neighbour {
+  public:
+    /// Starts it, in `into_group` first, and waits until it does its work (memory in place, warmed up).
+    /// Errors: those of the kernel; unavailable when it ends before that.
+    static Result<Neighbour> start(const Subject& aggressor, const std::function<Result<>(pid_t)>& into_group);
+    /// Errors: unavailable when it has ended meanwhile: what was measured was not beside a neighbour.
+    Result<> check();
+
+  private:
+    explicit Neighbour(Child child) : child_(std::move(child)) {}
+    Child child_;
+};
+
+}  // namespace tmaprobe::experiments
