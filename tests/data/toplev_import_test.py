@@ -82,7 +82,12 @@ class Import(unittest.TestCase):
         program = os.environ.get("TMAPROBE")
         if not program:
             return 0
-        done = subprocess.run([program, "replay", str(self.here / "counts.csv"), "--target", cpu.folder, "--level", "2",
+        if "--target" not in subprocess.run([program, "replay", "--help"], capture_output=True, text=True).stdout:
+            return 0  # a build without the replay command
+        # toplev wants some events in several groups; replay takes each once.
+        lines = dict.fromkeys((self.here / "counts.csv").read_text().splitlines(keepends=True))
+        (self.here / "replay.csv").write_text("".join(lines))
+        done = subprocess.run([program, "replay", str(self.here / "replay.csv"), "--target", cpu.folder, "--level", "2",
                                "--smt", "0", "--system-wide", "1", "--json", "-"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         values = {m["name"]: m.get("value") for run in json.loads(done.stdout)["runs"] for m in run["metrics"]}
