@@ -26,7 +26,12 @@ inline __attribute__((always_inline)) void follow(void*& place) {
 template <int chains>
 void walk(Places& places, std::uint64_t iterations) {
     void* at[chains];
-    for (int chain = 0; chain < chains; ++chain) at[chain] = places[static_cast<std::size_t>(chain)];
+#pragma GCC unroll 12
+    for (int chain = 0; chain < chains; ++chain) {
+        at[chain] = places[static_cast<std::size_t>(chain)];
+        // Each chain in a register of its own until the end: the compiler would copy them as vectors.
+        asm volatile("" : "+r"(at[chain]));
+    }
     for (; iterations; --iterations) {
 #pragma GCC unroll 64
         for (int step = 0; step < loads_per_iteration; ++step) {
@@ -34,7 +39,11 @@ void walk(Places& places, std::uint64_t iterations) {
             for (int chain = 0; chain < chains; ++chain) follow(at[chain]);
         }
     }
-    for (int chain = 0; chain < chains; ++chain) places[static_cast<std::size_t>(chain)] = at[chain];
+#pragma GCC unroll 12
+    for (int chain = 0; chain < chains; ++chain) {
+        asm volatile("" : "+r"(at[chain]));
+        places[static_cast<std::size_t>(chain)] = at[chain];
+    }
 }
 
 template <int... counts>
