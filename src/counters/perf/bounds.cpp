@@ -35,8 +35,10 @@ double multiplex_error(double share, double enabled_ns, double interval_ns, cons
         variation = spread.coefficient_of_variation() *
                     std::sqrt(std::max(1.0, share * window_ns / interval_ns));
     const double sampling = variation * std::sqrt((1 - share) / counted_slices);
+    // Student's t for the few windows of a short run; 1.96 in the limit.
+    const double quantile = spread.windows() >= enough_windows ? 1.96 + 2.5 / static_cast<double>(spread.windows() - 1) : 1.96;
     const double edges = edge_ns / (interval_ns * std::sqrt(counted_slices));
-    return 1.96 * std::sqrt(sampling * sampling + edges * edges);
+    return quantile * std::sqrt(sampling * sampling + edges * edges);
 }
 
 }  // namespace tmaprobe::counters::perf

@@ -13,6 +13,7 @@
 #include "counters/perf/attributes.h"
 #include "counters/perf/errors.h"
 #include "counters/perf/libperf.h"
+#include "counters/perf/page_time.h"
 #include "machine/pmu_devices.h"
 
 namespace tmaprobe::counters::perf {
@@ -195,7 +196,15 @@ bool CounterSet::reads_in_user_space() const {
         if (!page || !page->cap_user_rdpmc || page->index == 0) return false;
         any = true;
     }
-    return any;
+    return any && enabled_now();
+}
+
+std::optional<std::uint64_t> CounterSet::enabled_now() const {
+    for (const auto& member : members_)
+        if (member.mapped)
+            if (const void* page = perf_evsel__mmap_base(member.event, 0, 0))
+                return enabled_time(*static_cast<const perf_event_mmap_page*>(page));
+    return std::nullopt;
 }
 
 Result<> CounterSet::enable() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,12 @@ class CounterSet {
 
     const std::vector<OpenedEvent>& opened() const { return opened_; }
     bool any_open() const;
-    /// True when each hardware event is mapped and the kernel allows user-space reads now.
+    /// True when each hardware event is mapped, on a counter now, and readable with its time from user space.
     bool reads_in_user_space() const;
+
+    /// The calling thread's own time with the counters enabled, in ns, without a system call; nothing where
+    /// no event is mapped or the kernel does not offer it.
+    std::optional<std::uint64_t> enabled_now() const;
 
     /// Starts and stops all groups, one ioctl per group and thread. Errors: errno of the first failure.
     Result<> enable();

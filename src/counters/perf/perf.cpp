@@ -17,6 +17,9 @@ namespace {
 /// The kernel's default where sysfs says nothing: one tick of 250 Hz.
 constexpr double default_rotation_ns = 4e6;
 
+/// Parts in which a multiplexed region is measured, to see how much its rates vary.
+constexpr std::size_t windows_per_region = 24;
+
 /// Opens and closes every pass once. Fails when none of the hardware events can be had, or nothing at all.
 Result<> try_out(const Plan& plan, const Target& target) {
     const PlannedEvent* refused = nullptr;
@@ -49,8 +52,11 @@ class PerfSource final : public CounterSource {
         region_.reset();
         plan_ = plan;
         rotation_ns_ = default_rotation_ns;
-        for (const auto& pmu : machine::core_pmus())
+        const auto pmus = machine::core_pmus();
+        for (const auto& pmu : pmus) {
             if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
+            if (pmus.size() > 1) unknown_residency_[pmu.name] = 0;
+        }
         Target target;
         target.user = plan.user;
         target.kernel = plan.kernel;
@@ -95,6 +101,7 @@ class PerfSource final : public CounterSource {
     Result<Sample> measure_region(Workload& workload, const Repetition& repetition) {
         const auto threads = workload.threads();
         if (!region_ || region_pass_ != repetition.pass || region_threads_ != threads) {
+            region_spreads_.clear();
             region_.reset();  // closes the last pass's counters before this one's are opened
             auto opened = Region::open(plan_.passes[repetition.pass], threads, plan_.user, plan_.kernel,
                                        options_.user_space_reads && plan_.policy == Policy::passes);
@@ -103,14 +110,21 @@ class PerfSource final : public CounterSource {
             region_pass_ = repetition.pass;
             region_threads_ = threads;
         }
-        const auto measured = region_->measure(workload, repetition.iterations);
+        const bool multiplexed = plan_.policy == Policy::multiplex;
+        const auto measured = region_->measure(workload, repetition.iterations, multiplexed ? windows_per_region : 1);
         if (!measured) return pass_on(measured);
 
         Sample sample;
         sample.iterations = repetition.iterations;
         sample.elapsed_ns = measured->elapsed_ns;
-        sample.events = collect(plan_.passes[repetition.pass], place(repetition.pass), region_->set(), measured->span(), {});
-        set_bounds(sample.events, {}, 0, rotation_ns_);
+        const Pass& pass = plan_.passes[repetition.pass];
+        const auto events_of = [&](const Span& span) {
+            return collect(pass, place(repetition.pass), region_->set(), span, unknown_residency_);
+        };
+        sample.events = events_of(measured->whole);
+        for (const Span& window : measured->windows) add_rates(region_spreads_, events_of(window));
+        const auto windows = static_cast<double>(std::max<std::size_t>(1, measured->windows.size()));
+        set_bounds(sample.events, region_spreads_, static_cast<double>(measured->elapsed_ns) / windows, rotation_ns_);
         report_overhead(sample);
         return sample;
     }
@@ -139,6 +153,8 @@ class PerfSource final : public CounterSource {
     std::optional<Region> region_;
     std::size_t region_pass_ = 0;
     std::vector<pid_t> region_threads_;
+    std::vector<RateSpread> region_spreads_;  ///< over all repetitions: the more, the surer the bounds
+    Residency unknown_residency_;  ///< hybrids: a region's counts are never extrapolated to other cores
 };
 
 }  // namespace

@@ -49,22 +49,43 @@ Result<Region> Region::open(const Pass& pass, const std::vector<pid_t>& threads,
     return region;
 }
 
-Result<Region::Measured> Region::measure(Workload& workload, std::uint64_t iterations) {
-    set_.read(before_, CounterSet::Order::software_first);
-    std::uint64_t start = 0, end = 0;
-    if (bracketing_ == Bracketing::read_twice) {
-        start = now_ns();
-        workload.run(iterations);
-        end = now_ns();
-    } else {
-        if (auto on = set_.enable(); !on) return pass_on(on);
-        start = now_ns();
-        workload.run(iterations);
-        end = now_ns();
-        if (auto off = set_.disable(); !off) return pass_on(off);
+Result<Region::Measured> Region::measure(Workload& workload, std::uint64_t iterations, std::size_t parts) {
+    counts_.resize(1 + std::max<std::size_t>(1, parts));
+    if (bracketing_ == Bracketing::read_twice) return measure_running(workload, iterations);
+    return measure_started(workload, iterations, std::max<std::size_t>(1, parts));
+}
+
+/// Counters run all the time; user-space reads before and after cost next to nothing.
+Region::Measured Region::measure_running(Workload& workload, std::uint64_t iterations) {
+    const auto enabled_before = set_.enabled_now();
+    set_.read(counts_[0], CounterSet::Order::software_first);
+    const std::uint64_t start = now_ns();
+    workload.run(iterations);
+    const std::uint64_t end = now_ns();
+    set_.read(counts_[1], CounterSet::Order::hardware_first);
+    const auto enabled_after = set_.enabled_now();
+    // The thread's own time, not the wall's: while it was off the CPU its counters stood still.
+    const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : end - start;
+    return {end - start, {&counts_[0], &counts_[1], bracketing_, enabled}, {}};
+}
+
+Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts) {
+    parts = std::min<std::size_t>(parts, std::max<std::uint64_t>(1, iterations));
+    set_.read(counts_[0], CounterSet::Order::software_first);
+    if (auto on = set_.enable(); !on) return pass_on(on);
+    const std::uint64_t start = now_ns();
+    for (std::size_t part = 0; part < parts; ++part) {
+        if (part) set_.read(counts_[part]);
+        workload.run(iterations * (part + 1) / parts - iterations * part / parts);
     }
-    set_.read(after_, CounterSet::Order::hardware_first);
-    return Measured{end - start, &before_, &after_, bracketing_};
+    const std::uint64_t end = now_ns();
+    if (auto off = set_.disable(); !off) return pass_on(off);
+    set_.read(counts_[parts], CounterSet::Order::hardware_first);
+
+    Measured measured{end - start, {&counts_[0], &counts_[parts], bracketing_, end - start}, {}};
+    for (std::size_t part = 0; parts > 1 && part < parts; ++part)
+        measured.windows.push_back({&counts_[part], &counts_[part + 1], bracketing_, 0});
+    return measured;
 }
 
 Result<> Region::learn_overhead() {
@@ -81,7 +102,7 @@ Result<> Region::learn_overhead() {
         if (pair < 0) continue;
         pairs.push_back(static_cast<double>(end - start));
         for (std::size_t event = 0; event < counts.size(); ++event)
-            counts[event].push_back(static_cast<double>(sum_of_deltas(set_.place(event), before_, after_)));
+            counts[event].push_back(static_cast<double>(sum_of_deltas(set_.place(event), counts_[0], counts_[1])));
     }
     overhead_.pair_ns = median(pairs);
     for (const auto& values : counts) {

@@ -26,14 +26,13 @@ class Region {
                                bool user_space_reads);
 
     struct Measured {
-        std::uint64_t elapsed_ns = 0;
-        Span span() const { return {before, after, bracketing, elapsed_ns}; }
-        const std::vector<RawCount>* before = nullptr;
-        const std::vector<RawCount>* after = nullptr;
-        Bracketing bracketing = Bracketing::started_and_stopped;
+        std::uint64_t elapsed_ns = 0;  ///< wall time
+        Span whole;
+        std::vector<Span> windows;     ///< of a region measured in parts; the parts add up to the whole
     };
-    /// Runs the workload once between start and stop. What is pointed to lives until the next call.
-    Result<Measured> measure(Workload& workload, std::uint64_t iterations);
+    /// Runs the workload once between start and stop, in up to `parts` parts between which the counters are
+    /// read but not stopped. What the spans point to lives until the next call.
+    Result<Measured> measure(Workload& workload, std::uint64_t iterations, std::size_t parts = 1);
 
     const CounterSet& set() const { return set_; }
     const Overhead& overhead() const { return overhead_; }
@@ -44,7 +43,9 @@ class Region {
     CounterSet set_;
     Bracketing bracketing_ = Bracketing::started_and_stopped;
     Overhead overhead_;
-    std::vector<RawCount> before_, after_;
+    Result<Measured> measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts);
+    Measured measure_running(Workload& workload, std::uint64_t iterations);
+    std::vector<std::vector<RawCount>> counts_;  ///< before, after each part
 };
 
 }  // namespace tmaprobe::counters::perf

@@ -22,9 +22,11 @@ constexpr std::uint64_t ms = 1'000'000;
 /// The kernel folds 8-bit topdown metrics into counts at every read: long spans lose precision.
 constexpr std::uint64_t topdown_refresh_ns = 1000 * ms;
 
-/// Windows over which the rates of multiplexed events are compared, for their error bounds.
-constexpr std::uint64_t window_ns = 50 * ms;
-constexpr std::size_t most_windows = 2000;
+/// Windows over which the rates of multiplexed events are compared, for their error bounds: short at first,
+/// so that short commands have some, then fewer and fewer.
+constexpr std::uint64_t first_window_ns = 5 * ms;
+constexpr std::size_t windows_before_doubling = 24;
+constexpr std::size_t most_windows = 400;
 
 bool has_topdown(const Pass& pass) {
     for (const auto& group : pass.groups)
@@ -189,7 +191,7 @@ class Recording {
 
 std::uint64_t tick_length(const Session& session) {
     if (session.options.interval_ms > 0) return static_cast<std::uint64_t>(session.options.interval_ms) * ms;
-    if (session.plan.policy == Policy::multiplex) return window_ns;
+    if (session.plan.policy == Policy::multiplex) return first_window_ns;
     if (has_topdown(session.plan.passes[session.pass])) return topdown_refresh_ns;
     return 0;
 }
@@ -258,9 +260,14 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     Sample sample;
     sample.iterations = repetition.iterations;
     Recording recording(session, std::move(*set), std::move(residency));
-    const std::function<bool()> on_tick = [&recording] {
-        recording.tick();
-        return recording.ticks() < most_windows;
+    std::size_t calls = 0, stride = 1;
+    const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
+    const std::function<bool()> on_tick = [&] {
+        if (++calls % stride == 0) {
+            recording.tick();
+            if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
+        }
+        return !thin_out || recording.ticks() < most_windows;
     };
     const bool starts_by_itself = command && session.scope.kind != Scope::Kind::process &&
                                   session.scope.kind != Scope::Kind::cpus;
