@@ -107,9 +107,12 @@ json cpi_json(const json& classes) {
     return {{"without", cpi_without}, {"shares", shares}, {"by_class", std::move(by_class)}};
 }
 
-/// One sentence per class, nearest first.
-json sentences(const json& classes, const Baseline& baseline) {
+/// The lone thread, then one sentence per class, nearest first.
+json sentences(const json& classes, const Baseline& baseline, const json& alone) {
     json list = json::array();
+    if (alone.is_object())
+        list.push_back(fmt::format("CPU {} alone: {} per increment with the lock, {} without.", alone["cpu"].get<int>(), format_ns(alone["locked_ns"].get<double>()),
+                                   format_ns(alone["plain_ns"].get<double>())));
     for (const auto& entry : classes) {
         if (!entry["coherency_ns"].is_number()) continue;
         std::string text = fmt::format("{}: {} per operation, {} of it coherency", entry["class"].get<std::string>(), format_ns(entry["median_ns"].get<double>()),
@@ -232,7 +235,7 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
     }
     const Baseline baseline = choose_baseline(classes, locked_ns);
     json summary = classes_json(classes, baseline);
-    record.extra["comparison"] = sentences(summary, baseline);
+    record.extra["comparison"] = sentences(summary, baseline, alone);
     json cpi = cpi_json(summary);
     record.extra["pairs"] = {{"kernel", request.kernel}, {"cpus", cpus}, {"ns", std::move(matrix)}, {"classes", std::move(summary)},
                              {"alone", std::move(alone)}, {"baseline", {{"kind", baseline.kind}, {"ns", number_or_null(baseline.ns)}}},
