@@ -102,9 +102,9 @@ std::uint64_t steal_ns_of(int cpu) {
     return 0;
 }
 
-/// schedstat: time run, time waited to run, times scheduled. Empty on kernels without it.
-std::uint64_t waited_ns() {
-    std::istringstream fields(read_line("/proc/thread-self/schedstat"));
+/// schedstat: time run, time waited to run, times scheduled. 0 on kernels without it.
+std::uint64_t waited_ns(const std::string& schedstat = "/proc/thread-self/schedstat") {
+    std::istringstream fields(read_line(schedstat));
     std::uint64_t ran = 0, waited = 0;
     fields >> ran >> waited;
     return waited;
@@ -196,6 +196,37 @@ Surroundings judge(const CanaryReading& before, const CanaryReading& after, doub
 Bracket canary_bracket(const machine::Host& host) {
     if (host.hypervisor == "QEMU TCG") return {};
     return canary_bracket(read_canary, now_ns, canary_limits(host));
+}
+
+Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const CanaryLimits& limits) {
+    if (threads.empty()) return inner;
+    struct Seen {
+        std::vector<std::uint64_t> waited;
+        double at = 0;
+    };
+    const auto look = [threads] {
+        Seen seen{{}, now_ns()};
+        for (const pid_t thread : threads) seen.waited.push_back(waited_ns(fmt::format("/proc/self/task/{}/schedstat", thread)));
+        return seen;
+    };
+    const auto before = std::make_shared<Seen>();
+    Bracket outer;
+    outer.before = [inner, before, look] {
+        if (inner.before) inner.before();
+        *before = look();
+    };
+    outer.after = [inner, before, look, limits] {
+        const Seen now = look();
+        Surroundings result = inner.after ? inner.after() : Surroundings{};
+        for (std::size_t index = 0; index < now.waited.size() && result.clean; ++index) {
+            const double waited = now.waited[index] > before->waited[index] ? static_cast<double>(now.waited[index] - before->waited[index]) : 0;
+            if (waited <= limits.waited_share * (now.at - before->at)) continue;
+            result.clean = false;
+            result.reason = fmt::format("another thread of the kernel waited {:.2f} ms for its CPU", waited * 1e-6);
+        }
+        return result;
+    };
+    return outer;
 }
 
 Bracket canary_bracket(std::function<CanaryReading()> read, std::function<double()> now, const CanaryLimits& limits) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "experiments/timing.h"
 #include "machine/host.h"
@@ -39,6 +42,10 @@ Surroundings judge(const CanaryReading& before, const CanaryReading& after, doub
 /// A bracket for repetitions on this host. Empty where the loops mean nothing: under an emulator. A
 /// reading that ends one repetition begins the next if that follows at once.
 Bracket canary_bracket(const machine::Host& host);
+
+/// As `inner`, and disturbed as well when one of the kernel's other threads waited for its CPU: without
+/// its partner, a thread that should share a line runs too fast. No threads: `inner` itself.
+Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const CanaryLimits& limits = {});
 
 /// The same with another way to read and another clock (nanoseconds), for tests.
 Bracket canary_bracket(std::function<CanaryReading()> read, std::function<double()> now_ns, const CanaryLimits& limits);

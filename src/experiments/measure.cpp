@@ -222,7 +222,7 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
     std::uint64_t iterations = 1 << 20;
     if (point.runs_here) {
         const auto clock = counters::make_clock_source();
-        const auto timing = time_workload(*clock, workload, canary_bracket(setup.host), timing_request, on_progress);
+        const auto timing = time_workload(*clock, workload, watch_threads(canary_bracket(setup.host), workload.kernel().threads()), timing_request, on_progress);
         if (!timing) return pass_on(timing);
         iterations = timing->iterations;
         measured.run.time = summarize_timing(*timing, workload.kernel().per_iteration(), point.kernel->operation);

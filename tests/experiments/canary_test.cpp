@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace tmaprobe::experiments {
@@ -113,6 +120,48 @@ TEST(CanaryBracket, IsEmptyUnderAnEmulator) {
     host.hypervisor = "QEMU TCG";
     EXPECT_FALSE(canary_bracket(host).before);
 }
+
+TEST(WatchedThreads, ThatNeverWaitLeaveTheVerdictAlone) {
+    const auto script = std::make_shared<Script>();
+    script->readings.assign(4, quiet);
+    const Bracket bracket = watch_threads(scripted(script), {gettid()});
+    bracket.before();
+    script->now += elapsed_ns;
+    EXPECT_TRUE(bracket.after().clean);
+    EXPECT_EQ(script->used, 2U);
+}
+
+TEST(WatchedThreads, ThatWaitDisturb) {
+    // A helper pinned to this thread's CPU must wait while this one spins.
+    cpu_set_t old;
+    ASSERT_EQ(sched_getaffinity(0, sizeof old, &old), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    std::atomic<pid_t> helper{0};
+    std::atomic<bool> stop{false};
+    std::thread spinning([&] {
+        helper = gettid();
+        while (!stop) {
+        }
+    });
+    while (!helper) std::this_thread::yield();
+    const Bracket bracket = watch_threads({}, {helper});
+    bracket.before();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    const Surroundings verdict = bracket.after();
+    stop = true;
+    spinning.join();
+    sched_setaffinity(0, sizeof old, &old);
+    if (!std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "this kernel has no schedstat";
+    EXPECT_FALSE(verdict.clean);
+    EXPECT_NE(verdict.reason.find("another thread of the kernel waited"), std::string::npos);
+}
+
+TEST(WatchedThreads, ThatAreNoneChangeNothing) { EXPECT_FALSE(watch_threads({}, {}).before); }
 
 TEST(CanaryReading, OfThisMachineIsPlausible) {
     const CanaryReading reading = read_canary();
