@@ -1,11 +1,16 @@
 #include "experiments/host_json.h"
 
+#include <sys/utsname.h>
+
 #include <nlohmann/json.hpp>
 
 namespace tmaprobe::experiments {
 
 nlohmann::json host_json(const machine::Host& host) {
+    utsname names{};
+    ::uname(&names);
     nlohmann::json json = {
+        {"name", names.nodename},
         {"cpu_id", host.cpu_id},
         {"cpu_model", host.cpu_model},
         {"architecture", host.architecture},

@@ -110,11 +110,11 @@ Result<std::vector<Record>> parse_lines(std::string_view text, const std::string
     return joiner.take();
 }
 
-/// Whether the first line holds a whole JSON value by itself, as in JSON Lines.
+/// Whether the first of several lines holds a whole JSON value by itself, as in JSON Lines.
 bool has_lines(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const auto end = text.find('\n', first);
-    if (end == std::string_view::npos) return false;
+    if (end == std::string_view::npos || text.find_first_not_of(" \t\r\n", end) == std::string_view::npos) return false;
     const auto line = text.substr(first, end - first);
     return line.back() != ',' && too_deep_at(line) == std::string_view::npos && line.starts_with('{') &&
            json::accept(line);

@@ -33,11 +33,10 @@ std::string safe(const std::string& text) {
     return escaped;
 }
 
-/// Names in code style, where underscores need no escape; a backtick cannot be written there.
+/// Names in code style, where underscores need no escape; what could end that style stays plain text.
 std::string code(const std::string& text) {
-    std::string plain;
-    for (const char c : clean(text)) plain += c == '`' ? '\'' : c == '|' ? '/' : c;
-    return "`" + plain + "`";
+    const std::string plain = clean(text);
+    return plain.find_first_of("`|<>") == std::string::npos ? "`" + plain + "`" : safe(text);
 }
 
 std::string row(const std::vector<std::string>& cells) {

@@ -35,11 +35,12 @@ install_packages prometheus prometheus-node-exporter || say "no Prometheus: its 
 [ $made_policy = yes ] && "${as_root[@]}" rm -f $policy
 
 python_packages=(duckdb==1.4.1 prometheus-client==0.23.1)
-if ! [ -x python/bin/python3 ] || ! python/bin/python3 -c 'import duckdb, prometheus_client' 2>/dev/null; then
-    say "installing ${python_packages[*]} into tests/report_real/python"
-    if ! { /usr/bin/python3 -m venv python && python/bin/python3 -m pip -q --disable-pip-version-check install "${python_packages[@]}"; }; then
+python=../../build/report_real_python
+if ! [ -x $python/bin/python3 ] || ! $python/bin/python3 -c 'import duckdb, prometheus_client' 2>/dev/null; then
+    say "installing ${python_packages[*]} into build/report_real_python"
+    if ! { mkdir -p ../../build && /usr/bin/python3 -m venv $python && $python/bin/python3 -m pip -q --disable-pip-version-check install "${python_packages[@]}"; }; then
         say "no DuckDB or OpenMetrics parser: their tests will be skipped"
-        rm -rf python
+        rm -rf $python
     fi
 fi
 exit 0

@@ -29,7 +29,7 @@ def report(files, output_format, *more):
 
 def own_python():
     """The interpreter that has the packages from PyPI; skips without it."""
-    python = HERE / "python" / "bin" / "python3"
+    python = HERE.parent.parent / "build" / "report_real_python" / "bin" / "python3"
     if not python.exists():
         skip("DuckDB and the OpenMetrics parser are not installed")
     return str(python)

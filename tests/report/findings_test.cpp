@@ -1,0 +1,102 @@
+#include "report/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/tree.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+record::Record load(const std::string& name) {
+    auto records = record::read_records(std::string(TMAPROBE_SOURCE_DIR "/tests/report/records/") + name + ".json");
+    EXPECT_TRUE(records) << records.error().what;
+    return records ? records->front() : record::Record{};
+}
+
+TEST(Verdict, FollowsTheMarkedPathToItsEnd) {
+    const auto record = load("sha256_modelled");
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by the core's execution, not memory: backend_bound_cpu takes 65.8%"));
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("modelled"));
+}
+
+TEST(Verdict, ChangesWithTheTree) {
+    auto record = load("sha256_modelled");
+    for (auto& metric : record.runs[0].metrics) {
+        metric.bottleneck = metric.name == "frontend_bound";
+        metric.says.clear();
+    }
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by the front end"));
+    for (auto& metric : record.runs[0].metrics) metric.bottleneck = false;
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("Nothing stands out"));
+    for (auto& metric : record.runs[0].metrics) metric.status = "unavailable";
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("not known"));
+}
+
+TEST(Verdict, TakesAdviceThatStandsBesideTheMetrics) {
+    auto record = load("sha256_modelled");
+    for (auto& metric : record.runs[0].metrics) metric.says.clear();
+    record.extra["advice"] = {{"backend_bound_cpu", {{"says", "one busy port"}, {"next", "unroll"}}}};
+    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by one busy port"));
+}
+
+std::string all_steps(const record::Record& record) {
+    std::string text;
+    const auto steps = next_steps(record, record.runs[0]);
+    EXPECT_LE(steps.size(), 3u);
+    for (const auto& step : steps) text += step.what + "|" + step.command + "\n";
+    return text;
+}
+
+TEST(NextSteps, NameTheWalkShareTheLevelAndTheEvent) {
+    const std::string steps = all_steps(load("chase_4k"));
+    EXPECT_THAT(steps, HasSubstr("dtlb_walk_cycles_share is 31.0% of cycles: --pages 4k,2m"));
+    EXPECT_THAT(steps, HasSubstr("backend_bound_memory consists of: --level 3"));
+    EXPECT_THAT(steps, HasSubstr("perf record -e cpu/config=0xa2d6/"));
+}
+
+TEST(NextSteps, DoNotSendWhoComparesPagesToCompareThem) {
+    EXPECT_THAT(all_steps(load("chase_pages")), ::testing::Not(HasSubstr("--pages")));
+}
+
+TEST(NextSteps, SmallWalkSharesAreNoReason) {
+    auto record = load("chase_4k");
+    for (auto& metric : record.runs[0].metrics)
+        if (metric.category == "tlb") metric.value = 0.01;
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("huge pages")));
+}
+
+TEST(NextSteps, AModelledRunIsNotSampled) {
+    auto record = load("chase_4k");
+    record.source.kind = "model";
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("perf record")));
+}
+
+TEST(Tree, EveryMetricOnceWhateverItsParents) {
+    std::vector<record::Metric> metrics(4);
+    metrics[0].name = metrics[1].parent = "a";
+    metrics[1].name = metrics[0].parent = "b";
+    metrics[2].name = metrics[2].parent = "self";
+    metrics[3].name = "orphan";
+    metrics[3].parent = "nowhere";
+    for (auto& metric : metrics) metric.level = 2;
+    const auto rows = tree_rows(metrics);
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0].metric->name, "orphan");
+    EXPECT_EQ(rows[0].depth, 0);
+}
+
+TEST(Pages, WhatWasNotObtainedIsInTheLabel) {
+    record::Run run;
+    run.pages = record::Pages{"2m", {{"2m", 4 << 20}}, ""};
+    EXPECT_EQ(pages_label(run), "2m");
+    run.pages->obtained_bytes = {{"4k", 4 << 20}};
+    EXPECT_EQ(pages_label(run), "2m (got 4k)");
+    run.pages->obtained_bytes = {{"4k", 1 << 20}, {"2m", 3 << 20}};
+    EXPECT_EQ(pages_label(run), "2m (75% of it)");
+}
+
+}  // namespace
+}  // namespace tmaprobe::report
