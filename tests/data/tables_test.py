@@ -296,13 +296,14 @@ class Sharpness(unittest.TestCase):
 
     def mutants(self, expression):
         for match in self.NUMBER.finditer(expression):
-            compared = re.search(r"[<>] *$", expression[:match.start()])  # seen only where the value is near
-            if float(match[1]) and not compared:
+            # A limit is seen only where the value is near, and of a truth value there is nothing to see.
+            no_factor = re.search(r"[<>^] *$", expression[:match.start()])
+            if float(match[1]) and not no_factor:
                 changed = repr(float(match[1]) * (1 + 1e-6))
                 yield expression[:match.start()] + changed.replace("e+", "e") + expression[match.end():]
 
     def test_mutated_constants_are_caught(self):
-        caught = missed = 0
+        caught = 0
         for cpu in CPUS:
             for name in (n for n in cpu.metrics if place(cpu, n).get("level", 9) <= 2):
                 original = cpu.metrics[name]
@@ -314,11 +315,9 @@ class Sharpness(unittest.TestCase):
                         after = values(cpu, seed, smt, core_wide).metric(name)
                         cpu.metrics[name] = original
                         seen |= before is not None and abs(after - before) > 1e-9 * abs(before)
-                    caught, missed = caught + seen, missed + (not seen)
-                    if not seen:
-                        self.assertRegex(original["MetricExpr"], r"(?i)#|max\(|< 1|NaN", (cpu, name, mutant))
+                    self.assertTrue(seen, (cpu, name, mutant))
+                    caught += 1
         self.assertGreater(caught, 200)
-        self.assertLess(missed, caught / 5)
 
 
 if __name__ == "__main__":
