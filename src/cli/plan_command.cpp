@@ -1,11 +1,138 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "counters/perf_command.h"
+#include "counters/plan.h"
+#include "experiments/assess.h"
 
 namespace tmaprobe::cli {
+namespace {
+
+struct Words {
+    std::string target, events_directory, json;
+    std::vector<std::string> metrics;
+    int level = 1, counters = 0, smt = 0;
+    bool passes = false;
+};
+
+/// General-purpose counters that a thread of such a CPU surely has: the vendors' fewest, one less where
+/// the NMI watchdog may hold one.
+int safe_counters(events::PmuFormat format) {
+    switch (format) {
+        case events::PmuFormat::amd: return 5;
+        case events::PmuFormat::arm: return 6;
+        default: return 4;
+    }
+}
+
+std::vector<counters::PmuLimits> limits_for(const events::Table& table, int counters) {
+    std::vector<std::string> pmus = {"cpu"};
+    for (const auto& event : table.events)
+        if (event.pmu == "cpu_core") pmus = {"cpu_core", "cpu_atom"};
+    std::vector<counters::PmuLimits> limits;
+    for (const std::string& pmu : pmus) {
+        counters::PmuLimits limit;
+        limit.pmu = pmu;
+        limit.general_counters = counters > 0 ? counters : safe_counters(table.format);
+        limit.has_slots = limit.has_level2_metrics = table.format == events::PmuFormat::intel && pmu != "cpu_atom";
+        limits.push_back(limit);
+    }
+    return limits;
+}
+
+/// A shell line per pass, with a file each.
+std::vector<std::vector<std::string>> commands_of(const events::Table& table, const counters::Plan& plan) {
+    std::vector<std::vector<std::string>> commands;
+    for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+        const std::string file = plan.passes.size() == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1);
+        commands.push_back(counters::perf_stat_command(table, plan.passes[i], file));
+    }
+    return commands;
+}
+
+std::vector<std::string> replay_command(const Words& words, std::size_t passes) {
+    std::vector<std::string> line = {"tmaprobe", "replay"};
+    for (std::size_t i = 0; i < passes; ++i) line.push_back(passes == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1));
+    line.insert(line.end(), {"--target", words.target, "--level", std::to_string(words.level)});
+    for (const std::string& metric : words.metrics) line.insert(line.end(), {"--metric", metric});
+    return line;
+}
+
+nlohmann::json to_json(const Words& words, const events::Table& table, const counters::Plan& plan) {
+    auto json = nlohmann::json{{"target", table.cpu_id}, {"folder", table.folder}, {"level", words.level}};
+    for (const auto& command : commands_of(table, plan)) json["commands"].push_back(counters::shell_line(command));
+    json["replay"] = counters::shell_line(replay_command(words, plan.passes.size()));
+    json["passes"] = nlohmann::json::array();
+    for (const auto& pass : plan.passes) {
+        auto groups = nlohmann::json::array();
+        for (const auto& group : pass.groups) {
+            auto events = nlohmann::json::array();
+            for (const auto& event : group.events)
+                events.push_back({{"name", event.definition.name}, {"config", fmt::format("{:#x}", event.definition.config)},
+                                  {"config1", fmt::format("{:#x}", event.definition.config1)}, {"pmu", group.pmu}});
+            groups.push_back(std::move(events));
+        }
+        json["passes"].push_back(std::move(groups));
+    }
+    json["notes"] = nlohmann::json::array();
+    for (const auto& note : plan.notes) json["notes"].push_back({{"id", note.id}, {"what", note.what}, {"hint", note.hint}});
+    return json;
+}
+
+std::string to_text(const Words& words, const events::Table& table, const counters::Plan& plan) {
+    std::string text = fmt::format("# On the machine that is to be counted ({}); the program goes after '--'.\n",
+                                   table.title.empty() ? table.folder : table.title);
+    for (auto command : commands_of(table, plan)) {
+        command.insert(command.end(), {"--", "./my-program"});
+        text += counters::shell_line(command) + "\n";
+    }
+    text += "\n# Then anywhere:\n" + counters::shell_line(replay_command(words, plan.passes.size())) + "\n";
+    if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there, --system-wide 1 if perf stat ran with -a\n";
+    for (const auto& note : plan.notes) text += fmt::format("# note: {}\n", note.what);
+    return text;
+}
+
+int plan_elsewhere(const Words& words) {
+    const auto table = events::load(event_library(words.events_directory), words.target);
+    if (!table) return complain(table.error());
+    const auto metrics = experiments::choose_metrics(*table, words.level, words.metrics);
+    if (!metrics) return complain(metrics.error());
+    if (metrics->empty())
+        return complain({ErrorCode::unavailable, fmt::format("the vendor publishes no top-down tree for {}", table->folder),
+                         "--metric tlb plans the translation metrics"});
+    metrics::Constants constants;
+    constants.cpu_id = table->cpu_id;
+    constants.values = {{"#core_wide", 0}, {"#has_pmem", 0}};
+    constants.values["#slots"] = table->slots_per_cycle.value_or(1);
+    constants.has_event = [&](std::string_view name) { return events::resolve(*table, name).has_value(); };
+    const auto plan = counters::make_plan(*table, *metrics, {}, limits_for(*table, words.counters), constants,
+                                          words.passes ? counters::Policy::passes : counters::Policy::multiplex);
+    if (!plan) return complain(plan.error());
+    if (words.json.empty()) return print(to_text(words, *table, *plan));
+    const std::string json = to_json(words, *table, *plan).dump(1) + "\n";
+    if (words.json == "-") return print(json);
+    const auto written = write_file(words.json, json);
+    return written ? 0 : complain(written.error());
+}
+
+}  // namespace
 
 void add_plan_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("plan", "not yet");
-    command->callback([&status] { status = complain({ErrorCode::unavailable, "plan is not there yet", {}}); });
+    const auto words = std::make_shared<Words>();
+    auto* command = app.add_subcommand("plan", "The perf stat command that counts on another machine, for replay");
+    command->add_option("--target", words->target, "CPU of that machine: as perf spells it, or a table's folder")->required()->type_name("CPU");
+    command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
+    command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
+    command->add_option("--counters", words->counters, "General-purpose counters free on that machine")->check(CLI::Range(1, 32))->type_name("N");
+    command->add_flag("--passes", words->passes, "One command per run instead of one that multiplexes");
+    command->add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")->type_name("FILE");
+    add_library_option(*command, words->events_directory);
+    command->callback([words, &status] { status = plan_elsewhere(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -1,11 +1,51 @@
+#include <memory>
+
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "experiments/replay.h"
 
 namespace tmaprobe::cli {
+namespace {
+
+struct Words {
+    std::string target, events_directory;
+    std::vector<std::string> files, metrics;
+    int level = 1, smt = -1, system_wide = -1;
+    double slots = 0;
+    OutputOptions output;
+};
+
+int replay(const Words& words) {
+    if (const auto good = check_output(words.output); !good) return complain(good.error());
+    experiments::ReplayRequest request;
+    request.files.assign(words.files.begin(), words.files.end());
+    request.target = words.target;
+    request.level = words.level;
+    request.metrics = words.metrics;
+    if (words.smt >= 0) request.smt = words.smt == 1;
+    if (words.system_wide >= 0) request.system_wide = words.system_wide == 1;
+    if (words.slots > 0) request.slots = words.slots;
+    request.library = event_library(words.events_directory);
+    request.command_line = command_line();
+    const auto record = experiments::replay(request);
+    return record ? emit(*record, words.output) : complain(record.error());
+}
+
+}  // namespace
 
 void add_replay_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("replay", "not yet");
-    command->callback([&status] { status = complain({ErrorCode::unavailable, "replay is not there yet", {}}); });
+    const auto words = std::make_shared<Words>();
+    auto* command = app.add_subcommand("replay", "The tree from counts that perf stat took elsewhere");
+    command->add_option("file", words->files, "Output of perf stat -x, or perf stat -j (see tmaprobe plan); several are passes")->required()->type_name("FILE");
+    command->add_option("--target", words->target, "CPU that counted: as perf spells it, or a table's folder")->required()->type_name("CPU");
+    command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
+    command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
+    command->add_option("--smt", words->smt, "Whether SMT was on there: 0 or 1")->check(CLI::Range(0, 1))->type_name("0|1");
+    command->add_option("--system-wide", words->system_wide, "Whether all CPUs were counted (perf stat -a): 0 or 1")->check(CLI::Range(0, 1))->type_name("0|1");
+    command->add_option("--slots", words->slots, "Slots per cycle, where Arm's formulas ask")->check(CLI::Range(1.0, 64.0))->type_name("N");
+    add_library_option(*command, words->events_directory);
+    add_output_options(*command, words->output);
+    command->callback([words, &status] { status = replay(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -1,0 +1,69 @@
+#include "counters/perf_command.h"
+
+#include <fmt/format.h>
+
+#include "events/key.h"
+
+namespace tmaprobe::counters {
+namespace {
+
+bool is_topdown(const PlannedEvent& event) {
+    return event.name.find("topdown-") != std::string::npos || event.definition.name.find("topdown-") != std::string::npos ||
+           event.definition.name == "slots" || event.definition.name.ends_with("/slots/");
+}
+
+/// The kernel's own name inside "cpu_core/topdown-retiring/".
+std::string bare_name(std::string name) {
+    if (name.ends_with('/')) name.pop_back();
+    return name.substr(name.rfind('/') + 1);
+}
+
+std::string spell(const events::Table& table, const PlannedEvent& event) {
+    const auto& definition = event.definition;
+    const std::string pmu = events::canonical_pmu(table, definition.pmu);
+    const bool hybrid_part = pmu == "cpu_core" || pmu == "cpu_atom";
+    if (!pmu.empty() && !hybrid_part) {
+        if (pmu == "msr") return fmt::format("msr/config={:#x}/", definition.config);
+        return bare_name(definition.name);
+    }
+    if (is_topdown(event))
+        return hybrid_part ? fmt::format("{}/{}/", pmu, bare_name(definition.name)) : bare_name(definition.name);
+    // The core PMU of an Arm machine has a name of its own; raw events find it.
+    if (table.format == events::PmuFormat::arm) return fmt::format("r{:x}", definition.config);
+    std::string terms = fmt::format("config={:#x}", definition.config);
+    if (definition.config1) terms += fmt::format(",config1={:#x}", definition.config1);
+    if (definition.config2) terms += fmt::format(",config2={:#x}", definition.config2);
+    return fmt::format("{}/{}/", hybrid_part ? pmu : "cpu", terms);
+}
+
+}  // namespace
+
+std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass, const std::string& output_file) {
+    std::string events;
+    for (const Group& group : pass.groups) {
+        std::string members;
+        for (const PlannedEvent& event : group.events) members += (members.empty() ? "" : ",") + spell(table, event);
+        if (members.empty()) continue;
+        if (!events.empty()) events += ',';
+        events += group.events.size() > 1 ? "{" + members + "}" : members;
+    }
+    return {"perf", "stat", "-x,", "-o", output_file, "-e", events};
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    std::string line;
+    for (const std::string& word : words) {
+        if (!line.empty()) line += ' ';
+        if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
+            line += word;
+            continue;
+        }
+        line += '\'';
+        for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        line += '\'';
+    }
+    return line;
+}
+
+}  // namespace tmaprobe::counters
