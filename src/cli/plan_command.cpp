@@ -93,7 +93,11 @@ std::string to_text(const Words& words, const events::Table& table, const counte
     }
     text += "\n# Then anywhere:\n" + counters::shell_line(replay_command(words, plan.passes.size())) + "\n";
     if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there, --system-wide 1 if perf stat ran with -a\n";
-    for (const auto& note : plan.notes) text += fmt::format("# note: {}\n", note.what);
+    std::string split;
+    for (const auto& note : plan.notes)
+        if (note.id == "split_metric") split += (split.empty() ? "" : ", ") + note.what.substr(0, note.what.find(':'));
+        else text += fmt::format("# note: {}\n", note.what);
+    if (!split.empty()) text += fmt::format("# counted in several groups, so less exact on short runs: {}\n", split);
     return text;
 }
 

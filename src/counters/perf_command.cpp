@@ -2,20 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "events/key.h"
 
 namespace tmaprobe::counters {
 namespace {
 
-bool is_topdown(const PlannedEvent& event) {
-    return event.name.find("topdown-") != std::string::npos || event.definition.name.find("topdown-") != std::string::npos ||
-           event.definition.name == "slots" || event.definition.name.ends_with("/slots/");
-}
-
 /// The kernel's own name inside "cpu_core/topdown-retiring/".
 std::string bare_name(std::string name) {
     if (name.ends_with('/')) name.pop_back();
     return name.substr(name.rfind('/') + 1);
+}
+
+/// The kernel's name of slots or a topdown event, by which perf knows to keep them together; else empty.
+std::string topdown_name(const events::Table& table, const events::EventDefinition& event) {
+    if (table.format != events::PmuFormat::intel || event.config1 || event.pmu == "cpu_atom") return {};
+    for (const auto& known : table.kernel_events)
+        if (known.config == event.config && (known.name == "slots" || known.name.starts_with("topdown-"))) return known.name;
+    return {};
 }
 
 std::string spell(const events::Table& table, const PlannedEvent& event) {
@@ -26,8 +31,8 @@ std::string spell(const events::Table& table, const PlannedEvent& event) {
         if (pmu == "msr") return fmt::format("msr/config={:#x}/", definition.config);
         return bare_name(definition.name);
     }
-    if (is_topdown(event))
-        return hybrid_part ? fmt::format("{}/{}/", pmu, bare_name(definition.name)) : bare_name(definition.name);
+    if (const std::string name = topdown_name(table, definition); !name.empty())
+        return hybrid_part ? fmt::format("{}/{}/", pmu, name) : name;
     // The core PMU of an Arm machine has a name of its own; raw events find it.
     if (table.format == events::PmuFormat::arm) return fmt::format("r{:x}", definition.config);
     std::string terms = fmt::format("config={:#x}", definition.config);
@@ -40,10 +45,11 @@ std::string spell(const events::Table& table, const PlannedEvent& event) {
 
 std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass, const std::string& output_file) {
     std::string events;
+    std::set<std::string> written;
     for (const Group& group : pass.groups) {
         std::string members;
         for (const PlannedEvent& event : group.events) members += (members.empty() ? "" : ",") + spell(table, event);
-        if (members.empty()) continue;
+        if (members.empty() || !written.insert(members).second) continue;
         if (!events.empty()) events += ',';
         events += group.events.size() > 1 ? "{" + members + "}" : members;
     }

@@ -61,7 +61,7 @@ Total start(const Line& line, const events::Table& table) {
 }
 
 /// Two lines for the same event in the same place, neither of them multiplexed, must agree: two groups
-/// that both ran all the time count alike. The very same line twice is a fault of the file.
+/// that both ran all the time count alike, but for the moment between their starts.
 Result<> check_repeat(std::string_view label, const Line& first, const Line& second) {
     if (!first.counted || !second.counted) return {};
     const auto refuse = [&](const std::string& what) {
@@ -69,16 +69,30 @@ Result<> check_repeat(std::string_view label, const Line& first, const Line& sec
                                                       second.event, first.line, what),
                     "one output of perf stat in one file; repeated runs are perf stat -r");
     };
-    if (first.value == second.value && first.run_ns == second.run_ns && first.value != 0) return refuse(" (the same line)");
+    const bool same = first.value == second.value && first.run_ns == second.run_ns && first.share == second.share;
+    if (same && second.line == first.line + 1) return refuse(", in the same words");
     const double difference = std::abs(first.value - second.value);
-    const bool always = first.share >= 1 && second.share >= 1;
-    if (always && difference > 0.02 * std::max(first.value, second.value) && difference > 1000)
+    constexpr double skew = 0.02, few = 50;
+    if (first.share >= 1 && second.share >= 1 && difference > skew * std::max(first.value, second.value) && difference > few)
         return refuse(fmt::format(", as {:.0f} instead of {:.0f}", first.value, second.value));
     return {};
 }
 
+/// A file that says everything twice is two outputs, or one pasted twice.
+Result<> check_doubled(std::string_view label, const Snapshot& snapshot) {
+    const std::size_t half = snapshot.lines.size() / 2;
+    if (half < 2 || snapshot.lines.size() % 2 != 0) return {};
+    for (std::size_t i = 0; i < half; ++i) {
+        const Line &first = snapshot.lines[i], &second = snapshot.lines[half + i];
+        if (first.event != second.event || first.where != second.where) return {};
+    }
+    return fail(ErrorCode::bad_input, fmt::format("{}:{}:1: every count stands there twice", label, snapshot.lines[half].line),
+                "one output of perf stat in one file; repeated runs are perf stat -r");
+}
+
 /// Events of one snapshot in order, summed over places. An event that a place has twice was in two groups.
 Result<std::vector<Total>> sum_places(std::string_view label, const Snapshot& snapshot, const events::Table& table) {
+    if (const auto good = check_doubled(label, snapshot); !good) return pass_on(good);
     std::vector<Total> totals;
     std::map<std::pair<std::string, int>, std::size_t> total_of;         // (spelling, which of its groups)
     std::map<std::pair<std::string, std::string>, std::vector<const Line*>> seen;  // (spelling, place)
@@ -129,10 +143,10 @@ void join_privileges(const events::Table& table, std::vector<Total>& totals, std
                 for (const std::size_t i : *rest) drop[i] = true;
         }
     }
-    std::size_t kept = 0;
+    std::vector<Total> kept;
     for (std::size_t i = 0; i < totals.size(); ++i)
-        if (!drop[i]) totals[kept++] = std::move(totals[i]);
-    totals.resize(kept);
+        if (!drop[i]) kept.push_back(std::move(totals[i]));
+    totals = std::move(kept);
 }
 
 record::Event to_event(const events::Table& table, const Total& total) {
