@@ -48,6 +48,8 @@ class Screen {
 void show_tree(Screen& screen, const record::Run& run);
 /// The metrics outside the tree, address translation first.
 void show_other_metrics(Screen& screen, const record::Run& run);
+/// Where a second source was asked for: its values beside the first's.
+void show_beside(Screen& screen, const record::Run& run);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
 /// The runs of one kernel in several page modes as columns.

@@ -93,6 +93,11 @@ std::string axis_text(const Curves& curves, double x) {
     return plain_number(x);
 }
 
+bool is_doubtful(const Point& point) {
+    const auto& time = point.run->time;
+    return time.disturbed > 0 && time.clean < 3;
+}
+
 std::string quantity_text(const Curves& curves, double value) {
     return curves.quantity == "bandwidth" ? format_rate(value) : format_ns(value);
 }

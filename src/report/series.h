@@ -28,6 +28,9 @@ struct Curves {
 
 Curves curves_of(const record::Record& record);
 
+/// Whether other work on the machine disturbed the point so much that too few clean repetitions are left.
+bool is_doubtful(const Point& point);
+
 /// "16M" for sizes, else the number.
 std::string axis_text(const Curves& curves, double x);
 

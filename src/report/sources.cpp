@@ -50,8 +50,8 @@ std::string host_sentence(const record::Record& record) {
     if (text.empty()) return "not known";
     if (!model.empty() && !id.empty()) text += " (" + id + ")";
     const auto cpus = record.host.find("logical_cpus");
-    if (cpus != record.host.end() && cpus->is_number_unsigned())
-        text += fmt::format(", {} CPU{}", cpus->get<std::uint64_t>(), cpus->get<std::uint64_t>() == 1 ? "" : "s");
+    if (cpus != record.host.end() && cpus->is_number_integer())
+        text += fmt::format(", {} CPU{}", cpus->get<std::int64_t>(), cpus->get<std::int64_t>() == 1 ? "" : "s");
     if (const auto hypervisor = host_text(record, "hypervisor"); !hypervisor.empty()) text += ", " + hypervisor + " guest";
     if (const auto kernel = host_text(record, "kernel"); !kernel.empty()) text += ", Linux " + kernel;
     return text;

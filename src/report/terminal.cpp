@@ -72,6 +72,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_time(screen, run);
     show_tree(screen, run);
     show_other_metrics(screen, run);
+    show_beside(screen, run);
     show_series(screen, run);
     if (screen.style().verbose) show_details(screen, run);
     show_words(screen, record, run);

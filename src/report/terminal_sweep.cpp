@@ -53,11 +53,20 @@ void show_curve_table(Screen& screen, const Curves& curves) {
             cells[s] = &point;
         }
     }
+    bool any_doubtful = false;
+    for (const auto& series : curves.series)
+        any_doubtful |= std::any_of(series.points.begin(), series.points.end(), is_doubtful);
     for (const auto& [x, points] : by_x) {
         rows.push_back({axis_text(curves, x)});
-        for (const auto* point : points) rows.back().push_back(point ? quantity_text(curves, point->value) : "-");
+        for (const auto* point : points) {
+            std::string cell = point ? quantity_text(curves, point->value) : "-";
+            // A blank under the mark keeps the units of a column in line.
+            if (any_doubtful) cell += point && is_doubtful(*point) ? "~" : " ";
+            rows.back().push_back(cell);
+        }
     }
     screen.table(rows);
+    if (any_doubtful) screen.line(screen.ink(Ink::dim, "~ other work disturbed it: fewer than three clean repetitions"));
 }
 
 /// A line below the plot with one mark per knee of this kind.

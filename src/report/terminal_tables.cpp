@@ -169,6 +169,28 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     if (multiplexed) screen.line(screen.ink(Ink::dim, "@20%: counted 20% of the time"));
 }
 
+void show_beside(Screen& screen, const Run& run) {
+    const auto beside = run.extra.find("beside");
+    if (beside == run.extra.end() || !beside->is_array() || beside->empty()) return;
+    Rows rows{{"Two sources", "first", "second", "second's low..high", "second is"}};
+    for (const auto& item : *beside) {
+        if (!item.is_object() || !item.contains("name") || !item["name"].is_string()) continue;
+        const auto number = [&](const char* key) { return item.contains(key) ? number_or_nan(item[key]) : std::nan(""); };
+        const Metric* first = find_metric(run, item["name"].get<std::string>());
+        Metric second = first ? *first : Metric{};
+        second.value = number("value");
+        second.low = number("low");
+        second.high = number("high");
+        second.status = item.contains("status") && item["status"].is_string() ? item["status"].get<std::string>() : "unavailable";
+        second.counted_share = 1;
+        second.warnings.clear();
+        rows.push_back({screen.say(item["name"].get<std::string>()), metric_cell(first, false), metric_cell(&second, false),
+                        bounds_text(second), screen.say(status_words(second))});
+    }
+    screen.line();
+    screen.table(rows);
+}
+
 void show_pairs(Screen& screen, const record::Record& record) {
     const auto entry = record.extra.find("pairs");
     if (entry == record.extra.end() || !entry->is_object()) {

@@ -115,8 +115,8 @@ std::string run_label(const record::Run& run) {
             continue;
         }
         if (name == "pages" || value.is_null() || value.is_structured()) continue;
-        if (name == "size_bytes" && value.is_number_unsigned()) {
-            if (value.get<std::uint64_t>() > 0) label += ", size " + format_size(value.get<std::uint64_t>());
+        if (name == "size_bytes" && value.is_number_integer()) {
+            if (value.get<std::int64_t>() > 0) label += ", size " + format_size(value.get<std::uint64_t>());
         } else if (value.is_string()) {
             if (!value.get_ref<const std::string&>().empty())
                 label += fmt::format(", {} {}", name, value.get_ref<const std::string&>());

@@ -150,6 +150,7 @@ json run_view(const Record& record, const Run& run, json& definitions) {
             {"metrics", metrics_view(run, definitions)},
             {"verdict", run.metrics.empty() ? "" : clean(verdict(record, run))},
             {"steps", steps},
+            {"beside", run.extra.contains("beside") ? clean_json(run.extra["beside"]) : json(nullptr)},
             {"intervals", intervals_view(run)}};
 }
 

@@ -13,6 +13,8 @@ function addRun(parent, run, alone) {
     addIcicle(parent, run, `Top-down, share of slots (${[...new Set(run.metrics.filter((metric) => metric.value !== null).map((metric) => metric.status))].join(", ")})`);
     parent.append(alone ? metricTable(run) : el("details", {}, el("summary", {}, "All values"), metricTable(run)));
   }
+  if (Array.isArray(run.beside)) parent.append(el("h3", {}, "The second source beside it"), table(["metric", "value", "low", "high", "status"],
+    run.beside.map((item) => [String(item.name), known(item.value) ? three(item.value) : "-", three(item.low), three(item.high), String(item.status)])));
   addIntervals(parent, run);
   if (run.verdict) parent.append(el("p", { class: "verdict" }, run.verdict));
   if (run.steps.length && run.metrics.length) parent.append(el("ol", {}, run.steps.map((step) => el("li", {}, step.what, step.command ? el("pre", {}, step.command) : null))));
