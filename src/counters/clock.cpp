@@ -13,6 +13,7 @@ class ClockSource final : public CounterSource {
         sample.iterations = repetition.iterations;
         const auto argv = workload.command();
         if (!argv.empty()) return measure_command(argv, std::move(sample));
+        workload.prepare();
         const std::uint64_t start = now_ns();
         workload.run(repetition.iterations);
         sample.elapsed_ns = now_ns() - start;

@@ -14,6 +14,8 @@ class Workload {
     virtual ~Workload() = default;
     /// The command's argv; empty: an in-process region.
     virtual std::vector<std::string> command() const { return {}; }
+    /// Called before each run of the region, outside what is measured.
+    virtual void prepare() {}
     /// Runs the region once with this many iterations (in-process only).
     virtual void run(std::uint64_t iterations) = 0;
     /// Thread ids to count besides the calling one; empty: the calling thread alone.

@@ -50,6 +50,7 @@ Result<Region> Region::open(const Pass& pass, const std::vector<pid_t>& threads,
 }
 
 Result<Region::Measured> Region::measure(Workload& workload, std::uint64_t iterations, std::size_t parts) {
+    workload.prepare();
     counts_.resize(1 + std::max<std::size_t>(1, parts));
     if (bracketing_ == Bracketing::read_twice) return measure_running(workload, iterations);
     return measure_started(workload, iterations, std::max<std::size_t>(1, parts));
