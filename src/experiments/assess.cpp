@@ -122,8 +122,12 @@ GroupId common_group(const Prepared& prepared, const CountIndex& index, std::siz
 metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, const GroupId& preferred) {
     metrics::Counts counts;
     for (const auto& [text, spelling] : prepared.spellings) {
-        if (const record::Event* event = index.find(spelling.key, preferred)) counts[text] = index.count_of(*event);
-        else if (spelling.latency) counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
+        if (const record::Event* event = index.find(spelling.key, preferred)) {
+            metrics::Count& count = counts[text] = index.count_of(*event);
+            // Times are counted in ns, as perf prints them; formulas take seconds, as perf gives them.
+            if (spelling.key.pmu == "tool")
+                for (double* part : {&count.value, &count.low, &count.high}) *part *= 1e-9;
+        } else if (spelling.latency) counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
     }
     return counts;
 }
