@@ -100,7 +100,8 @@ bool Child::alive() {
 
 Result<record::Record> measure_in_child(const std::function<Result<record::Record>()>& measure,
                                         const std::function<Result<>(pid_t)>& before_release,
-                                        const std::function<bool()>& interrupted) {
+                                        const std::function<bool()>& interrupted,
+                                        const std::function<void()>& on_tick) {
     auto child = Child::start([&](int output) {
         const auto record = measure();
         const std::string text = record ? record::serialize(*record) : encode(record.error());
@@ -113,11 +114,14 @@ Result<record::Record> measure_in_child(const std::function<Result<record::Recor
 
     std::string text;
     char buffer[65536];
-    constexpr int look_up_ms = 200;
+    constexpr int look_up_ms = 20;
     for (;;) {
         if (interrupted && interrupted()) return fail(ErrorCode::interrupted, "interrupted");
         pollfd ready{child->output(), POLLIN, 0};
-        if (::poll(&ready, 1, look_up_ms) <= 0) continue;
+        if (::poll(&ready, 1, look_up_ms) <= 0) {
+            if (on_tick) on_tick();
+            continue;
+        }
         const ssize_t got = ::read(child->output(), buffer, sizeof buffer);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;

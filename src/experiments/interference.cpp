@@ -65,6 +65,16 @@ Result<std::optional<resctrl::Group>> make_group(const Result<resctrl::Info>& in
     return std::optional<resctrl::Group>(std::move(*group));
 }
 
+/// Bandwidth monitors run on since the group was made: what this measurement moved is the difference.
+/// Occupancy is what it is.
+record::Event moved_since(const record::Event& before, record::Event after) {
+    if (after.name.starts_with("mbm_") && after.reading.raw >= before.reading.raw) {
+        after.reading.raw -= before.reading.raw;
+        after.reading.value = static_cast<double>(after.reading.raw);
+    }
+    return after;
+}
+
 /// One measurement of the victim in one state; its groups live no longer than this call.
 Result<record::Record> measure_state(const State& state, const Subject& victim, const Subject& aggressor,
                                      const Result<resctrl::Info>& info, const InterferenceHooks& hooks) {
@@ -85,23 +95,20 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
     const auto into_group = [&](pid_t pid) -> Result<> {
         return *victim_group ? (*victim_group)->add_task(pid) : Result<>{};
     };
+    // Read while it runs: what a process held of the cache is soon gone when it has ended.
     const auto before = *victim_group ? (*victim_group)->read_monitors() : std::vector<record::Event>{};
-    auto record = measure_in_child([&] { return victim.measure(); }, into_group, hooks.interrupted);
+    auto during = before;
+    const auto look = [&] {
+        if (*victim_group) during = (*victim_group)->read_monitors();
+    };
+    auto record = measure_in_child([&] { return victim.measure(); }, into_group, hooks.interrupted, look);
     if (!record) return record;
     if (neighbour)
         if (const auto lasted = neighbour->check(); !lasted) return pass_on(lasted);
-    if (*victim_group && !record->runs.empty()) {
-        auto after = (*victim_group)->read_monitors();
-        for (std::size_t index = 0; index < after.size() && index < before.size(); ++index) {
-            // Bandwidth monitors run on since boot: what this measurement moved is the difference.
-            if (after[index].name.starts_with("mbm_") && after[index].reading.raw >= before[index].reading.raw) {
-                after[index].reading.raw -= before[index].reading.raw;
-                after[index].reading.value = static_cast<double>(after[index].reading.raw);
-            }
-        }
-        auto& events = record->runs.front().events;
-        events.insert(events.end(), after.begin(), after.end());
-    }
+    if (record->runs.empty()) return record;
+    auto& events = record->runs.front().events;
+    for (std::size_t index = 0; index < std::min(before.size(), during.size()); ++index)
+        events.push_back(moved_since(before[index], during[index]));
     return record;
 }
 

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""`tmaprobe interference` on a file system that behaves like resctrl, in each vendor's flavour: what it
+may ask is asked, what it may not is refused before anything is written, and every way out leaves the tree
+as it was found.
+
+    resctrl_test.py TMAPROBE
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).parent
+TMAPROBE = None
+
+
+def command(root, *arguments, aggressor="chase:size=128K", rounds=1, seconds=0.02):
+    return [TMAPROBE, "interference", "--resctrl", root, "--victim", "chase:size=64K", "--aggressor", aggressor,
+            "--rounds", str(rounds), "--seconds", str(seconds), "--source", "none", *arguments]
+
+
+class Mounted:
+    """The fake, mounted while the block lasts."""
+
+    def __init__(self, flavour):
+        self.folder = tempfile.mkdtemp(prefix="resctrl-")
+        self.process = subprocess.Popen([sys.executable, HERE / "fake_resctrl.py", flavour, self.folder])
+        for _ in range(100):
+            if os.path.isdir(f"{self.folder}/info"):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("the fake resctrl did not mount")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["fusermount", "-u", self.folder], check=False)
+        self.process.wait(timeout=10)
+        os.rmdir(self.folder)
+
+    def run(self, *arguments, **settings):
+        return subprocess.run(command(self.folder, *arguments, **settings), capture_output=True, text=True, timeout=60)
+
+    def start_long(self):
+        return subprocess.Popen(command(self.folder, rounds=1000, seconds=0.3), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def groups(self):
+        return sorted(name for name in os.listdir(self.folder)
+                      if name not in ("info", "mon_data", "mon_groups") and os.path.isdir(f"{self.folder}/{name}"))
+
+    def schemata(self):
+        return pathlib.Path(self.folder, "schemata").read_text()
+
+    def wait_for_groups(self):
+        """Names of tmaprobe's groups, once there are any."""
+        for _ in range(500):
+            ours = [name for name in self.groups() if name.startswith("tmaprobe-")]
+            if ours:
+                return ours
+            time.sleep(0.01)
+        raise RuntimeError("no group was made")
+
+
+class Resctrl(unittest.TestCase):
+    def assert_untouched(self, fake, schemata):
+        self.assertEqual(fake.groups(), [])
+        self.assertEqual(fake.schemata(), schemata)
+
+    def states(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {run["state"] if "state" in run else run["extra"]["state"]: run for run in json.loads(result.stdout)["runs"]}
+
+    def test_limits_and_protection_in_each_flavour(self):
+        for flavour, limit in (("intel", "l3=0x3,mb=20"), ("intel-cdp", "l3=0x3"), ("amd", "l3=0x5,mb=256"),
+                               ("arm", "l3=0x11,mb=25")):
+            with self.subTest(flavour), Mounted(flavour) as fake:
+                before = fake.schemata()
+                states = self.states(fake.run("--limit", limit, "--protect", "l3=0xf0", "--json", "-"))
+                self.assertEqual(set(states), {"alone", "with neighbour", "neighbour limited", "victim protected"})
+                self.assert_untouched(fake, before)
+
+    def test_monitors_become_events(self):
+        with Mounted("intel") as fake:
+            states = self.states(fake.run("--json", "-"))
+            for state in states.values():
+                events = {event["name"]: event for event in state["events"] if event["pmu"] == "resctrl"}
+                self.assertEqual(set(events), {"llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"})
+                self.assertGreater(events["mbm_total_bytes"]["value"], 0)
+
+    def test_what_the_hardware_does_not_take_is_refused_before_it_is_written(self):
+        for flavour, limit, says in (("intel", "l3=0x800", "does not have"), ("intel", "l3=0x5", "holes"),
+                                     ("intel", "l3=0", "nothing at all"), ("intel", "mb=0", "nothing at all"),
+                                     ("intel", "mb=101", "out of range"), ("intel", "mb=5", "out of range"),
+                                     ("amd", "mb=4096", "out of range"), ("arm", "l3=0x100", "does not have"),
+                                     ("intel", "l3=0xzz", "not a limit"), ("intel", "l4=1", "not a limit")):
+            with self.subTest(f"{flavour} {limit}"), Mounted(flavour) as fake:
+                before = fake.schemata()
+                result = fake.run("--limit", limit)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(says, result.stderr)
+                self.assertIn("hint:", result.stderr)
+                self.assertEqual(result.stdout, "")
+                self.assert_untouched(fake, before)
+
+    def test_a_control_that_is_lacking_is_said(self):
+        with Mounted("intel-cdp") as fake:
+            result = fake.run("--limit", "mb=20")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("cannot limit memory bandwidth", result.stderr)
+
+    def test_no_group_left_in_the_hardware(self):
+        with Mounted("arm") as fake:
+            for name in ("theirs", "also-theirs"):
+                os.mkdir(f"{fake.folder}/{name}")
+            result = fake.run("--limit", "l3=0x3")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no resctrl group left", result.stderr)
+            self.assertIn("Out of CLOSIDs", result.stderr)
+            self.assertEqual(fake.groups(), ["also-theirs", "theirs"])
+
+    def test_ended_by_a_signal_it_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number), Mounted("intel") as fake:
+                before = fake.schemata()
+                process = fake.start_long()
+                fake.wait_for_groups()
+                process.send_signal(number)
+                self.assertNotEqual(process.wait(timeout=30), 0)
+                self.assert_untouched(fake, before)
+
+    def test_a_neighbour_that_dies_leaves_nothing(self):
+        with Mounted("intel") as fake:
+            before = fake.schemata()
+            result = fake.run(aggressor="cmd:true")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("ended by itself", result.stderr)
+            self.assert_untouched(fake, before)
+
+    def test_what_a_killed_run_left_is_found_and_removed_and_nothing_else(self):
+        with Mounted("intel") as fake:
+            os.mkdir(f"{fake.folder}/theirs")
+            process = fake.start_long()
+            fake.wait_for_groups()
+            process.kill()
+            process.wait()
+            left = [name for name in fake.groups() if name != "theirs"]
+            self.assertTrue(left)
+            result = fake.run("--clean-up")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for name in left:
+                self.assertIn(f"removed {name}", result.stdout)
+            self.assertEqual(fake.groups(), ["theirs"])
+
+    def test_a_running_tmaprobes_groups_are_no_leftovers(self):
+        with Mounted("intel") as fake:
+            mine = f"tmaprobe-{os.getpid()}-victim"
+            os.mkdir(f"{fake.folder}/{mine}")
+            result = fake.run("--clean-up")
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(fake.groups(), [mine])
+
+    def test_without_resctrl_the_other_states_are_measured(self):
+        result = subprocess.run(command("/nonexistent", "--limit", "l3=3", "--json", "-"), capture_output=True,
+                                text=True, timeout=60)
+        self.assertEqual(set(self.states(result)), {"alone", "with neighbour"})
+        warnings = {w["id"]: w for w in json.loads(result.stdout)["warnings"]}
+        self.assertIn("not mounted", warnings["no_resctrl"]["what"])
+        self.assertIn("mount -t resctrl", warnings["no_resctrl"]["hint"])
+
+
+if __name__ == "__main__":
+    TMAPROBE = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount"):
+        print("no /dev/fuse or fusermount here: the fake resctrl cannot be mounted")
+        sys.exit(1 if os.environ.get("CI") == "true" else 77)
+    if len(os.sched_getaffinity(0)) < 2:
+        print("one CPU: there is no place for a neighbour")
+        sys.exit(77)
+    unittest.main()
