@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/sizes.h"
+#include "events/library.h"
+#include "metrics/cpuid.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -86,6 +89,15 @@ Result<json> parse(std::string_view json_text) {
     return parsed;
 }
 
+/// Without loading the CPU's table, which takes longer than all else here.
+std::optional<std::string> folder_of(const Library& library, const std::string& cpu_id) {
+    const auto rows = read_map(library);
+    if (!rows) return std::nullopt;
+    for (const MapRow& row : *rows)
+        if (metrics::cpuid_matches(row.pattern, cpu_id)) return row.folder;
+    return std::nullopt;
+}
+
 bool serves(const std::string& have, const std::string& wanted) {
     return have == wanted || have == "unified" || (wanted == "unified" && have == "data");
 }
@@ -141,8 +153,15 @@ machine::Host complete_geometry(machine::Host host, const Library& library) {
     if (!host.cpuid_descriptors.empty())
         complete("cpuid-descriptors.json", read_data(library, "cpuid-descriptors.json"),
                  [&](const std::string& content) { return read_descriptors(content, host.cpuid_descriptors); });
-    if (const auto table = load(library, host.cpu_id))
-        complete("geometry.json", read_data(library, table->folder + "/geometry.json"), read_geometry);
+    // A foreign tree has the vendors' events, not their geometry: the embedded one stands in.
+    for (const Library& where : {library, Library{}}) {
+        const auto folder = folder_of(where, host.cpu_id);
+        if (!folder) continue;
+        const auto content = read_data(where, *folder + "/geometry.json");
+        if (!content) continue;
+        complete("geometry.json", content, read_geometry);
+        break;
+    }
     return host;
 }
 
