@@ -1,0 +1,39 @@
+#pragma once
+
+// Where the slots of each cycle went, from LLVM's events.
+
+#include "counters/model/core/front_end.h"
+#include "llvm/MCA/HWEventListener.h"
+
+namespace tmaprobe::counters::model::core {
+
+/// Each cycle has `slot_width` slots. Dispatched micro-ops fill slots; the rest of a cycle belongs to the
+/// back end when dispatch was refused, to bad speculation or recovery after a mispredicted branch, and to
+/// the front end when nothing was there to dispatch.
+class Accounting final : public llvm::mca::HWEventListener {
+  public:
+    Accounting(const CoreParameters& parameters, FrontEnd& front_end, MemoryTiming& memory, PipelineFacts& facts)
+        : parameters_(parameters), front_end_(front_end), memory_(memory), facts_(facts) {}
+
+    void onCycleBegin() override;
+    void onCycleEnd() override;
+    void onEvent(const llvm::mca::HWInstructionEvent& event) override;
+    void onEvent(const llvm::mca::HWStallEvent& event) override;
+
+  private:
+    void on_ready(Dynamic& dynamic);
+    void on_issued(const llvm::mca::HWInstructionEvent& event, Dynamic& dynamic);
+    void on_executed(std::size_t index, Dynamic& dynamic);
+    void share_out_slots(bool memory_waits);
+
+    const CoreParameters& parameters_;
+    FrontEnd& front_end_;
+    MemoryTiming& memory_;
+    PipelineFacts& facts_;
+    unsigned dispatched_ = 0, issued_ = 0, retired_ = 0;
+    bool refused_ = false;
+    std::size_t loads_in_flight_ = 0, misses_in_flight_ = 0;
+    std::uint64_t wrong_path_ = 0;  ///< micro-ops since the last mispredicted branch
+};
+
+}  // namespace tmaprobe::counters::model::core

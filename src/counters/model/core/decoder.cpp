@@ -1,0 +1,212 @@
+#include "counters/model/core/decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "counters/model/core/target.h"
+#include "llvm/MC/MCInst.h"
+
+namespace tmaprobe::counters::model::core {
+namespace {
+
+constexpr unsigned x86_memory_operands = 5;  // base, scale, index, displacement, segment
+
+/// The number by which MemoryOperand knows a 64- or 32-bit general register; none for anything else.
+std::int8_t x86_register(llvm::StringRef name) {
+    if (name == "RIP" || name == "EIP") return MemoryOperand::instruction_pointer;
+    static constexpr const char* names[] = {"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI"};
+    if (name.size() == 3 && (name[0] == 'R' || name[0] == 'E'))
+        for (std::int8_t i = 0; i < 8; ++i)
+            if (name.substr(1) == names[i]) return i;
+    unsigned number = 0;
+    llvm::StringRef digits = name;
+    if (digits.consume_front("R") && !digits.consumeInteger(10, number) && number < 32)
+        return static_cast<std::int8_t>(number);
+    return MemoryOperand::none;
+}
+
+std::uint8_t string_width(llvm::StringRef name) {
+    switch (name.back()) {
+        case 'B': return 1;
+        case 'W': return 2;
+        case 'L': return 4;
+        default: return 8;
+    }
+}
+
+bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+class LlvmDecoder final : public Decoder {
+  public:
+    LlvmDecoder(std::unique_ptr<Target> target, bool x86) : target_(std::move(target)), x86_(x86) {}
+
+    StaticInstruction decode(const std::uint8_t* bytes, std::size_t available, std::uint64_t address) override {
+        StaticInstruction out;
+        out.address = address;
+        out.length = static_cast<std::uint8_t>(std::min<std::size_t>(available, x86_ ? 1 : 4));
+        llvm::MCInst instruction;
+        std::uint64_t size = 0;
+        const auto status = target_->disassembler->getInstruction(
+            instruction, size, llvm::ArrayRef<std::uint8_t>(bytes, available), address, llvm::nulls());
+        if (status != llvm::MCDisassembler::Success || size == 0 || size > out.bytes.size()) return out;
+        out.decoded = true;
+        out.length = static_cast<std::uint8_t>(size);
+        std::memcpy(out.bytes.data(), bytes, size);
+        const llvm::MCInstrDesc& description = target_->instructions->get(instruction.getOpcode());
+        out.loads = description.mayLoad();
+        out.stores = description.mayStore();
+        control_flow(instruction, description, out);
+        if (x86_) {
+            x86_operands(instruction, description, out);
+        } else {
+            std::uint32_t word = 0;
+            std::memcpy(&word, bytes, sizeof word);
+            if (!arm64_memory(word, out) && !(out.loads && out.stores)) out.loads = out.stores = false;
+            out.system = (word & 0xffe0001fu) == 0xd4000001u;  // svc
+        }
+        return out;
+    }
+
+  private:
+    void control_flow(const llvm::MCInst& instruction, const llvm::MCInstrDesc& description, StaticInstruction& out) {
+        out.call = description.isCall();
+        out.returns = description.isReturn();
+        out.indirect = description.isIndirectBranch() || out.returns;
+        out.branch = description.isBranch() || out.call || out.returns;
+        out.conditional = description.isConditionalBranch();
+        std::uint64_t target = 0;
+        if (out.branch && target_->analysis->evaluateBranch(instruction, out.address, out.length, target))
+            out.target = target;
+        else if (out.branch)
+            out.indirect = true;
+    }
+
+    void x86_operands(const llvm::MCInst& instruction, const llvm::MCInstrDesc& description, StaticInstruction& out) {
+        const llvm::StringRef name = target_->instructions->getName(instruction.getOpcode());
+        unsigned first = 0, count = 0;
+        for (unsigned i = 0; i < description.getNumOperands(); ++i) {
+            if (description.operands()[i].OperandType != llvm::MCOI::OPERAND_MEMORY) continue;
+            if (count++ == 0) first = i;
+        }
+        out.string = any_prefix(name, {"MOVS", "STOS", "LODS", "CMPS", "SCAS"}) && count > 0 && count < x86_memory_operands;
+        if (out.string) {
+            out.string_bytes = string_width(name);
+            out.loads = !name.starts_with("STOS");
+            out.stores = any_prefix(name, {"MOVS", "STOS"});
+        }
+        for (unsigned i = 0; i < out.length && !out.repeated; ++i)
+            out.repeated = out.string && (out.bytes[i] == 0xf3 || out.bytes[i] == 0xf2);
+        if (count >= x86_memory_operands && first + x86_memory_operands <= instruction.getNumOperands())
+            x86_address(instruction, first, out);
+
+        out.push = any_prefix(name, {"PUSH"}) || out.call;
+        out.pop = any_prefix(name, {"POP"}) && !name.starts_with("POPCNT");
+        out.pop = out.pop || out.returns;
+        out.stores = out.stores || out.push;
+        out.loads = out.loads || out.pop;
+        if (name.starts_with("LEAVE")) {
+            out.loads = out.explicit_memory = true;
+            out.memory.base = 5;
+        }
+        if (out.push && !out.explicit_memory) out.loads = false;
+        if (out.pop && !out.explicit_memory) out.stores = false;
+        out.prefetch = name.starts_with("PREFETCH");
+        if (out.prefetch) out.stores = false;
+        out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "SWAPGS", "UD2", "HLT", "IRET"}) &&
+                     !name.starts_with("INTRINSIC");
+        if (any_prefix(name, {"FENCE", "LFENCE", "MFENCE", "SFENCE"})) out.loads = out.stores = false;
+        const bool flags_only = any_prefix(name, {"CMP", "TEST", "ADD", "SUB", "AND", "INC", "DEC"});
+        const bool general = any_prefix(name.take_back(4), {"64rr", "64ri", "32rr", "32ri", "16rr", "16ri", "i32", "64r", "32r"}) ||
+                             name.ends_with("ri8") || name.ends_with("8rr") || name.ends_with("8ri") || name.ends_with("i32");
+        out.fusible_first = flags_only && general && !out.explicit_memory;
+    }
+
+    void x86_address(const llvm::MCInst& instruction, unsigned first, StaticInstruction& out) {
+        const auto register_of = [&](unsigned i) {
+            const llvm::MCOperand& operand = instruction.getOperand(first + i);
+            return operand.isReg() && operand.getReg() ? llvm::StringRef(target_->registers->getName(operand.getReg()))
+                                                       : llvm::StringRef();
+        };
+        const llvm::StringRef index = register_of(2), segment = register_of(4);
+        out.explicit_memory = true;
+        out.memory.base = x86_register(register_of(0));
+        out.memory.index = x86_register(index);
+        out.gather = index.starts_with("XMM") || index.starts_with("YMM") || index.starts_with("ZMM");
+        if (instruction.getOperand(first + 1).isImm())
+            out.memory.scale = static_cast<std::uint8_t>(instruction.getOperand(first + 1).getImm());
+        if (instruction.getOperand(first + 3).isImm()) out.memory.displacement = instruction.getOperand(first + 3).getImm();
+        if (segment == "FS") out.memory.segment = 'f';
+        if (segment == "GS") out.memory.segment = 'g';
+    }
+
+    std::unique_ptr<Target> target_;
+    bool x86_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Decoder>> make_decoder(const std::string& architecture) {
+    const bool x86 = architecture == "x86_64";
+    auto target = make_target(architecture, x86 ? "x86-64" : "neoverse-n1");
+    if (!target) return pass_on(target);
+    return std::make_unique<LlvmDecoder>(std::move(*target), x86);
+}
+
+bool arm64_memory(std::uint32_t word, StaticInstruction& out) {
+    const auto sign_extend = [](std::uint32_t value, unsigned bits) {
+        const std::int64_t sign = std::int64_t{1} << (bits - 1);
+        return (static_cast<std::int64_t>(value) ^ sign) - sign;
+    };
+    const bool vector = word & (1u << 26);
+    const unsigned size = word >> 30;
+    MemoryOperand& memory = out.memory;
+    memory.base = static_cast<std::int8_t>((word >> 5) & 31);
+    bool load = word & (1u << 22);
+    if ((word & 0x3a000000u) == 0x28000000u) {  // pairs
+        const unsigned shift = vector ? size + 2 : 2 + (size >> 1);
+        const bool post = (word & 0x01800000u) == 0x00800000u;
+        memory.displacement = post ? 0 : sign_extend((word >> 15) & 0x7f, 7) * (std::int64_t{1} << shift);
+    } else if ((word & 0x3b000000u) == 0x18000000u) {  // literal
+        memory.base = MemoryOperand::instruction_pointer;
+        memory.displacement = sign_extend((word >> 5) & 0x7ffff, 19) * 4 - 4;  // from the instruction itself
+        load = true;
+    } else if ((word & 0x3b000000u) == 0x39000000u || (word & 0x3b000000u) == 0x38000000u) {
+        const unsigned opc = (word >> 22) & 3;
+        const unsigned shift = vector ? size | ((opc & 2) << 1) : size;
+        load = vector ? (opc & 1) : opc != 0;
+        if (word & 0x01000000u) {  // unsigned offset
+            memory.displacement = static_cast<std::int64_t>(((word >> 10) & 0xfff)) << shift;
+        } else if ((word & 0x00200c00u) == 0x00200800u) {  // register offset
+            const unsigned option = (word >> 13) & 7;
+            memory.index = static_cast<std::int8_t>((word >> 16) & 31);
+            memory.index_bits = option & 1 ? 64 : 32;
+            memory.index_signed = option & 4;
+            memory.scale = static_cast<std::uint8_t>((word & 0x1000u) ? 1u << shift : 1u);
+        } else if (!(word & 0x00200000u)) {  // unscaled, pre- and post-indexed
+            const bool post = (word & 0xc00u) == 0x400u;
+            memory.displacement = post ? 0 : sign_extend((word >> 12) & 0x1ff, 9);
+        } else if (!vector) {  // atomic: reads and writes its base address
+            out.stores = out.loads = out.explicit_memory = true;
+            return true;
+        }
+        if (size == 3 && opc == 2 && !vector) {  // prfm
+            out.prefetch = true;
+            load = true;
+        }
+    } else if ((word & 0x3f000000u) == 0x08000000u) {  // exclusive, ordered, compare and swap
+        // the base register alone
+    } else if ((word & 0xbe000000u) == 0x0c000000u) {  // vector structures
+        // the base register alone
+    } else {
+        memory = {};
+        return false;
+    }
+    out.explicit_memory = true;
+    out.loads = load;
+    out.stores = !load;
+    return true;
+}
+
+}  // namespace tmaprobe::counters::model::core

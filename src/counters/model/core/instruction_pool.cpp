@@ -1,0 +1,160 @@
+#include "counters/model/core/instruction_pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "llvm/MC/MCInst.h"
+
+namespace tmaprobe::counters::model::core {
+namespace {
+
+constexpr unsigned call_latency = 1;  // the callee is in the trace
+
+void copy(llvm::mca::InstrDesc& to, const llvm::mca::InstrDesc& from) {
+    to.Writes = from.Writes;
+    to.Reads = from.Reads;
+    to.Resources = from.Resources;
+    to.UsedBuffers = from.UsedBuffers;
+    to.UsedProcResUnits = from.UsedProcResUnits;
+    to.UsedProcResGroups = from.UsedProcResGroups;
+    to.MaxLatency = from.MaxLatency;
+    to.NumMicroOps = from.NumMicroOps;
+    to.SchedClassID = from.SchedClassID;
+    to.MustIssueImmediately = from.MustIssueImmediately;
+    to.IsRecyclable = from.IsRecyclable;
+    to.HasPartiallyOverlappingGroups = from.HasPartiallyOverlappingGroups;
+}
+
+/// LLVM warns on stderr about calls and returns, whose targets it cannot know; here the trace says where
+/// they went, and what is left of them is a push or a pop.
+std::vector<std::uint8_t> stand_in(const StaticInstruction& instruction, const std::string& architecture) {
+    const bool x86 = architecture == "x86_64";
+    if (instruction.call) return x86 ? std::vector<std::uint8_t>{0x50} : std::vector<std::uint8_t>{0, 0, 0, 0x14};
+    if (instruction.returns) return x86 ? std::vector<std::uint8_t>{0x41, 0x5b} : std::vector<std::uint8_t>{0, 0, 0, 0x14};
+    return {instruction.bytes.begin(), instruction.bytes.begin() + instruction.length};
+}
+
+}  // namespace
+
+Dynamic::Dynamic(Template& from) : owner(from), instruction((copy(description, from.description), description), from.prototype->getOpcode()) {
+    reset();
+}
+
+void Dynamic::reset() {
+    const llvm::mca::Instruction& prototype = *owner.prototype;
+    instruction.reset();
+    instruction.setUsedBuffers(description.UsedBuffers);
+    instruction.setMayLoad(prototype.getMayLoad());
+    instruction.setMayStore(prototype.getMayStore());
+    instruction.setHasSideEffects(prototype.getHasSideEffects());
+    instruction.setLoadBarrier(prototype.isALoadBarrier());
+    instruction.setStoreBarrier(prototype.isAStoreBarrier());
+    instruction.setBeginGroup(owner.begins_group);
+    instruction.setEndGroup(owner.ends_group);
+    instruction.setRetireOOO(prototype.getRetireOOO());
+    if (prototype.isOptimizableMove()) instruction.setOptimizableMove();
+
+    // The first use of this object copied the latencies; a delayed load must get them back.
+    description.MaxLatency = owner.description.MaxLatency;
+    for (std::size_t i = 0; i < description.Writes.size(); ++i)
+        description.Writes[i].Latency = owner.description.Writes[i].Latency;
+    auto& definitions = instruction.getDefs();
+    definitions.clear();
+    for (std::size_t i = 0; i < owner.write_index.size(); ++i) {
+        const llvm::mca::WriteState& original = prototype.getDefs()[i];
+        definitions.emplace_back(description.Writes[owner.write_index[i]], original.getRegisterID(),
+                                 original.clearsSuperRegisters(), original.isWriteZero());
+    }
+    instruction.getUses().assign(prototype.getUses().begin(), prototype.getUses().end());
+    mispredicted = executed = missed = fused = false;
+}
+
+void Dynamic::delay(unsigned extra) {
+    for (llvm::mca::WriteDescriptor& write : description.Writes) {
+        // A stack pointer or an index register that is updated on the side does not wait for the data.
+        const bool from_memory = write.Latency + 1 >= owner.description.MaxLatency && !(owner.what->pop && write.isImplicitWrite());
+        if (from_memory) write.Latency += extra;
+    }
+    description.MaxLatency += extra;
+}
+
+InstructionPool::InstructionPool(const Target& target, const CoreParameters& parameters)
+    : target_(target), parameters_(parameters), instruments_(*target.subtarget, *target.instructions),
+      builder_(*target.subtarget, *target.instructions, *target.registers, target.analysis.get(), instruments_, call_latency) {}
+
+Template& InstructionPool::get(const StaticInstruction& instruction, bool fused) {
+    // Addresses on all supported systems leave the top bit free for user code.
+    std::unique_ptr<Template>& found = templates_[instruction.address << 1 | (fused ? 1 : 0)];
+    const bool stale = found && std::memcmp(found->what->bytes.data(), instruction.bytes.data(), instruction.bytes.size()) != 0;
+    if (stale) replaced_.push_back(std::move(found));  // instructions in flight may still refer to it
+    if (!found) found = make(instruction, fused);
+    found->what = &instruction;
+    return *found;
+}
+
+std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruction, bool fused) {
+    auto made = std::make_unique<Template>();
+    made->what = &instruction;
+    if (!instruction.decoded) return made;
+    llvm::MCInst code;
+    std::uint64_t size = 0;
+    const std::vector<std::uint8_t> bytes = stand_in(instruction, parameters_.architecture);
+    if (target_.disassembler->getInstruction(code, size, bytes, instruction.address, llvm::nulls()) != llvm::MCDisassembler::Success)
+        return made;
+    auto built = builder_.createInstruction(code, {});
+    if (!built) {
+        llvm::consumeError(built.takeError());
+        return made;
+    }
+    made->prototype = std::move(*built);
+    const llvm::mca::InstrDesc& original = made->prototype->getDesc();
+    copy(made->description, original);
+    std::size_t candidate = 0;
+    for (const llvm::mca::WriteState& definition : made->prototype->getDefs()) {
+        const auto writes_it = [&](const llvm::mca::WriteDescriptor& write) {
+            const unsigned id = write.isImplicitWrite() ? unsigned{write.RegisterID} : code.getOperand(write.OpIndex).getReg();
+            return id == definition.getRegisterID();
+        };
+        while (candidate < original.Writes.size() && !writes_it(original.Writes[candidate])) ++candidate;
+        if (candidate == original.Writes.size()) return made;
+        made->write_index.push_back(candidate++);
+    }
+
+    unsigned micro_ops = original.NumMicroOps;
+    const bool x86 = parameters_.architecture == "x86_64";
+    if (parameters_.fuses_memory_operand && x86 && micro_ops > 1) {
+        if (instruction.loads) --micro_ops;   // load and operation
+        if (instruction.stores) --micro_ops;  // address and data
+        micro_ops = std::max(micro_ops, 1u);
+    }
+    if (instruction.call || instruction.returns) micro_ops = std::max(micro_ops, x86 ? 2u : 1u);
+    if (fused) {
+        // The pair is one operation, done by its second half.
+        micro_ops = 0;
+        made->description.Resources.clear();
+        made->description.UsedBuffers = made->description.UsedProcResUnits = made->description.UsedProcResGroups = 0;
+        made->description.MaxLatency = 0;
+        for (llvm::mca::WriteDescriptor& write : made->description.Writes) write.Latency = 0;
+    }
+    made->description.NumMicroOps = made->micro_ops = micro_ops;
+    made->microcoded = parameters_.microcode_above && micro_ops > parameters_.microcode_above;
+    made->begins_group = made->ends_group = made->microcoded && parameters_.microcode_alone;
+    if (instruction.prefetch) made->prototype->setMayStore(false);
+    made->modelled = true;
+    return made;
+}
+
+std::unique_ptr<Dynamic> InstructionPool::take(Template& owner) {
+    if (owner.free.empty()) return std::make_unique<Dynamic>(owner);
+    std::unique_ptr<Dynamic> dynamic = std::move(owner.free.back());
+    owner.free.pop_back();
+    dynamic->reset();
+    return dynamic;
+}
+
+void InstructionPool::give_back(std::unique_ptr<Dynamic> dynamic) {
+    Template& owner = dynamic->owner;
+    owner.free.push_back(std::move(dynamic));
+}
+
+}  // namespace tmaprobe::counters::model::core

@@ -1,0 +1,342 @@
+#include "counters/model/traced_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/file.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+constexpr const char* permission_hint =
+    "tracing own children needs ptrace: see /proc/sys/kernel/yama/ptrace_scope (3 forbids it) and, in a container, "
+    "--cap-add=SYS_PTRACE or a seccomp profile that allows ptrace";
+
+constexpr int shell_not_found = 127, shell_not_executable = 126, shell_signal_base = 128;
+
+std::uint64_t now_ms() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+}
+
+void pause_us(long microseconds) {
+    const timespec time{0, microseconds * 1000};
+    ::nanosleep(&time, nullptr);
+}
+
+int status_of(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : shell_signal_base + WTERMSIG(status);
+}
+
+/// User and system time of a task in clock ticks.
+std::uint64_t processor_time(pid_t task) {
+    const std::string line = read_line("/proc/" + std::to_string(task) + "/stat");
+    const std::size_t after_name = line.rfind(')');
+    if (after_name == std::string::npos) return 0;
+    unsigned long long user = 0, system = 0;
+    if (std::sscanf(line.c_str() + after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+        return 0;
+    return user + system;
+}
+
+struct Pipe {
+    Fd read_end, write_end;
+    static Result<Pipe> make() {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
+        return Pipe{Fd(ends[0]), Fd(ends[1])};
+    }
+};
+
+/// Blocks in the child until the parent holds it.
+void wait_for_parent(const Fd& gate) {
+    char byte = 0;
+    while (::read(gate.get(), &byte, 1) < 0 && errno == EINTR) {}
+}
+
+}  // namespace
+
+TracedProcess::TracedProcess(TracedProcess&& other) noexcept { *this = std::move(other); }
+
+TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
+    if (this == &other) return *this;
+    let_go();
+    on_illegal_instruction = std::move(other.on_illegal_instruction);
+    pid_ = std::exchange(other.pid_, -1);
+    thread_ = std::exchange(other.thread_, -1);
+    tasks_ = std::exchange(other.tasks_, {});
+    running_ = std::exchange(other.running_, {});
+    further_tasks_ = other.further_tasks_;
+    exit_status_ = other.exit_status_;
+    ours_ = other.ours_;
+    pending_signals_ = std::move(other.pending_signals_);
+    return *this;
+}
+
+TracedProcess::~TracedProcess() { let_go(); }
+
+void TracedProcess::let_go() {
+    if (pid_ <= 0) return;
+    const std::set<pid_t> tasks = std::exchange(tasks_, {});
+    for (const pid_t task : tasks) {
+        if (ours_ || task == pid_) {
+            ::kill(task, SIGKILL);
+        } else {
+            // A child that outlives its command goes on without us.
+            if (running_.count(task) && ::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) == 0) {
+                int status = 0;
+                ::waitpid(task, &status, __WALL);
+            }
+            ::ptrace(PTRACE_DETACH, task, nullptr, nullptr);
+            continue;
+        }
+        int status = 0;
+        while (::waitpid(task, &status, __WALL) == task && WIFSTOPPED(status)) {}
+    }
+    pid_ = -1;
+}
+
+Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& body) {
+    auto gate = Pipe::make();
+    if (!gate) return pass_on(gate);
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) return fail_errno(errno, "cannot fork");
+    if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent) ::_exit(1);
+        gate->write_end.close();
+        wait_for_parent(gate->read_end);
+        body();
+        ::_exit(0);
+    }
+    TracedProcess process;
+    process.pid_ = process.thread_ = child;
+    if (auto seized = process.seize(child, true); !seized) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        process.pid_ = -1;
+        return pass_on(seized);
+    }
+    gate->write_end.close();
+    return process;
+}
+
+Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string>& command) {
+    auto gate = Pipe::make();
+    auto report = Pipe::make();
+    if (!gate || !report) return pass_on(gate ? report : gate);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) return fail_errno(errno, "cannot fork");
+    if (child == 0) {
+        gate->write_end.close();
+        wait_for_parent(gate->read_end);
+        ::execvp(arguments[0], arguments.data());
+        const int error_number = errno;
+        const ssize_t told = ::write(report->write_end.get(), &error_number, sizeof error_number);
+        ::_exit(told > 0 && error_number == ENOENT ? shell_not_found : shell_not_executable);
+    }
+    report->write_end.close();
+    TracedProcess process;
+    process.ours_ = false;
+    process.pid_ = process.thread_ = child;
+    if (auto seized = process.seize(child, false); !seized) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        process.pid_ = -1;
+        return pass_on(seized);
+    }
+    gate->write_end.close();
+    // To the exec, which stops it again; or to its end when there is nothing to execute.
+    for (;;) {
+        auto stopped = process.resume();
+        if (!stopped) return pass_on(stopped);
+        if (stopped->why == Stop::Why::event) return process;
+        if (stopped->why == Stop::Why::exited) break;
+    }
+    int error_number = 0;
+    const bool said = ::read(report->read_end.get(), &error_number, sizeof error_number) == sizeof error_number;
+    return fail(ErrorCode::bad_usage, "cannot start '" + command.front() + "': " + (said ? std::strerror(error_number) : "it ended at once"),
+                error_number == ENOENT ? "check the name and PATH" : "");
+}
+
+Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {
+    long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+    if (kill_with_us) options |= PTRACE_O_EXITKILL;
+    if (::ptrace(PTRACE_SEIZE, pid, nullptr, options) != 0) {
+        const int error_number = errno;
+        return fail(error_number == EPERM ? ErrorCode::no_permission : ErrorCode::system,
+                    std::string("this process may not trace its child: ") + std::strerror(error_number), permission_hint);
+    }
+    tasks_.insert(pid);
+    running_.insert(pid);
+    return stop(pid);
+}
+
+Result<> TracedProcess::stop(pid_t task) {
+    if (!running_.count(task)) return {};
+    if (::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) != 0) return fail_errno(errno, "cannot stop the traced thread");
+    int status = 0;
+    if (::waitpid(task, &status, __WALL) != task) return fail_errno(errno, "cannot wait for the traced thread");
+    auto classified = classify(task, status);
+    if (!classified) return pass_on(classified);
+    // A signal that came first is kept for the next resumption.
+    if (classified->why == Stop::Why::signal) pending_signals_[task] = classified->signal;
+    return {};
+}
+
+Result<Stop> TracedProcess::classify(pid_t task, int status) {
+    if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        note_end(task, status);
+        return Stop{Stop::Why::exited, 0, status_of(status)};
+    }
+    running_.erase(task);
+    const int event = status >> 16;
+    if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
+        unsigned long created = 0;
+        if (::ptrace(PTRACE_GETEVENTMSG, task, nullptr, &created) == 0) add_task(static_cast<pid_t>(created));
+        return Stop{Stop::Why::event, 0, 0};
+    }
+    if (event != 0) return Stop{Stop::Why::event, 0, 0};
+    const int signal = WSTOPSIG(status);
+    return Stop{signal == SIGTRAP ? Stop::Why::step : Stop::Why::signal, signal == SIGTRAP ? 0 : signal, 0};
+}
+
+void TracedProcess::add_task(pid_t task) {
+    if (!tasks_.insert(task).second) return;
+    ++further_tasks_;
+    running_.insert(task);  // its first stop is still to come
+}
+
+void TracedProcess::note_end(pid_t task, int status) {
+    tasks_.erase(task);
+    running_.erase(task);
+    pending_signals_.erase(task);
+    if (task == pid_) exit_status_ = status_of(status);
+}
+
+void TracedProcess::resume_all() {
+    for (const pid_t task : std::set<pid_t>(tasks_)) {
+        if (running_.count(task)) continue;
+        int signal = 0;
+        if (const auto pending = pending_signals_.find(task); pending != pending_signals_.end()) {
+            signal = pending->second;
+            pending_signals_.erase(pending);
+        }
+        if (::ptrace(PTRACE_CONT, task, nullptr, signal) == 0)
+            running_.insert(task);
+        else if (errno == ESRCH)
+            tasks_.erase(task);
+    }
+}
+
+void TracedProcess::handle_while_running(pid_t task, int status) {
+    auto stopped = classify(task, status);
+    if (!stopped || stopped->why == Stop::Why::exited) return;
+    int signal = stopped->signal;
+    if (signal == SIGILL && on_illegal_instruction) {
+        const pid_t previous = std::exchange(thread_, task);
+        if (on_illegal_instruction(*this)) signal = 0;
+        thread_ = previous;
+    }
+    if (::ptrace(PTRACE_CONT, task, nullptr, signal) == 0) running_.insert(task);
+}
+
+Result<bool> TracedProcess::run_for(int milliseconds) {
+    std::map<pid_t, std::uint64_t> before;
+    for (const pid_t task : tasks_) before[task] = processor_time(task);
+    resume_all();
+    const std::uint64_t deadline = now_ms() + static_cast<std::uint64_t>(milliseconds);
+    constexpr long nap_us = 200;
+    while (!exit_status_) {
+        bool any = false;
+        for (const pid_t task : std::set<pid_t>(tasks_)) {
+            int status = 0;
+            const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
+            if (got == task) {
+                handle_while_running(task, status);
+                any = true;
+            } else if (got < 0 && errno == ECHILD) {
+                tasks_.erase(task);  // a thread that another thread's exec took away
+                running_.erase(task);
+            }
+        }
+        if (milliseconds >= 0 && now_ms() >= deadline) break;
+        if (!any) pause_us(nap_us);
+    }
+    if (exit_status_) return false;
+    pid_t busiest = pid_;
+    std::uint64_t most = 0;
+    for (const pid_t task : tasks_) {
+        const std::uint64_t used = processor_time(task) - (before.count(task) ? before[task] : 0);
+        if (used > most) {
+            most = used;
+            busiest = task;
+        }
+    }
+    if (auto stopped = stop(busiest); !stopped) return pass_on(stopped);
+    thread_ = busiest;
+    return !exit_status_;
+}
+
+Result<> TracedProcess::finish() {
+    constexpr int for_ever = -1;
+    auto running = run_for(for_ever);
+    if (!running) return pass_on(running);
+    return {};
+}
+
+Result<Stop> TracedProcess::wait_for_thread() {
+    int status = 0;
+    while (::waitpid(thread_, &status, __WALL) != thread_)
+        if (errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
+    return classify(thread_, status);
+}
+
+Result<Stop> TracedProcess::step(int signal) {
+    if (::ptrace(PTRACE_SINGLESTEP, thread_, nullptr, signal) != 0)
+        return fail_errno(errno, "cannot single-step the traced thread");
+    return wait_for_thread();
+}
+
+Result<Stop> TracedProcess::resume(int signal) {
+    if (::ptrace(PTRACE_CONT, thread_, nullptr, signal) != 0)
+        return fail_errno(errno, "cannot resume the traced thread");
+    return wait_for_thread();
+}
+
+Result<Registers> TracedProcess::registers() const { return read_registers(thread_); }
+Result<> TracedProcess::set_registers(const Registers& registers) const { return write_registers(thread_, registers); }
+
+std::size_t TracedProcess::read(std::uint64_t address, void* to, std::size_t bytes) const {
+    const iovec local{to, bytes};
+    const iovec remote{reinterpret_cast<void*>(address), bytes};
+    const ssize_t got = ::process_vm_readv(thread_, &local, 1, &remote, 1, 0);
+    if (got > 0) return static_cast<std::size_t>(got);
+    // Some sandboxes refuse the call above, but not the file.
+    const Fd memory(::open(("/proc/" + std::to_string(thread_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t read_bytes = memory ? ::pread(memory.get(), to, bytes, static_cast<off_t>(address)) : -1;
+    return read_bytes > 0 ? static_cast<std::size_t>(read_bytes) : 0;
+}
+
+bool TracedProcess::write(std::uint64_t address, const void* from, std::size_t bytes) const {
+    const Fd memory(::open(("/proc/" + std::to_string(thread_) + "/mem").c_str(), O_WRONLY | O_CLOEXEC));
+    return memory && ::pwrite(memory.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
+}
+
+}  // namespace tmaprobe::counters::model

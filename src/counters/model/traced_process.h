@@ -1,0 +1,89 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counters/model/registers.h"
+
+namespace tmaprobe::counters::model {
+
+/// Why a thread stopped.
+struct Stop {
+    enum class Why { step, signal, event, exited } why = Why::step;
+    int signal = 0;       ///< signal: to be delivered on resumption
+    int exit_status = 0;  ///< exited: as a shell would give it
+};
+
+/// A process of our own under ptrace, all its threads and children with it. Killed, if it still runs, when
+/// this goes away.
+class TracedProcess {
+  public:
+    /// Forks; the child runs `body` and never returns from it. Stopped before `body` begins.
+    /// Errors: no_permission when tracing is refused; system.
+    static Result<TracedProcess> fork_function(const std::function<void()>& body);
+    /// Starts a command, stopped after exec. Errors: bad_usage when it cannot be started (as a shell's
+    /// 126 and 127); no_permission; system.
+    static Result<TracedProcess> start_command(const std::vector<std::string>& command);
+
+    TracedProcess(TracedProcess&& other) noexcept;
+    TracedProcess& operator=(TracedProcess&& other) noexcept;
+    ~TracedProcess();
+
+    pid_t pid() const { return pid_; }
+    /// The thread that is stopped for tracing.
+    pid_t thread() const { return thread_; }
+
+    /// Lets everything run for at most `milliseconds`; then the thread that used most processor time
+    /// since is stopped. False when the process ended instead (exit_status() says how).
+    Result<bool> run_for(int milliseconds);
+    /// Lets everything run to its end.
+    Result<> finish();
+    /// Executes one instruction of the stopped thread, delivering `signal` first if not 0.
+    Result<Stop> step(int signal = 0);
+    /// Resumes the stopped thread until its next stop of any kind.
+    Result<Stop> resume(int signal = 0);
+
+    /// Asked when a thread met an illegal instruction: true when it was executed for it (on `thread()`).
+    std::function<bool(TracedProcess&)> on_illegal_instruction;
+
+    Result<Registers> registers() const;
+    Result<> set_registers(const Registers& registers) const;
+    /// Reads as much as is mapped; the number of bytes read.
+    std::size_t read(std::uint64_t address, void* to, std::size_t bytes) const;
+    /// Writes even where the process itself may not. False when it is not mapped.
+    bool write(std::uint64_t address, const void* from, std::size_t bytes) const;
+
+    std::optional<int> exit_status() const { return exit_status_; }
+    /// Threads and child processes seen so far besides the first.
+    std::size_t further_tasks() const { return further_tasks_; }
+
+  private:
+    TracedProcess() = default;
+    Result<> seize(pid_t pid, bool kill_with_us);
+    Result<> stop(pid_t task);
+    Result<Stop> wait_for_thread();
+    Result<Stop> classify(pid_t task, int status);
+    void handle_while_running(pid_t task, int status);
+    void add_task(pid_t task);
+    void note_end(pid_t task, int status);
+    void resume_all();
+    void let_go();
+
+    pid_t pid_ = -1, thread_ = -1;
+    std::set<pid_t> tasks_;    ///< alive, traced by us
+    std::set<pid_t> running_;  ///< of these, not stopped
+    std::size_t further_tasks_ = 0;
+    std::optional<int> exit_status_;
+    bool ours_ = true;         ///< a forked function: killed with us; a command is let go
+    std::map<pid_t, int> pending_signals_;  ///< met while a task was being stopped
+};
+
+}  // namespace tmaprobe::counters::model
