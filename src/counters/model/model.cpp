@@ -1,12 +1,28 @@
 #include "counters/model/model.h"
 
+#if TMAPROBE_HAVE_MODEL
+#include "counters/model/model_source.h"
+#endif
+
 namespace tmaprobe::counters::model {
 
 bool built() { return TMAPROBE_HAVE_MODEL; }
 
+#if !TMAPROBE_HAVE_MODEL
+
 Result<std::unique_ptr<CounterSource>> make_source(const events::Library&, const events::Table&, const machine::Host&,
                                                    const Options&) {
-    return fail(ErrorCode::unavailable, "no model yet");
+    return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
+                "run third_party/setup.sh and build again");
 }
+
+#else
+
+Result<std::unique_ptr<CounterSource>> make_source(const events::Library& library, const events::Table& target,
+                                                   const machine::Host& host, const Options& options) {
+    return make_model_source(library, target, host, options);
+}
+
+#endif
 
 }  // namespace tmaprobe::counters::model

@@ -12,6 +12,10 @@ namespace tmaprobe::counters::model {
 /// What the model may vary.
 struct Options {
     std::string assume_pages;  ///< "" = the real page sizes of the traced addresses, else "4k", "2m", "1g"
+    bool software_always = false;  ///< steps in software what it can, even where the processor could; for tests
+    int windows = 3;               ///< spread over the run
+    std::size_t window_instructions = 20000;
+    std::uint64_t window_cycles = 150000;  ///< a window ends here even when instructions are left
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

@@ -1,0 +1,188 @@
+#include "counters/model/geometry.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/sizes.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+using nlohmann::json;
+
+/// Reads members of one object; remembers the first that has the wrong type.
+class Reader {
+  public:
+    Reader(const json& object, std::string file) : object_(object), file_(std::move(file)) {}
+
+    template <class Number>
+    void number(const char* key, Number& out) {
+        const auto found = object_.find(key);
+        if (found == object_.end()) return;
+        if (!found->is_number() || found->get<double>() < 0)
+            complain(key, "is no number");
+        else
+            out = found->get<Number>();
+    }
+    void flag(const char* key, bool& out) {
+        const auto found = object_.find(key);
+        if (found == object_.end()) return;
+        if (!found->is_boolean())
+            complain(key, "is neither true nor false");
+        else
+            out = found->get<bool>();
+    }
+    void text(const char* key, std::string& out) {
+        const auto found = object_.find(key);
+        if (found == object_.end()) return;
+        if (!found->is_string())
+            complain(key, "is no text");
+        else
+            out = found->get<std::string>();
+    }
+    const std::string& problem() const { return problem_; }
+
+  private:
+    void complain(const char* key, const char* what) {
+        if (problem_.empty()) problem_ = file_ + ": '" + key + "' " + what;
+    }
+    const json& object_;
+    std::string file_, problem_;
+};
+
+const json& member(const json& root, const char* key) {
+    static const json nothing = json::object();
+    const auto found = root.find(key);
+    return found != root.end() && found->is_object() ? *found : nothing;
+}
+
+std::string read_core(const json& object, const std::string& file, const std::string& cpu_id, Geometry& out) {
+    core::CoreParameters& core = out.core;
+    Reader reader(object, file);
+    reader.text("llvm_cpu", core.llvm_cpu);
+    reader.text("borrowed_model", out.borrowed_model);
+    reader.number("slot_width", core.slot_width);
+    reader.number("op_cache_windows", core.op_cache_windows);
+    reader.number("op_cache_window_bytes", core.op_cache_window_bytes);
+    reader.number("op_cache_ways", core.op_cache_ways);
+    reader.number("op_cache_width", core.op_cache_width);
+    reader.number("decode_width", core.decode_width);
+    reader.number("decode_bytes", core.decode_bytes);
+    reader.number("micro_op_queue", core.micro_op_queue);
+    reader.number("mispredict_penalty", core.mispredict_penalty);
+    reader.number("recovery_cycles", core.recovery_cycles);
+    reader.number("microcode_above", core.microcode_above);
+    reader.flag("microcode_alone", core.microcode_alone);
+    reader.number("microcode_penalty", core.microcode_penalty);
+    reader.flag("fuses_compare_and_branch", core.fuses_compare_and_branch);
+    reader.flag("fuses_memory_operand", core.fuses_memory_operand);
+    reader.number("store_buffer", core.store_buffer);
+    reader.number("reorder_buffer", core.reorder_buffer);
+    const json& by_id = member(object, "llvm_cpu_by_id");
+    if (const auto own = by_id.find(cpu_id); own != by_id.end() && own->is_string()) core.llvm_cpu = own->get<std::string>();
+    const json& width_by_id = member(object, "slot_width_by_id");
+    if (const auto own = width_by_id.find(cpu_id); own != width_by_id.end() && own->is_number_unsigned())
+        core.slot_width = own->get<unsigned>();
+    if (reader.problem().empty() && (core.slot_width == 0 || core.decode_width == 0 || core.decode_bytes == 0 ||
+                                     core.op_cache_width == 0 || core.op_cache_window_bytes == 0 || core.micro_op_queue == 0))
+        return file + ": a width of the core is 0";
+    return reader.problem();
+}
+
+std::string read_caches(const json& list, const std::string& file, Geometry& out) {
+    for (const json& entry : list) {
+        std::string kind, size;
+        int level = 0;
+        CacheGeometry cache;
+        if (!entry.is_object()) return file + ": a cache is no object";
+        Reader reader(entry, file);
+        reader.number("level", level);
+        reader.text("kind", kind);
+        reader.text("size", size);
+        reader.number("ways", cache.ways);
+        reader.number("latency_cycles", cache.latency);
+        if (!reader.problem().empty()) return reader.problem();
+        const auto bytes = parse_size(size);
+        if (!bytes || cache.ways == 0) return file + ": a cache has no size or ways";
+        cache.size_bytes = *bytes;
+        if (level == 1 && kind == "data") out.l1_data = cache;
+        if (level == 1 && kind == "instruction") out.l1_code = cache;
+        if (level == 2) out.l2 = cache;
+        if (level == 3) out.l3 = cache;
+    }
+    return {};
+}
+
+std::string read_tlbs(const json& list, const std::string& file, Geometry& out) {
+    for (const json& entry : list) {
+        if (!entry.is_object() || !entry.contains("pages") || !entry["pages"].is_array()) return file + ": a TLB has no list 'pages'";
+        TlbGeometry tlb;
+        std::string kind;
+        Reader reader(entry, file);
+        reader.number("level", tlb.level);
+        reader.text("kind", kind);
+        reader.number("entries", tlb.entries);
+        if (!reader.problem().empty()) return reader.problem();
+        tlb.ways = entry.value("ways", -1);
+        tlb.data = kind != "instruction";
+        tlb.code = kind != "data";
+        for (const json& page : entry["pages"]) {
+            const auto bytes = parse_size(page.is_string() ? page.get<std::string>() : "");
+            if (!bytes) return file + ": a TLB has a page size that is none";
+            tlb.page_bytes.push_back(*bytes);
+        }
+        out.tlbs.push_back(std::move(tlb));
+    }
+    return {};
+}
+
+std::string read_rest(const json& root, const std::string& file, Geometry& out) {
+    Reader translation(member(root, "translation"), file);
+    translation.number("l2_hit_cycles", out.translation.l2_hit_cycles);
+    translation.number("walkers", out.translation.walkers);
+    translation.number("walk_step_cycles", out.translation.walk_step_cycles);
+    translation.number("upper_level_entries", out.translation.upper_level_entries);
+    translation.number("walk_starts_at_level", out.translation.walk_starts_at_level);
+    Reader prefetchers(member(root, "prefetchers"), file);
+    prefetchers.flag("next_line", out.prefetchers.next_line);
+    prefetchers.number("streams", out.prefetchers.streams);
+    prefetchers.number("distance_lines", out.prefetchers.distance_lines);
+    Reader memory(member(root, "memory"), file);
+    memory.number("latency_ns", out.memory.latency_ns);
+    memory.number("latency_low_ns", out.memory.latency_low_ns);
+    memory.number("latency_high_ns", out.memory.latency_high_ns);
+    memory.number("core_bandwidth_bytes_per_second", out.memory.bandwidth_bytes_per_second);
+    memory.number("outstanding_l1_misses", out.memory.outstanding_l1_misses);
+    memory.number("outstanding_l2_misses", out.memory.outstanding_l2_misses);
+    Reader top(root, file);
+    top.number("frequency_hz", out.frequency_hz);
+    for (const Reader* reader : {&translation, &prefetchers, &memory, &top})
+        if (!reader->problem().empty()) return reader->problem();
+    if (out.frequency_hz <= 0 || out.memory.bandwidth_bytes_per_second <= 0) return file + ": frequency or bandwidth is 0";
+    return {};
+}
+
+}  // namespace
+
+Result<Geometry> parse_geometry(const std::string& text, const std::string& file, const std::string& cpu_id) {
+    const json root = json::parse(text, nullptr, false);
+    if (root.is_discarded() || !root.is_object()) return fail(ErrorCode::bad_input, file + ": not a JSON object");
+    Geometry geometry;
+    if (!root.contains("core")) return fail(ErrorCode::unavailable, file + " describes no core");
+    std::string problem = read_core(member(root, "core"), file, cpu_id, geometry);
+    const json empty = json::array();
+    if (problem.empty()) problem = read_caches(root.contains("caches") && root["caches"].is_array() ? root["caches"] : empty, file, geometry);
+    if (problem.empty()) problem = read_tlbs(root.contains("tlbs") && root["tlbs"].is_array() ? root["tlbs"] : empty, file, geometry);
+    if (problem.empty()) problem = read_rest(root, file, geometry);
+    if (!problem.empty()) return fail(ErrorCode::bad_input, problem);
+    if (!geometry.l1_data.size_bytes || !geometry.l2.size_bytes) return fail(ErrorCode::bad_input, file + ": no first- or second-level cache");
+    return geometry;
+}
+
+Result<Geometry> load_geometry(const events::Library& library, const events::Table& table) {
+    const std::string file = table.folder + "/geometry.json";
+    auto text = events::read_data(library, file);
+    if (!text) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, text.error().hint);
+    return parse_geometry(*text, file, table.cpu_id);
+}
+
+}  // namespace tmaprobe::counters::model

@@ -1,0 +1,209 @@
+#include "counters/model/model_source.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "counters/model/branch_predictor.h"
+#include "counters/model/core/decoder.h"
+#include "counters/model/core/simulate.h"
+#include "counters/model/geometry.h"
+#include "counters/model/mapping.h"
+#include "counters/model/tracer.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+class NoMisses final : public core::MemoryTiming {
+  public:
+    unsigned load(std::uint64_t, std::uint64_t, std::uint64_t) override { return 0; }
+    std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
+    void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
+};
+
+void add(Facts& sum, const Facts& more) {
+    for (const auto& [name, value] : more) sum[name] += value;
+}
+
+/// All windows of one workload, simulated.
+struct Modelled {
+    Facts facts;
+    std::vector<Facts> windows;
+    Traced traced;
+    std::uint64_t native_ns = 0;
+    std::optional<int> exit_status;
+    std::vector<record::Warning> warnings;
+};
+
+class ModelSource final : public CounterSource {
+  public:
+    ModelSource(Geometry geometry, Mapping mapping, std::unique_ptr<core::Core> core, std::unique_ptr<Decoder> decoder,
+                std::string cpu_id, Options options)
+        : geometry_(std::move(geometry)), mapping_(std::move(mapping)), core_(std::move(core)), decoder_(std::move(decoder)),
+          cpu_id_(std::move(cpu_id)), options_(std::move(options)) {}
+
+    Result<> prepare(const Plan& plan) override {
+        plan_ = plan;
+        modelled_.reset();
+        return {};
+    }
+
+    Result<Sample> measure(Workload& workload, Repetition repetition) override {
+        // Every pass sees the same facts: the model has no counters to run out of.
+        if (!modelled_ || repetition.pass == 0) {
+            auto modelled = simulate(workload, repetition);
+            if (!modelled) return pass_on(modelled);
+            modelled_ = std::move(*modelled);
+        }
+        return sample(repetition);
+    }
+
+    record::Source describe() const override {
+        std::string detail = fmt::format("LLVM's {} scheduling model on the instructions that ran", geometry_.core.llvm_cpu);
+        if (!geometry_.borrowed_model.empty()) detail += "; " + geometry_.borrowed_model;
+        return {"model", cpu_id_, detail};
+    }
+
+  private:
+    Result<Modelled> simulate(Workload& workload, const Repetition& repetition) {
+        const std::vector<std::string> command = workload.command();
+        auto process = command.empty() ? TracedProcess::fork_function([&] {
+            for (;;) workload.run(repetition.iterations);
+        })
+                                       : TracedProcess::start_command(command);
+        if (!process) return pass_on(process);
+        Tracer tracer(*process, *decoder_, options_.software_always);
+        Modelled modelled;
+        for (int i = 0; i < options_.windows; ++i) {
+            constexpr int native_ms = 10;
+            auto running = process->run_for(native_ms);
+            if (!running) return pass_on(running);
+            if (!*running) break;
+            modelled.native_ns += std::uint64_t{native_ms} * 1'000'000;
+            Trace trace;
+            auto traced = tracer.trace(options_.window_instructions, trace);
+            if (!traced) return pass_on(traced);
+            modelled.traced.steps += traced->steps;
+            modelled.traced.undecodable += traced->undecodable;
+            modelled.traced.stepped_in_software += traced->stepped_in_software;
+            core::Window window{0, trace.steps.size(), trace.steps.size() / 4, options_.window_cycles, {}};
+            NoMisses memory;
+            BranchPredictor branches;
+            auto simulated = core_->simulate(trace, window, memory, branches);
+            if (!simulated) return pass_on(simulated);
+            const auto named = core::named(simulated->facts);
+            modelled.windows.emplace_back(named.begin(), named.end());
+            add(modelled.facts, modelled.windows.back());
+            if (traced->ended) break;
+        }
+        if (!command.empty()) {
+            if (auto done = process->finish(); !done) return pass_on(done);
+            modelled.exit_status = process->exit_status();
+        }
+        if (modelled.windows.empty())
+            return fail(ErrorCode::unavailable, "the program ended before anything could be traced", "give it more to do");
+        return modelled;
+    }
+
+    Sample sample(const Repetition& repetition) const {
+        Sample sample;
+        sample.iterations = repetition.iterations;
+        sample.exit_status = modelled_->exit_status;
+        sample.warnings = modelled_->warnings;
+        sample.elapsed_ns = static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9);
+        nlohmann::json missing = nlohmann::json::object();
+        sample.events = events_of(modelled_->facts, repetition.pass, missing);
+        for (const Facts& window : modelled_->windows) {
+            nlohmann::json ignored;
+            sample.variations.push_back(events_of(window, repetition.pass, ignored));
+        }
+        sample.detail = {{"core_model", geometry_.core.llvm_cpu},
+                         {"windows", modelled_->windows.size()},
+                         {"instructions", modelled_->traced.steps},
+                         {"stepped_in_software", modelled_->traced.stepped_in_software},
+                         {"undecodable", modelled_->traced.undecodable}};
+        if (!missing.empty()) sample.detail["not_modelled"] = missing;
+        return sample;
+    }
+
+    double value_of(const char* fact) const {
+        const auto found = modelled_->facts.find(fact);
+        return found == modelled_->facts.end() ? 0 : found->second;
+    }
+
+    std::vector<record::Event> events_of(const Facts& facts, std::size_t pass, nlohmann::json& missing) const {
+        std::vector<record::Event> events;
+        if (pass >= plan_.passes.size()) return events;
+        int group_number = 0;
+        for (const Group& group : plan_.passes[pass].groups) {
+            for (const PlannedEvent& planned : group.events) {
+                double value = 0;
+                std::string why;
+                if (!modelled_count(mapping_, planned, facts, value, why)) {
+                    missing[planned.name] = why;
+                    continue;
+                }
+                record::Event event;
+                event.name = planned.name;
+                event.pmu = planned.definition.pmu.empty() ? "cpu" : planned.definition.pmu;
+                event.config = fmt::format("{:#x}", planned.definition.config);
+                event.reading.value = value;
+                event.reading.raw = static_cast<std::uint64_t>(std::llround(std::max(0.0, value)));
+                // A modelled count has seen all of its window.
+                event.reading.time_enabled_ns = event.reading.time_running_ns = 1;
+                event.pass = static_cast<int>(pass);
+                event.group = group_number;
+                events.push_back(std::move(event));
+            }
+            ++group_number;
+        }
+        return events;
+    }
+
+    Geometry geometry_;
+    Mapping mapping_;
+    std::unique_ptr<core::Core> core_;
+    std::unique_ptr<Decoder> decoder_;
+    std::string cpu_id_;
+    Options options_;
+    Plan plan_;
+    std::optional<Modelled> modelled_;
+};
+
+/// "cascadelakex, icelakex, ..." for a hint.
+std::string covered_targets(const events::Library& library) {
+    std::string names;
+    const auto folders = events::targets(library);
+    if (!folders) return names;
+    for (const std::string& folder : *folders)
+        if (events::read_data(library, folder + "/model.json")) names += (names.empty() ? "" : ", ") + folder;
+    return names;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CounterSource>> make_model_source(const events::Library& library, const events::Table& target,
+                                                         const machine::Host& host, const Options& options) {
+    auto geometry = load_geometry(library, target);
+    auto mapping = load_mapping(library, target);
+    if (!geometry || !mapping) {
+        const Error& error = geometry ? mapping.error() : geometry.error();
+        if (error.code != ErrorCode::unavailable) return tl::unexpected<Error>(error);
+        return fail(error.code, "the model does not cover " + target.folder, "covered: " + covered_targets(library));
+    }
+    geometry->core.architecture = host.architecture;
+    const bool arm_target = target.cpu_id.rfind("0x", 0) == 0 || target.folder.rfind("neoverse", 0) == 0 || target.folder == "hip08";
+    if (arm_target != (host.architecture == "aarch64"))
+        return fail(ErrorCode::unavailable, fmt::format("{} code cannot be modelled on {}", host.architecture, target.folder),
+                    "instructions are traced as they run: model an Arm CPU on an Arm machine, an x86 CPU on an x86 machine");
+    auto core = core::make_core(geometry->core);
+    if (!core) return pass_on(core);
+    auto decoder = core::make_decoder(host.architecture);
+    if (!decoder) return pass_on(decoder);
+    return std::make_unique<ModelSource>(std::move(*geometry), std::move(*mapping), std::move(*core), std::move(*decoder),
+                                         target.cpu_id, options);
+}
+
+}  // namespace tmaprobe::counters::model
