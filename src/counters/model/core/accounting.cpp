@@ -77,7 +77,8 @@ void Accounting::onCycleEnd() {
     if (misses_in_flight_) ++facts_.cycles_l1_miss;
     if (issued_ == 0) {
         ++facts_.cycles_no_execute;
-        if (loads_in_flight_) ++facts_.cycles_no_execute_load;
+        // A first-level hit in flight beside a busy core is no stall on memory: the oldest must wait for it.
+        if (misses_in_flight_ || (oldest && oldest->step.load && !oldest->executed)) ++facts_.cycles_no_execute_load;
         if (misses_in_flight_) ++facts_.cycles_no_execute_l1_miss;
         if (!loads_in_flight_ && stores_wait) ++facts_.cycles_store_bound;
     } else if (issued_ == 1) {

@@ -82,6 +82,10 @@ llvm::Error FrontEnd::execute(llvm::mca::InstRef& instruction) {
 
 llvm::Error FrontEnd::cycleStart() {
     leave_store_buffer();
+    // No latency is this long: an instruction that can never issue would keep the simulation for ever.
+    constexpr std::uint64_t stuck_cycles = 100000;
+    if (!in_flight_.empty() && cycle_ > last_retired_at_ + stuck_cycles)
+        return llvm::createStringError("an instruction never finished");
     return llvm::Error::success();
 }
 
@@ -117,6 +121,7 @@ void FrontEnd::on_retired(std::size_t index) {
         const std::uint64_t owned = memory_.store(dynamic->step.store, dynamic->owner.what->address, cycle_);
         draining_.push_back(std::max(owned, draining_.empty() ? cycle_ : draining_.back() + 1));
     }
+    last_retired_at_ = cycle_;
     // Retirement is in order.
     while (first_index_ <= index && !in_flight_.empty()) {
         InstructionPool::give_back(std::move(in_flight_.front()));

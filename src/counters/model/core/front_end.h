@@ -84,6 +84,7 @@ class FrontEnd final : public llvm::mca::Stage {
     std::deque<std::uint64_t> dispatch_times_;  ///< of as many instructions as the micro-op queue holds
     bool waiting_for_branch_ = false;
     std::size_t branch_index_ = 0;
+    std::uint64_t last_retired_at_ = 0;
     std::uint64_t recovered_at_ = 0;  ///< end of the recovery part of the last mispredict
     std::deque<std::uint64_t> draining_;  ///< when each retired store leaves the store buffer
     std::size_t stores_in_flight_ = 0;

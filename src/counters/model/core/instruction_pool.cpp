@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "llvm/ADT/bit.h"
 #include "llvm/MC/MCInst.h"
 
 namespace tmaprobe::counters::model::core {
@@ -23,6 +24,38 @@ void copy(llvm::mca::InstrDesc& to, const llvm::mca::InstrDesc& from) {
     to.MustIssueImmediately = from.MustIssueImmediately;
     to.IsRecyclable = from.IsRecyclable;
     to.HasPartiallyOverlappingGroups = from.HasPartiallyOverlappingGroups;
+}
+
+/// LLVM 19 checks one choice of units and then takes another when the unit groups of an instruction
+/// overlap, which ends in a group without a free unit. Here each such group is bound to one of its units,
+/// distinct ones as far as there are.
+void bind_overlapping_groups(llvm::mca::InstrDesc& description) {
+    if (!description.HasPartiallyOverlappingGroups) return;
+    llvm::SmallVector<std::pair<std::uint64_t, llvm::mca::ResourceUsage>, 4> bound;
+    std::uint64_t used = 0;
+    const auto occupy = [&](std::uint64_t unit, const llvm::mca::ResourceUsage& usage) {
+        const auto same = std::find_if(bound.begin(), bound.end(), [&](const auto& entry) { return entry.first == unit; });
+        if (same == bound.end())
+            bound.emplace_back(unit, usage);
+        else
+            same->second.CS.setEnd(same->second.CS.end() + usage.size());
+        used |= unit;
+    };
+    for (const auto& [mask, usage] : description.Resources)
+        if (llvm::popcount(mask) == 1) occupy(mask, usage);
+    for (const auto& [mask, usage] : description.Resources) {
+        if (llvm::popcount(mask) == 1 || usage.isReserved()) continue;
+        const std::uint64_t units = mask ^ llvm::bit_floor(mask);  // the highest bit is the group's own
+        for (unsigned i = 0; i < usage.NumUnits && units; ++i) {
+            const std::uint64_t unused = units & ~used;
+            const std::uint64_t choice = unused ? unused : units;
+            occupy(choice & (~choice + 1), llvm::mca::ResourceUsage(usage.CS, 1));
+        }
+    }
+    description.Resources.assign(bound.begin(), bound.end());
+    description.UsedProcResUnits = used;
+    description.UsedProcResGroups = 0;
+    description.HasPartiallyOverlappingGroups = false;
 }
 
 /// LLVM warns on stderr about calls and returns, whose targets it cannot know; here the trace says where
@@ -109,6 +142,7 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
     made->prototype = std::move(*built);
     const llvm::mca::InstrDesc& original = made->prototype->getDesc();
     copy(made->description, original);
+    bind_overlapping_groups(made->description);
     std::size_t candidate = 0;
     for (const llvm::mca::WriteState& definition : made->prototype->getDefs()) {
         const auto writes_it = [&](const llvm::mca::WriteDescriptor& write) {
@@ -133,6 +167,7 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
         micro_ops = 0;
         made->description.Resources.clear();
         made->description.UsedBuffers = made->description.UsedProcResUnits = made->description.UsedProcResGroups = 0;
+        made->description.HasPartiallyOverlappingGroups = false;
         made->description.MaxLatency = 0;
         for (llvm::mca::WriteDescriptor& write : made->description.Writes) write.Latency = 0;
     }
