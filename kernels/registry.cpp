@@ -191,7 +191,9 @@ Result<std::uint64_t> number_option(const std::map<std::string, std::string>& op
 
 Result<> check_parameters(const Descriptor& kernel, const Parameters& parameters) {
     if (const auto options = complete_options(kernel, parameters.options); !options) return pass_on(options);
-    if (!kernel.uses_memory && (parameters.size_bytes || !parameters.pages.name.empty()))
+    const bool asks_for_memory =
+        parameters.size_bytes != 0 || parameters.pages.hugetlb || parameters.pages.transparent;
+    if (!kernel.uses_memory && asks_for_memory)
         return fail(ErrorCode::bad_usage, fmt::format("kernel {} takes no size and no pages", kernel.name),
                     "leave out --size and --pages");
     const auto threads = std::max<std::size_t>(parameters.cpus.size(), 1);

@@ -25,7 +25,7 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
                     record::Record& record) {
     auto point = choose_point(request, setup);
     if (!point) return pass_on(point);
-    const auto modes = request.pages.empty() ? std::vector<std::string>{"4k"} : request.pages;
+    const auto modes = request.pages.empty() ? std::vector{memory::page_modes().front().name} : request.pages;
     for (const auto& name : modes) {
         const auto mode = memory::parse_page_mode(name);
         if (!mode) return pass_on(mode);

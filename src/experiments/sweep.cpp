@@ -15,7 +15,7 @@ constexpr std::uint64_t line = 64, small_page = 4096, fine_below = std::uint64_t
 constexpr int most_points = 1000;
 
 std::vector<std::string> modes_of(const RunRequest& run) {
-    return run.pages.empty() ? std::vector<std::string>{"4k"} : run.pages;
+    return run.pages.empty() ? std::vector{memory::page_modes().front().name} : run.pages;
 }
 
 std::uint64_t rounded(double size) {

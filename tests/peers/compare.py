@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Runs tmaprobe's kernels and their peers alternately on this machine, and prints ratios with spread.
+
+    compare.py TMAPROBE [chase] [stream] [sha256] [pingpong] [options]
+
+likwid-bench, openssl, mbw and core-to-core-latency are found in PATH; paths of other peers are given as
+options. What is not there is left out, and said. Each round runs every program of a case once; a ratio
+is taken within a round, so that a machine that slows down slows both. On a ratio, 1.00 is equal and more
+is better for tmaprobe. Figures depend on the machine: only ratios of one run of this script mean anything.
+"""
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import types
+
+import peers
+
+
+def tmaprobe(setup, spec, statistic):
+    """One measurement by tmaprobe: ns per operation, or bytes per second."""
+    kernel, _, rest = spec.partition(":")
+    words = [setup.tmaprobe, "--kernel", kernel, "--source", "none", "--repeat", "9", "--json", "-"]
+    threads = setup.cpus[:setup.threads]
+    words += ["--cpu", ",".join(map(str, threads)), "--threads", str(len(threads))]
+    for part in filter(None, rest.split(",")):
+        name, value = part.split("=")
+        words += [f"--{name}", value] if name in ("size", "pages", "variant") else ["--option", part]
+    done = subprocess.run([*setup.prefix, *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise peers.Missing(done.stderr.strip().splitlines()[0] if done.stderr else "it failed")
+    time = json.loads(done.stdout)["runs"][0]["time"]
+    best = min if statistic == "ns_per_op" else max
+    typical, extreme = time[statistic]["median"], best(time[statistic]["min"], time[statistic]["max"])
+    return typical, extreme
+
+
+def cases(setup, wanted):
+    """(name, tmaprobe's spec, statistic, peer's statistic, {peer: function}) of what was asked for."""
+    sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
+    if "chase" in wanted:
+        for pages in setup.pages:
+            for name, size in sizes.items():
+                yield (f"chase {name} {pages}", f"chase:size={name},pages={pages}", "ns_per_op", "best", {
+                    "multichase": lambda size=size, pages=pages: peers.multichase(setup, size, pages),
+                    "Chips and Cheese": lambda size=size, pages=pages:
+                        peers.chips_and_cheese_latency(setup, size, pages)})
+    if "stream" in wanted:
+        tests = {"read": ["load_avx", "load_avx512"], "write": ["store_avx", "store_avx512"],
+                 "ntwrite": ["store_mem_avx", "store_mem_avx512"], "copy": ["copy_avx", "copy_avx512"],
+                 "ntcopy": ["copy_mem_avx"], "triad": ["stream_avx_fma", "stream_avx512_fma"],
+                 "nttriad": ["stream_mem_avx_fma"]}
+        for size in ("16K", "256K", "8M", "256M"):
+            number = int(size[:-1]) << (10 if size[-1] == "K" else 20)
+            for op, names in tests.items():
+                if op.startswith("nt") and size != "256M":
+                    continue
+                others = {f"likwid {test}": lambda test=test, number=number: peers.likwid(setup, test, number)
+                          for test in names if setup.avx512 or "512" not in test}
+                if size == "256M":
+                    line = {"copy": "Copy", "triad": "Triad"}.get(op)
+                    if line:
+                        others["STREAM"] = lambda line=line: peers.stream(setup, line)
+                    if op == "copy":
+                        others["mbw"] = lambda number=number: peers.mbw(setup, number)
+                        others["tinymembench C"] = lambda: peers.tinymembench(setup, "C copy", 2)
+                    if op == "write":
+                        others["tinymembench C"] = lambda: peers.tinymembench(setup, "C fill", 1)
+                    if op == "ntwrite":
+                        others["tinymembench SSE2"] = lambda: peers.tinymembench(setup, "SSE2 nontemporal fill", 1)
+                    if op == "ntcopy":
+                        others["tinymembench SSE2"] = lambda: peers.tinymembench(setup, "SSE2 nontemporal copy", 2)
+                yield f"stream {op} {size}", f"stream:size={size},op={op}", "bytes_per_second", "typical", others
+    if "sha256" in wanted:
+        for variant in peers.OPENSSL_MASKS:
+            yield (f"sha256 {variant}", f"sha256:variant={variant}", "bytes_per_second", "typical",
+                   {"openssl": lambda variant=variant: peers.openssl(setup, variant)})
+    if "pingpong" in wanted:
+        for protocol, benchmark in (("cas", 1), ("load", 2)):
+            yield (f"pingpong {protocol}", f"pingpong:protocol={protocol}", "ns_per_op", "best", {
+                "core-to-core-latency": lambda benchmark=benchmark: peers.core_to_core_latency(setup, benchmark),
+                "multichase": lambda protocol=protocol: peers.multichase_pingpong(setup, protocol)})
+
+
+def show(value, statistic):
+    return f"{value:.2f} ns" if statistic == "ns_per_op" else f"{value / 1e9:.2f} GB/s"
+
+
+def compare(setup, name, spec, statistic, peers_give, others):
+    """One case: a line per peer, of figures and ratios over the rounds."""
+    setup.threads = 2 if spec.startswith("pingpong") else 1
+    ours, theirs, missing = [], {peer: [] for peer in others}, {}
+    for _ in range(setup.rounds):
+        try:
+            ours.append(tmaprobe(setup, spec, statistic))
+        except peers.Missing as reason:
+            print(f"| {name} | left out: {reason} | | | |", flush=True)
+            return []
+        for peer, run in others.items():
+            if peer in missing:
+                continue
+            try:
+                theirs[peer].append(run())
+            except (peers.Missing, subprocess.TimeoutExpired) as reason:
+                missing[peer] = str(reason)
+    rows = []
+    for peer, figures in theirs.items():
+        if peer in missing:
+            setup.left_out.add(f"{peer}: {missing[peer]}")
+            continue
+        mine = [extreme if peers_give == "best" else typical for typical, extreme in ours]
+        ratios = sorted(t / m if statistic == "ns_per_op" else m / t for m, t in zip(mine, figures))
+        best = min if statistic == "ns_per_op" else max
+        best_ratio = best(figures) / best(mine) if statistic == "ns_per_op" else best(mine) / best(figures)
+        spread = lambda values: (max(values) - min(values)) / statistics.median(values)
+        rows.append({"case": name, "peer": peer, "tmaprobe": mine, "theirs": figures, "ratio": statistics.median(ratios),
+                     "ratio_of_best": best_ratio})
+        print(f"| {name} | {peer} | {show(statistics.median(mine), statistic)} ±{50 * spread(mine):.0f}% "
+              f"| {show(statistics.median(figures), statistic)} ±{50 * spread(figures):.0f}% "
+              f"| {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}), of the best {best_ratio:.2f} |",
+              flush=True)
+    return rows
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tmaprobe")
+    parser.add_argument("kernels", nargs="*", default=[], metavar="KERNEL", help="chase, stream, sha256, pingpong")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cpus", default="0,1", help="two CPUs; the first runs what has one thread")
+    parser.add_argument("--pages", default="4k", help="of chase: 4k,2m (peers take transparent huge pages then)")
+    parser.add_argument("--prefix", default="", help="put before every program, for example 'chrt -f 10'")
+    parser.add_argument("--json", metavar="FILE", help="all figures")
+    for peer in ("multichase", "multichase-pingpong", "stream", "tinymembench", "chips-and-cheese-latency"):
+        parser.add_argument(f"--{peer}", default="", metavar="PATH")
+    parser.add_argument("--core-to-core-latency", default="core-to-core-latency", metavar="PATH")
+    return parser.parse_args()
+
+
+def main():
+    setup = types.SimpleNamespace(**vars(read_arguments()))
+    setup.cpus = [int(cpu) for cpu in setup.cpus.split(",")]
+    setup.pages, setup.prefix = setup.pages.split(","), setup.prefix.split()
+    setup.threads, setup.left_out = 1, set()
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+        text = cpuinfo.read()
+    setup.avx512 = " avx512f " in text
+    model = next((line.split(":")[1].strip() for line in text.splitlines() if line.startswith("model name")), "")
+    print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
+    print("| case | peer | tmaprobe | peer's | ratio (more is better for tmaprobe) |\n|---|---|---|---|---|")
+    wanted = setup.kernels or ["chase", "stream", "sha256", "pingpong"]
+    rows = [row for case in cases(setup, wanted) for row in compare(setup, *case)]
+    for line in sorted(setup.left_out):
+        print(f"\nleft out: {line}")
+    if setup.json:
+        with open(setup.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+    return 0 if rows else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
