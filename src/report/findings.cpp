@@ -148,7 +148,9 @@ std::vector<Step> next_steps(const record::Record& record, const record::Run& ru
         if (const auto next = advice(record, *node, "next"); !next.empty())
             if (!pages_said || next.find("pages") == std::string::npos) add({capitalised(next), {}});
     }
-    if (record.source.kind == "model" || record.source.kind == "none")
+    const auto why = record.extra.find("why_source");
+    const bool wanted = why != record.extra.end() && why->is_string() && why->get_ref<const std::string&>().starts_with("asked for");
+    if (!wanted && (record.source.kind == "model" || record.source.kind == "none"))
         add({"See what keeps this machine from counting: tmaprobe doctor", {}});
     return steps;
 }

@@ -149,10 +149,27 @@ std::string record_section(const Record& record) {
     return text;
 }
 
+/// One row per record: where, what, how long, and what bounds it.
+std::string overview(const Records& records) {
+    std::string text = heading_row({"record", "host", "started", "counts", "what", "time", "bound by"});
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const Record& record = records[i];
+        const Run* run = record.runs.empty() ? nullptr : &record.runs.front();
+        const std::string name = host_text(record, "name");
+        const auto* node = run ? bottleneck(run->metrics) : nullptr;
+        text += row({std::to_string(i + 1), safe(name.empty() ? host_text(record, "cpu_model") : name), safe(record.started),
+                     source_word(record), run ? safe(run_label(*run)) : "",
+                     run && run->time.known ? format_ns(run->time.ns_per_op.median) : "-",
+                     node ? code(node->name) + " " + percent(node->value) : "-"});
+    }
+    return text + "\n";
+}
+
 }  // namespace
 
 std::string write_markdown(const Records& records) {
     std::string text = "# tmaprobe report\n\n";
+    if (records.size() > 1) text += overview(records);
     for (const auto& record : records) text += record_section(record);
     while (text.ends_with("\n\n")) text.pop_back();
     return text;

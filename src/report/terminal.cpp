@@ -19,7 +19,8 @@ using record::Run;
 
 void show_source(Screen& screen, const Record& record) {
     screen.entry(screen.ink(Ink::bold, "Source") + "   ", source_sentence(record));
-    screen.entry("Host", host_sentence(record));
+    // Counts that are replayed were taken elsewhere.
+    screen.entry(record.source.kind == "replay" ? "Read on" : "Host", host_sentence(record));
     if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
 }
 
@@ -45,14 +46,15 @@ void show_time(Screen& screen, const Run& run) {
         screen.entry("", "cycles: " + time.cycles_source);
 }
 
-void show_run_heading(Screen& screen, const Run& run) {
+void show_run_heading(Screen& screen, const Run& run, bool replayed) {
     std::string text = run_label(run);
     if (const auto pages = pages_label(run); !pages.empty()) {
         text += ", pages " + pages;
         if (!run.pages->effective.empty() && run.pages->effective != run.pages->requested)
             text += " (held by the TLB as " + run.pages->effective + ")";
     }
-    screen.entry(run.kernel == "command" ? "Command" : "Kernel", text);
+    const bool command = run.kernel == "command" || run.parameters.contains("command");
+    screen.entry(replayed ? "Counts" : command ? "Command" : "Kernel", text);
 }
 
 void show_words(Screen& screen, const Record& record, const Run& run) {
@@ -68,7 +70,7 @@ void show_words(Screen& screen, const Record& record, const Run& run) {
 }
 
 void show_run(Screen& screen, const Record& record, const Run& run) {
-    show_run_heading(screen, run);
+    show_run_heading(screen, run, record.source.kind == "replay");
     show_time(screen, run);
     show_tree(screen, run);
     show_other_metrics(screen, run);

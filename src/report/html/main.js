@@ -22,7 +22,7 @@ function addRun(parent, run, alone) {
 
 function addRecord(parent, record) {
   parent.append(el("p", {}, el("span", { class: `badge ${record.word}` }, record.word), ` ${record.source.replace(/^(MEASURED|MODELLED|REPLAYED|TIME ONLY):? */, "")}`));
-  parent.append(el("p", { class: "soft" }, `Host: ${record.host}${record.started ? `. Started ${record.started}` : ""}. tmaprobe ${record.version}`));
+  parent.append(el("p", { class: "soft" }, `${record.word === "replayed" ? "Read on" : "Host"}: ${record.host}${record.started ? `. Started ${record.started}` : ""}. tmaprobe ${record.version}`));
   if (record.partial) parent.append(el("p", { class: "warning" }, "Interrupted: this is what was measured until then."));
   for (const warning of record.warnings) parent.append(el("p", { class: "warning" }, `Warning: ${warning.what}${warning.hint ? ` (${warning.hint})` : ""}`));
   for (const sentence of record.sentences) parent.append(el("p", { class: "verdict" }, sentence));
