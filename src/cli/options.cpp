@@ -128,8 +128,8 @@ experiments::OnProgress progress_line() {
         const auto now = Clock::now();
         const auto pause = terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
         const double spent = std::chrono::duration<double>(now - state->started).count();
-        // What takes a moment only needs no progress at all.
-        if (spent < 1.0 || now - state->shown < pause) return;
+        // What takes a moment only needs no progress at all; a log gets a line now and then.
+        if (spent < 1.0 || now - std::max(state->shown, terminal ? Clock::time_point{} : state->started) < pause) return;
         state->shown = now;
         const double left = progress.done > 0.02 ? spent / progress.done - spent : 0;
         const std::string text =
