@@ -5,7 +5,7 @@ function(tmaprobe_library name folder)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
     if(name STREQUAL "counters")
         # What needs LLVM is added by Model.cmake, if it is there.
-        list(FILTER sources EXCLUDE REGEX "/counters/model/(core/|model_source.cpp)")
+        list(FILTER sources EXCLUDE REGEX "/counters/model/(core/|model_source.cpp|simulation.cpp)")
     endif()
     add_library(tmaprobe_${name} STATIC ${sources})
     target_include_directories(tmaprobe_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})

@@ -15,7 +15,8 @@ struct Options {
     bool software_always = false;  ///< steps in software what it can, even where the processor could; for tests
     int windows = 3;               ///< spread over the run
     std::size_t window_instructions = 20000;
-    std::uint64_t window_cycles = 150000;  ///< a window ends here even when instructions are left
+    int command_windows = 12;      ///< at most, of a command: ever further apart
+    std::uint64_t window_cycles = 40000;  ///< a window ends here even when instructions are left
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

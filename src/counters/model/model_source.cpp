@@ -2,40 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 
-#include "counters/model/branch_predictor.h"
 #include "counters/model/core/decoder.h"
 #include "counters/model/core/simulate.h"
 #include "counters/model/geometry.h"
 #include "counters/model/mapping.h"
-#include "counters/model/tracer.h"
+#include "counters/model/simulation.h"
 
 namespace tmaprobe::counters::model {
 namespace {
-
-class NoMisses final : public core::MemoryTiming {
-  public:
-    unsigned load(std::uint64_t, std::uint64_t, std::uint64_t) override { return 0; }
-    std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
-    void prefetch(std::uint64_t, std::uint64_t) override {}
-    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
-};
-
-void add(Facts& sum, const Facts& more) {
-    for (const auto& [name, value] : more) sum[name] += value;
-}
-
-/// All windows of one workload, simulated.
-struct Modelled {
-    Facts facts;
-    std::vector<Facts> windows;
-    Traced traced;
-    std::uint64_t native_ns = 0;
-    std::optional<int> exit_status;
-    std::vector<record::Warning> warnings;
-};
 
 class ModelSource final : public CounterSource {
   public:
@@ -53,7 +29,7 @@ class ModelSource final : public CounterSource {
     Result<Sample> measure(Workload& workload, Repetition repetition) override {
         // Every pass sees the same facts: the model has no counters to run out of.
         if (!modelled_ || repetition.pass == 0) {
-            auto modelled = simulate(workload, repetition);
+            auto modelled = simulate_workload(workload, repetition.iterations, *core_, *decoder_, geometry_, options_);
             if (!modelled) return pass_on(modelled);
             modelled_ = std::move(*modelled);
         }
@@ -67,46 +43,6 @@ class ModelSource final : public CounterSource {
     }
 
   private:
-    Result<Modelled> simulate(Workload& workload, const Repetition& repetition) {
-        const std::vector<std::string> command = workload.command();
-        auto process = command.empty() ? TracedProcess::fork_function([&] {
-            for (;;) workload.run(repetition.iterations);
-        })
-                                       : TracedProcess::start_command(command);
-        if (!process) return pass_on(process);
-        Tracer tracer(*process, *decoder_, options_.software_always);
-        Modelled modelled;
-        for (int i = 0; i < options_.windows; ++i) {
-            constexpr int native_ms = 10;
-            auto running = process->run_for(native_ms);
-            if (!running) return pass_on(running);
-            if (!*running) break;
-            modelled.native_ns += std::uint64_t{native_ms} * 1'000'000;
-            Trace trace;
-            auto traced = tracer.trace(options_.window_instructions, trace);
-            if (!traced) return pass_on(traced);
-            modelled.traced.steps += traced->steps;
-            modelled.traced.undecodable += traced->undecodable;
-            modelled.traced.stepped_in_software += traced->stepped_in_software;
-            core::Window window{0, trace.steps.size(), trace.steps.size() / 4, options_.window_cycles, {}};
-            NoMisses memory;
-            BranchPredictor branches;
-            auto simulated = core_->simulate(trace, window, memory, branches);
-            if (!simulated) return pass_on(simulated);
-            const auto named = core::named(simulated->facts);
-            modelled.windows.emplace_back(named.begin(), named.end());
-            add(modelled.facts, modelled.windows.back());
-            if (traced->ended) break;
-        }
-        if (!command.empty()) {
-            if (auto done = process->finish(); !done) return pass_on(done);
-            modelled.exit_status = process->exit_status();
-        }
-        if (modelled.windows.empty())
-            return fail(ErrorCode::unavailable, "the program ended before anything could be traced", "give it more to do");
-        return modelled;
-    }
-
     Sample sample(const Repetition& repetition) const {
         Sample sample;
         sample.iterations = repetition.iterations;
@@ -115,15 +51,29 @@ class ModelSource final : public CounterSource {
         sample.elapsed_ns = static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9);
         nlohmann::json missing = nlohmann::json::object();
         sample.events = events_of(modelled_->facts, repetition.pass, missing);
-        for (const Facts& window : modelled_->windows) {
+        for (const FactVariation& variation : modelled_->variations) {
             nlohmann::json ignored;
-            sample.variations.push_back(events_of(window, repetition.pass, ignored));
+            sample.variations.push_back(events_of(variation.facts, repetition.pass, ignored));
         }
+        const Modelled& m = *modelled_;
         sample.detail = {{"core_model", geometry_.core.llvm_cpu},
-                         {"windows", modelled_->windows.size()},
-                         {"instructions", modelled_->traced.steps},
-                         {"stepped_in_software", modelled_->traced.stepped_in_software},
-                         {"undecodable", modelled_->traced.undecodable}};
+                         {"frequency_hz", geometry_.frequency_hz},
+                         {"windows", m.windows},
+                         {"instructions", m.traced.steps},
+                         {"warm_up_instructions", m.warmed},
+                         {"simulated_instructions", m.simulated_instructions},
+                         {"cycles", value_of("cycles")},
+                         {"counted_instructions", value_of("instructions")},
+                         {"stepped_in_software", m.traced.stepped_in_software},
+                         {"undecodable", m.traced.undecodable},
+                         {"unmodelled", value_of("unmodelled")},
+                         {"further_tasks", m.further_tasks},
+                         {"traced_by", m.translated ? "translation" : "single steps"},
+                         {"tracing_ns", m.tracing_ns},
+                         {"simulating_ns", m.simulating_ns},
+                         // Traced code is a sample: its time on the target over the time that ran untraced.
+                         {"coverage", m.native_ns + m.modelled_ns > 0 ? m.modelled_ns / (m.native_ns + m.modelled_ns) : 0.0},
+                         {"facts", modelled_->facts}};
         if (!missing.empty()) sample.detail["not_modelled"] = missing;
         return sample;
     }

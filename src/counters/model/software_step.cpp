@@ -1,6 +1,9 @@
 #include "counters/model/software_step.h"
 
 #include <bit>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace tmaprobe::counters::model {
 
@@ -68,6 +71,14 @@ bool can_step_in_software(const StaticInstruction& instruction) {
     return parse(instruction, encoding);
 }
 
+bool must_step_in_software(const StaticInstruction& instruction) {
+    static const bool has_sha = [] {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
+    }();
+    return !has_sha && can_step_in_software(instruction);
+}
+
 Result<> step_in_software(TracedProcess& process, const StaticInstruction& instruction, Registers& registers) {
     Encoding encoding;
     if (!parse(instruction, encoding)) return fail(ErrorCode::unavailable, "this instruction cannot be stepped in software");
@@ -97,6 +108,7 @@ Result<> step_in_software(TracedProcess& process, const StaticInstruction& instr
 #else
 
 bool can_step_in_software(const StaticInstruction&) { return false; }
+bool must_step_in_software(const StaticInstruction&) { return false; }
 Result<> step_in_software(TracedProcess&, const StaticInstruction&, Registers&) {
     return fail(ErrorCode::unavailable, "no instruction of this architecture is stepped in software");
 }

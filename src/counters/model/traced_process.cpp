@@ -81,6 +81,8 @@ TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
     further_tasks_ = other.further_tasks_;
     exit_status_ = other.exit_status_;
     ours_ = other.ours_;
+    written_ = std::move(other.written_);
+    written_thread_ = other.written_thread_;
     pending_signals_ = std::move(other.pending_signals_);
     return *this;
 }
@@ -269,7 +271,7 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
             int status = 0;
             const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
             if (got == task) {
-                handle_while_running(task, status);
+        handle_while_running(task, status);
                 any = true;
             } else if (got < 0 && errno == ECHILD) {
                 tasks_.erase(task);  // a thread that another thread's exec took away
@@ -335,8 +337,11 @@ std::size_t TracedProcess::read(std::uint64_t address, void* to, std::size_t byt
 }
 
 bool TracedProcess::write(std::uint64_t address, const void* from, std::size_t bytes) const {
-    const Fd memory(::open(("/proc/" + std::to_string(thread_) + "/mem").c_str(), O_WRONLY | O_CLOEXEC));
-    return memory && ::pwrite(memory.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
+    if (written_thread_ != thread_) {
+        written_ = Fd(::open(("/proc/" + std::to_string(thread_) + "/mem").c_str(), O_WRONLY | O_CLOEXEC));
+        written_thread_ = thread_;
+    }
+    return written_ && ::pwrite(written_.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
 }
 
 }  // namespace tmaprobe::counters::model

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "counters/model/registers.h"
 
@@ -82,6 +83,8 @@ class TracedProcess {
     std::set<pid_t> running_;  ///< of these, not stopped
     std::size_t further_tasks_ = 0;
     std::optional<int> exit_status_;
+    mutable Fd written_;  ///< its memory, open for writing
+    mutable pid_t written_thread_ = -1;
     bool ours_ = true;         ///< a forked function: killed with us; a command is let go
     std::map<pid_t, int> pending_signals_;  ///< met while a task was being stopped
 };

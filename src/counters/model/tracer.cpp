@@ -19,6 +19,10 @@ Tracer::Tracer(TracedProcess& process, Decoder& decoder, bool software_always)
     };
 }
 
+bool Tracer::steps_in_software(const StaticInstruction& instruction) const {
+    return software_always_ ? can_step_in_software(instruction) : must_step_in_software(instruction);
+}
+
 StaticInstruction Tracer::decode_at(std::uint64_t address) {
     std::uint8_t bytes[16];
     const std::size_t available = process_.read(address, bytes, sizeof bytes);
@@ -67,7 +71,7 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
         step.instruction = number;
 
         bool done = false;
-        if (software_always_ && !signal && can_step_in_software(instruction)) {
+        if (!signal && steps_in_software(instruction)) {
             if (auto stepped = step_in_software(process_, instruction, *registers); !stepped) return pass_on(stepped);
             ++result.stepped_in_software;
             done = true;

@@ -26,6 +26,9 @@ class Tracer {
     /// Errors: unavailable for 32-bit code; system when the thread cannot be stepped.
     Result<Traced> trace(std::size_t count, Trace& trace);
 
+    /// Whether the tracer executes this instruction instead of the processor.
+    bool steps_in_software(const StaticInstruction& instruction) const;
+
     /// The instruction in memory at an address, from the cache if its bytes were read before.
     StaticInstruction decode_at(std::uint64_t address);
 

@@ -109,6 +109,7 @@ void Accounting::share_out_slots(bool memory_waits) {
     } else if (refused_ || supply == Supply::store_buffer_full || supply == Supply::wrong_path) {
         facts_.slots_backend += left;
         if (memory_waits) facts_.slots_backend_memory += left;
+        if (dispatched_ == 0) ++facts_.cycles_backend_none;
     } else {
         facts_.slots_frontend += left;
         if (dispatched_ == 0) {

@@ -85,10 +85,25 @@ class LlvmDecoder final : public Decoder {
 
     void x86_operands(const llvm::MCInst& instruction, const llvm::MCInstrDesc& description, StaticInstruction& out) {
         const llvm::StringRef name = target_->instructions->getName(instruction.getOpcode());
+        const auto touch = [&](unsigned id) {
+            for (llvm::MCSuperRegIterator all(id, target_->registers.get(), true); all.isValid(); ++all) {
+                const std::int8_t number = x86_register(target_->registers->getName(*all));
+                if (number >= 0 && number < 32) out.general_registers |= 1u << number;
+            }
+        };
+        for (const llvm::MCOperand& operand : instruction)
+            if (operand.isReg() && operand.getReg()) touch(operand.getReg());
+        for (const llvm::MCPhysReg id : description.implicit_uses()) touch(id);
+        for (const llvm::MCPhysReg id : description.implicit_defs()) touch(id);
         unsigned first = 0, count = 0;
         for (unsigned i = 0; i < description.getNumOperands(); ++i) {
             if (description.operands()[i].OperandType != llvm::MCOI::OPERAND_MEMORY) continue;
             if (count++ == 0) first = i;
+        }
+        if (count == 0 && name.starts_with("LEA") && !name.starts_with("LEAVE")) {
+            // Its operand is an address and no access, which LLVM marks otherwise.
+            first = 1;
+            count = x86_memory_operands;
         }
         out.string = any_prefix(name, {"MOVS", "STOS", "LODS", "CMPS", "SCAS"}) && count > 0 && count < x86_memory_operands;
         if (out.string) {
@@ -112,11 +127,16 @@ class LlvmDecoder final : public Decoder {
         }
         if (out.push && !out.explicit_memory) out.loads = false;
         if (out.pop && !out.explicit_memory) out.stores = false;
+        if (out.branch && out.explicit_memory) out.loads = true;
         out.prefetch = name.starts_with("PREFETCH");
         if (out.prefetch) out.stores = false;
-        out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "SWAPGS", "UD2", "HLT", "IRET"}) &&
+        out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "RDGSBASE", "SWAPGS", "UD2", "HLT", "IRET"}) &&
                      !name.starts_with("INTRINSIC");
         if (any_prefix(name, {"FENCE", "LFENCE", "MFENCE", "SFENCE"})) out.loads = out.stores = false;
+        for (const llvm::MCOperand& operand : instruction)
+            if (!out.explicit_memory && operand.isReg() && operand.getReg() &&
+                x86_register(target_->registers->getName(operand.getReg())) == MemoryOperand::instruction_pointer)
+                out.system = true;  // depends on where it is in a way not understood here
         const bool flags_only = any_prefix(name, {"CMP", "TEST", "ADD", "SUB", "AND", "INC", "DEC"});
         const bool general = any_prefix(name.take_back(4), {"64rr", "64ri", "32rr", "32ri", "16rr", "16ri", "i32", "64r", "32r"}) ||
                              name.ends_with("ri8") || name.ends_with("8rr") || name.ends_with("8ri") || name.ends_with("i32");

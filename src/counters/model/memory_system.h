@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "counters/model/core/simulate.h"
+#include "counters/model/geometry.h"
+#include "counters/model/mapping.h"
+
+namespace tmaprobe::counters::model {
+
+/// Sets of least recently used entries, with the cycle from which each one can be used.
+class SetAssociative {
+  public:
+    /// `ways` -1: one set.
+    SetAssociative(std::uint64_t entries, int ways);
+    /// The entry's ready cycle, and it becomes the most recent one of its set; null when absent.
+    std::uint64_t* find(std::uint64_t key);
+    void insert(std::uint64_t key, std::uint64_t ready_at);
+    bool exists() const { return !slots_.empty(); }
+    /// Everything that is on its way has arrived: between windows.
+    void settle();
+
+  private:
+    struct Slot {
+        std::uint64_t key = ~std::uint64_t{0}, ready_at = 0, used = 0;
+    };
+    Slot* set_of(std::uint64_t key);
+    std::uint64_t sets_ = 0;
+    std::size_t ways_ = 0;
+    std::uint64_t clock_ = 0;
+    std::vector<Slot> slots_;
+};
+
+/// Page size in bytes at an address.
+using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
+
+/// What of the memory system is varied to bound its answers.
+struct MemoryVariation {
+    double latency_ns = 0;    ///< of DRAM; 0: the geometry's
+    bool prefetch = true;
+};
+
+/// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
+/// itself. Addresses are virtual: physical colouring and sharing with other cores are not modelled.
+/// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and
+/// lines from DRAM follow one another at its bandwidth.
+class MemorySystem final : public core::MemoryTiming {
+  public:
+    MemorySystem(const Geometry& geometry, PageSizes page_sizes, const MemoryVariation& variation);
+
+    unsigned load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
+    std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
+    void prefetch(std::uint64_t address, std::uint64_t cycle) override;
+    unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
+
+    /// Before a window: the access changes caches, buffers and prefetchers, and takes no time.
+    void warm(const StaticInstruction& instruction, const Step& step);
+    /// Starts a window: nothing is on its way, and facts are counted from zero.
+    void begin_window();
+    /// Misses, hits and walks since begin_window() or reset_facts().
+    const Facts& facts() const { return facts_; }
+    void reset_facts();
+    /// The same state, with other latencies or without prefetchers from now on.
+    void vary(const MemoryVariation& variation);
+    /// Lines brought in from DRAM since construction, while warming too.
+    std::uint64_t lines_from_memory() const { return lines_from_memory_; }
+
+  private:
+    struct Filled {
+        std::uint64_t ready_at = 0;
+        int level = 1;  ///< 1: first level, 2, 3, 4: DRAM; 0: the line was on its way already
+    };
+    struct Stream {
+        std::uint64_t last_line = 0, used = 0;
+        std::int64_t direction = 0;
+        unsigned hits = 0;
+        std::uint64_t ahead = 0;  ///< furthest line asked for
+    };
+    struct TlbLevel {
+        TlbGeometry geometry;
+        SetAssociative entries;
+    };
+
+    unsigned translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
+    std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle);
+    TlbLevel* buffer(int level, bool code, std::uint64_t page_bytes);
+    Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
+    Filled below(std::uint64_t line, std::uint64_t cycle);
+    bool has_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle) const;
+    std::uint64_t from_memory(std::uint64_t cycle);
+    void train(std::uint64_t line, std::uint64_t cycle, bool missed);
+    std::uint64_t wait_for_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle);
+    void count(const char* name, double amount = 1);
+
+    Geometry geometry_;
+    PageSizes page_sizes_;
+    bool prefetching_;
+    std::uint64_t memory_cycles_;
+    double line_cycles_;
+    SetAssociative l1_data_, l1_code_, l2_, l3_;
+    std::vector<TlbLevel> tlbs_;
+    SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
+    std::vector<Stream> streams_;
+    std::vector<std::uint64_t> l1_outstanding_, l2_outstanding_;
+    double channel_free_at_ = 0;
+    std::uint64_t use_clock_ = 0;
+    std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
+    bool timed_ = false;  ///< false while warming
+    Facts facts_;
+};
+
+}  // namespace tmaprobe::counters::model

@@ -1,0 +1,309 @@
+#include "counters/model/simulation.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "counters/model/branch_predictor.h"
+#include "counters/model/memory_system.h"
+#include "counters/model/page_map.h"
+#include "counters/model/translator.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point start) {
+    return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+void add(Facts& sum, const Facts& more, double weight) {
+    for (const auto& [name, value] : more) sum[name] += weight * value;
+}
+
+double cycles_of(const Facts& facts) {
+    const auto found = facts.find("cycles");
+    return found == facts.end() ? 0 : found->second;
+}
+
+/// How far caches and predictors are filled before a window.
+struct WarmUp {
+    std::size_t chunk = 50000, most = 6000000;  ///< instructions
+    double budget_ns = 350e6;
+};
+
+/// One window simulated as it is and with each variation.
+struct WindowFacts {
+    Facts base;
+    std::vector<std::pair<const char*, Facts>> variations;
+    double native_ns = 0;  ///< that it stands for
+};
+
+class Simulation {
+  public:
+    Simulation(Workload& workload, std::uint64_t iterations, core::Core& core, Decoder& decoder, const Geometry& geometry,
+               const Options& options)
+        : workload_(workload), iterations_(iterations), core_(core), decoder_(decoder), geometry_(geometry), options_(options),
+          is_command_(!workload.command().empty()),
+          memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(address); }, {}) {}
+
+    Result<Modelled> run() {
+        if (auto chosen = choose_pages(); !chosen) return pass_on(chosen);
+        auto process = start();
+        if (!process) return pass_on(process);
+        Tracer tracer(*process, decoder_, options_.software_always);
+        Translator translator(*process, tracer);
+        const int windows = is_command_ ? options_.command_windows : options_.windows;
+        bool ended = false;
+        for (int i = 0; i < windows && !ended; ++i) {
+            auto running = run_natively(*process, i);
+            if (!running) return pass_on(running);
+        if (!*running) break;
+            auto done = window(*process, translator, i == 0);
+            if (!done) {
+                if (is_command_) leave_alone(*process);
+                return pass_on(done);
+            }
+            ended = *done;
+        }
+        if (is_command_) {
+            const auto start_of_rest = Clock::now();
+            if (auto done = process->finish(); !done) return pass_on(done);
+            modelled_.native_ns += ns_since(start_of_rest);
+            if (!windows_.empty()) windows_.back().native_ns += ns_since(start_of_rest);
+            modelled_.exit_status = process->exit_status();
+        }
+        modelled_.further_tasks = process->further_tasks();
+        modelled_.translated = translator.translates();
+        return finish();
+    }
+
+  private:
+    Result<> choose_pages() {
+        if (!options_.assume_pages.empty()) {
+            auto bytes = parse_assumed_pages(options_.assume_pages);
+            if (!bytes) return pass_on(bytes);
+            pages_ = PageMap::uniform(*bytes);
+        } else if (!is_command_) {
+            // The child shares this process's memory as it is mapped here.
+            pages_ = PageMap::of_process(::getpid());
+        }
+        return {};
+    }
+
+    Result<TracedProcess> start() {
+        if (is_command_) return TracedProcess::start_command(workload_.command());
+        return TracedProcess::fork_function([this] {
+            for (;;) workload_.run(iterations_);
+        });
+    }
+
+    /// Lets the workload run untraced up to the next window. False when it ended.
+    Result<bool> run_natively(TracedProcess& process, int index) {
+        if (is_command_ && index == 0) return true;  // the first window is its start
+        // A command's length is not known: windows lie ever further apart.
+        constexpr int kernel_ms = 5, first_ms = 4, longest_ms = 4000, doublings = 10;
+        const int milliseconds = is_command_ ? std::min(longest_ms, first_ms << std::min(index, doublings)) : kernel_ms;
+        const auto start = Clock::now();
+        auto running = process.run_for(milliseconds);
+        const double ran = ns_since(start);
+        modelled_.native_ns += ran;
+        if (!windows_.empty()) windows_.back().native_ns += ran;
+        if (running && *running && is_command_ && options_.assume_pages.empty()) pages_ = PageMap::of_process(process.thread());
+        return running;
+    }
+
+    /// True when the traced thread ended in it.
+    Result<bool> window(TracedProcess& process, Translator& translator, bool first) {
+        const auto start = Clock::now();
+        bool ended = false;
+        if (auto warmed = warm_up(translator, first); !warmed)
+            return pass_on(warmed);
+        else
+            ended = *warmed;
+        Trace trace;
+        if (!ended) {
+            auto traced = translator.steps(options_.window_instructions, [&](const StaticInstruction&, const Step& step) {
+                if (trace.steps.size() < options_.window_instructions) trace.steps.push_back(step);
+            });
+            if (!traced) return pass_on(traced);
+            note(*traced, trace.steps.size());
+            ended = traced->ended;
+        }
+        modelled_.tracing_ns += ns_since(start);
+        trace.instructions = translator.instructions();
+        if (trace.steps.empty()) return ended;
+        if (auto simulated = simulate(trace); !simulated) return pass_on(simulated);
+        if (is_command_ && process.exit_status()) ended = true;
+        return ended;
+    }
+
+    void note(const Traced& traced, std::size_t steps) {
+        modelled_.traced.steps += steps;
+        modelled_.traced.undecodable += traced.undecodable;
+        modelled_.traced.stepped_in_software += traced.stepped_in_software;
+        modelled_.traced.code_changed |= traced.code_changed;
+    }
+
+    Result<bool> warm_up(Translator& translator, bool first) {
+        WarmUp limits;
+        if (is_command_ && first) return false;  // its beginning finds everything cold
+        if (!first) {
+            limits.most = 1000000;
+            limits.budget_ns = 60e6;
+        }
+        const auto start = Clock::now();
+        constexpr std::size_t trial = 1000, enough_when_stepped = 8000;
+        std::size_t done = 0, chunk = trial;
+        const StaticInstruction* branch = nullptr;
+        const auto on_step = [&](const StaticInstruction& instruction, const Step& step) {
+            if (branch) learn(*branch, instruction.address);
+            branch = nullptr;
+            if (instruction.branch) {
+                last_branch_ = instruction;
+                branch = &last_branch_;
+            }
+            memory_.warm(instruction, step);
+        };
+        while (done < limits.most && ns_since(start) < limits.budget_ns) {
+            const std::uint64_t lines_before = memory_.lines_from_memory();
+            auto traced = translator.steps(chunk, on_step);
+            if (!traced) return pass_on(traced);
+            done += traced->steps;
+            modelled_.warmed += traced->steps;
+            modelled_.traced.code_changed |= traced->code_changed;
+            if (traced->ended) return true;
+            const bool stepping = !translator.translates() || traced->stepped_in_software > 0;
+            if (stepping && done >= enough_when_stepped) break;
+            // Warm when what it touches hardly ever comes from memory any more.
+            constexpr std::uint64_t rarely = 2000;
+            if (done > limits.chunk && (memory_.lines_from_memory() - lines_before) * rarely < traced->steps) break;
+            chunk = stepping ? enough_when_stepped : limits.chunk;
+        }
+        return false;
+    }
+
+    void learn(const StaticInstruction& branch, std::uint64_t next) {
+        predictor_.mispredicts(branch, next != branch.address + branch.length || branch.target == next, next);
+    }
+
+    Result<> simulate(const Trace& trace) {
+        const auto start = Clock::now();
+        struct Kind {
+            const char* what;
+            MemoryVariation variation;
+        };
+        const MemoryGeometry& memory = geometry_.memory;
+        const Kind kinds[] = {{"no prefetchers", {0, false}},
+                              {"memory latency low", {memory.latency_low_ns, true}},
+                              {"memory latency high", {memory.latency_high_ns, true}}};
+        WindowFacts facts;
+        const MemorySystem memory_before = memory_;
+        const BranchPredictor predictor_before = predictor_;
+        auto base = simulate_once(trace, memory_, predictor_, options_.window_cycles);
+        if (!base) return pass_on(base);
+        facts.base = std::move(*base);
+        // Code that lives in its first-level cache cannot tell the variations apart.
+        const bool memory_matters = facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
+        for (const Kind& kind : kinds) {
+            if (!memory_matters) break;
+            MemorySystem varied = memory_before;
+            BranchPredictor predictor = predictor_before;
+            varied.vary(kind.variation);
+            auto simulated = simulate_once(trace, varied, predictor, options_.window_cycles / 2);
+            if (!simulated) return pass_on(simulated);
+            facts.variations.emplace_back(kind.what, std::move(*simulated));
+        }
+        windows_.push_back(std::move(facts));
+        modelled_.simulating_ns += ns_since(start);
+        return {};
+    }
+
+    Result<Facts> simulate_once(const Trace& trace, MemorySystem& memory, BranchPredictor& predictor, std::uint64_t cycles) {
+        constexpr std::size_t longest_lead_in = 2000;
+        memory.begin_window();
+        const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in), cycles,
+                                  [&] { memory.reset_facts(); }};
+        auto simulated = core_.simulate(trace, window, memory, predictor);
+        if (!simulated) return pass_on(simulated);
+        modelled_.simulated_instructions += simulated->steps;
+        const auto named = core::named(simulated->facts);
+        Facts facts(named.begin(), named.end());
+        add(facts, memory.facts(), 1);
+        return facts;
+    }
+
+    static void leave_alone(TracedProcess& process) {
+        // The user's program is not ours to stop: it goes on to its end.
+        (void)process.finish();
+    }
+
+    Result<Modelled> finish() {
+        if (windows_.empty())
+            return fail(ErrorCode::unavailable, "the program ended before anything could be traced", "give it more to do");
+        modelled_.windows = windows_.size();
+        double all_cycles = 0, all_native = 0;
+        for (const WindowFacts& window : windows_) {
+            all_cycles += cycles_of(window.base);
+            all_native += window.native_ns;
+        }
+        const auto weight = [&](const WindowFacts& window) {
+            if (!is_command_ || all_native <= 0 || cycles_of(window.base) <= 0) return 1.0;
+            return window.native_ns / all_native * all_cycles / cycles_of(window.base);
+        };
+        std::map<std::string, Facts> varied;
+        for (const WindowFacts& window : windows_) {
+            add(modelled_.facts, window.base, weight(window));
+            // A kernel repeats itself, so its windows differ by chance; a command's differ because it does.
+            if (!is_command_) modelled_.variations.push_back({"window", window.base});
+            for (const auto& [what, facts] : window.variations) add(varied[what], facts, weight(window));
+            if (!varied.empty() && window.variations.empty())
+                for (auto& [what, facts] : varied) add(facts, window.base, weight(window));
+        }
+        for (auto& [what, facts] : varied) modelled_.variations.push_back({what == "no prefetchers" ? "no prefetchers" : "memory latency", std::move(facts)});
+        modelled_.modelled_ns = all_cycles / geometry_.frequency_hz * 1e9;
+        add_warnings();
+        return std::move(modelled_);
+    }
+
+    void add_warnings() {
+        auto& warnings = modelled_.warnings;
+        if (modelled_.further_tasks)
+            warnings.push_back({"model_tasks", fmt::format("{} further threads or processes ran; each window follows the one that was busiest", modelled_.further_tasks),
+                                "threads are modelled one at a time, as if alone on the core and its caches"});
+        if (modelled_.traced.undecodable)
+            warnings.push_back({"model_undecodable", fmt::format("{} of {} traced instructions could not be decoded and count as nothing", modelled_.traced.undecodable, modelled_.traced.steps), ""});
+        if (const double unmodelled = modelled_.facts["unmodelled"]; unmodelled > 0)
+            warnings.push_back({"model_unmodelled", fmt::format("LLVM's model does not know {:.2f}% of the executed instructions; they count as nothing", 100 * unmodelled / std::max(1.0, modelled_.facts["instructions"])), ""});
+        if (modelled_.traced.code_changed)
+            warnings.push_back({"model_code_changed", "the program rewrote its code while it was traced", "figures of just-in-time compiled code are of the code as it was first seen"});
+        if (pages_.partly_known())
+            warnings.push_back({"model_pages", "some memory is only partly in huge pages; which part is not known", "--assume-pages 4k or 2m bounds it"});
+    }
+
+    Workload& workload_;
+    std::uint64_t iterations_;
+    core::Core& core_;
+    Decoder& decoder_;
+    const Geometry& geometry_;
+    const Options& options_;
+    bool is_command_;
+    PageMap pages_;
+    MemorySystem memory_;
+    BranchPredictor predictor_;
+    StaticInstruction last_branch_;
+    std::vector<WindowFacts> windows_;
+    Modelled modelled_;
+};
+
+}  // namespace
+
+Result<Modelled> simulate_workload(Workload& workload, std::uint64_t iterations, core::Core& core, Decoder& decoder,
+                                   const Geometry& geometry, const Options& options) {
+    return Simulation(workload, iterations, core, decoder, geometry, options).run();
+}
+
+}  // namespace tmaprobe::counters::model

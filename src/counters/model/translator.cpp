@@ -1,0 +1,443 @@
+#include "counters/model/translator.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "counters/model/software_step.h"
+
+namespace tmaprobe::counters::model {
+
+Translator::Translator(TracedProcess& process, Tracer& tracer) : process_(process), tracer_(tracer) {}
+
+std::uint32_t Translator::number_of(std::uint64_t address) {
+    const auto [entry, is_new] = number_at_.try_emplace(address, static_cast<std::uint32_t>(instructions_.size()));
+    if (is_new) instructions_.push_back(tracer_.decode_at(address));
+    return entry->second;
+}
+
+Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
+    Trace trace;
+    auto traced = tracer_.trace(count, trace);
+    if (traced) deliver(trace, on_step);
+    return traced;
+}
+
+void Translator::deliver(const Trace& trace, const OnStep& on_step) {
+    for (Step step : trace.steps) {
+        step.instruction = number_of(trace.instructions[step.instruction].address);
+        on_step(instructions_[step.instruction], step);
+    }
+}
+
+#if !defined(__x86_64__)
+
+Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) { return step_only(count, on_step); }
+
+#else
+
+namespace {
+
+constexpr std::size_t table_bytes = CodeEmitter::lookup_entries * 16;
+constexpr std::size_t buffer_offset = CodeEmitter::lookup_table + table_bytes;
+constexpr std::size_t buffer_entries = 1 << 17;
+constexpr std::size_t code_offset = buffer_offset + buffer_entries * 8;
+constexpr std::size_t code_bytes = 4 << 20;
+constexpr std::size_t area_bytes = code_offset + code_bytes;
+
+constexpr std::uint32_t longest_block = 64;
+constexpr std::size_t most_entries_per_block = 1 + 3 * longest_block;
+constexpr std::size_t largest_block_code = 16384;
+
+constexpr std::uint64_t string_step_bytes = 32;  // what one micro-operation of a repeated string instruction moves
+
+bool has_byte_prefix(const StaticInstruction& instruction, std::uint8_t wanted) {
+    for (const std::uint8_t byte : instruction.bytes) {
+        if (byte == wanted) return true;
+        const bool prefix = byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
+                            byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+        if (!prefix) return false;
+    }
+    return false;
+}
+
+bool is_return_with_pop(const StaticInstruction& instruction) {
+    return instruction.returns && has_byte_prefix(instruction, 0xc2);
+}
+
+/// jrcxz and loop have no long form.
+bool is_count_branch(const StaticInstruction& branch) {
+    return branch.conditional && branch.length == 2 && (branch.bytes[0] & 0xfc) == 0xe0;
+}
+
+}  // namespace
+
+Result<> Translator::map_area() {
+    auto saved = process_.registers();
+    if (!saved) return pass_on(saved);
+    const std::uint64_t at = saved->instruction_pointer();
+    std::uint8_t original[2];
+    constexpr std::uint8_t system_call[2] = {0x0f, 0x05};
+    if (process_.read(at, original, 2) != 2 || !process_.write(at, system_call, 2))
+        return fail(ErrorCode::no_permission, "the traced process's code cannot be written");
+    Registers call = *saved;
+    call.native.rax = SYS_mmap;
+    call.native.orig_rax = ~0ull;
+    call.native.rdi = 0;
+    call.native.rsi = area_bytes;
+    call.native.rdx = PROT_READ | PROT_WRITE | PROT_EXEC;
+    call.native.r10 = MAP_PRIVATE | MAP_ANONYMOUS;
+    call.native.r8 = ~0ull;
+    call.native.r9 = 0;
+    if (auto set = process_.set_registers(call); !set) return set;
+    auto stop = process_.step();
+    const auto after = process_.registers();
+    process_.write(at, original, 2);
+    if (auto set = process_.set_registers(*saved); !set) return set;
+    if (!stop || !after || stop->why != Stop::Why::step) return fail(ErrorCode::system, "the traced process did not map memory");
+    constexpr std::uint64_t first_error = ~std::uint64_t{4095};
+    if (after->native.rax >= first_error) return fail(ErrorCode::no_permission, "the traced process may not map executable memory");
+    area_ = after->native.rax;
+    forget();
+    return {};
+}
+
+void Translator::forget() {
+    blocks_.clear();
+    block_at_.clear();
+    block_instructions_.clear();
+    instructions_.clear();
+    number_at_.clear();
+    traps_.clear();
+    stale_ = false;
+    code_next_ = area_ + code_offset;
+    const std::vector<std::uint8_t> empty(table_bytes, 0);
+    process_.write(area_ + CodeEmitter::lookup_table, empty.data(), empty.size());
+    CodeEmitter emitter(code_next_);
+    lookup_ = code_next_;
+    traps_[emitter.lookup()] = {Trap::Kind::unknown_target, 0, 0};
+    process_.write(lookup_, emitter.bytes().data(), emitter.bytes().size());
+    code_next_ += emitter.bytes().size();
+}
+
+bool Translator::copyable(const StaticInstruction& instruction) const {
+    if (!instruction.decoded || instruction.system || tracer_.steps_in_software(instruction)) return false;
+    if (instruction.memory.segment == 'g' || has_byte_prefix(instruction, 0x67)) return false;
+    if (is_return_with_pop(instruction)) return false;
+    if (instruction.branch && instruction.indirect && instruction.memory.segment) return false;
+    const bool relative = instruction.explicit_memory && instruction.memory.base == MemoryOperand::instruction_pointer;
+    if (relative && !instruction.branch) {
+        CodeEmitter trial(0);
+        return trial.copy_absolute(instruction);
+    }
+    return true;
+}
+
+void Translator::exit_to(std::uint64_t target, Trap::Kind kind, CodeEmitter& emitter) {
+    const std::uint64_t at = emitter.trap();
+    traps_[at + 1] = {kind, target, kind == Trap::Kind::untranslated ? at : 0};
+}
+
+void Translator::emit_instruction(const StaticInstruction& instruction, CodeEmitter& emitter) {
+    if (instruction.string) {
+        constexpr unsigned count_register = 1, source = 6, destination = 7;
+        if (instruction.repeated) emitter.record_register(count_register);
+        emitter.record_register(source);
+        emitter.record_register(destination);
+    } else if (instruction.loads || instruction.stores) {
+        if (instruction.explicit_memory) emitter.record_address(instruction);
+        if (instruction.push || instruction.pop) emitter.record_stack(instruction.push ? -8 : 0);
+    }
+    const bool relative = instruction.explicit_memory && instruction.memory.base == MemoryOperand::instruction_pointer;
+    if (relative)
+        emitter.copy_absolute(instruction);
+    else
+        emitter.copy(instruction);
+}
+
+void Translator::emit_indirect_target(const StaticInstruction& branch, CodeEmitter& emitter) {
+    constexpr unsigned rax = 0;
+    emitter.store(rax, CodeEmitter::saved_rax);
+    if (branch.returns) {
+        emitter.raw({0x58});  // pop %rax
+    } else if (!branch.explicit_memory) {
+        const std::size_t modrm = modrm_offset(branch);
+        const bool extended = modrm >= 2 && (branch.bytes[modrm - 2] & 0xf1) == 0x41;
+        emitter.raw({static_cast<std::uint8_t>(extended ? 0x49 : 0x48), 0x8b, static_cast<std::uint8_t>(0xc0 | (branch.bytes[modrm] & 7))});
+    } else if (branch.memory.base == MemoryOperand::instruction_pointer) {
+        emitter.constant(rax, branch.address + branch.length + static_cast<std::uint64_t>(branch.memory.displacement));
+        emitter.raw({0x48, 0x8b, 0x00});  // mov (%rax), %rax
+    } else {
+        emitter.operand_to_rax(0x8b, branch.memory);
+    }
+    emitter.store(rax, CodeEmitter::jump_target);
+    emitter.load(rax, CodeEmitter::saved_rax);
+}
+
+void Translator::emit_branch(const StaticInstruction& branch, CodeEmitter& emitter) {
+    constexpr unsigned rax = 0;
+    const std::uint64_t next = branch.address + branch.length;
+    if (branch.loads && branch.explicit_memory) emitter.record_address(branch);
+    if (branch.returns) emitter.record_stack(0);
+    if (branch.indirect) emit_indirect_target(branch, emitter);
+    if (branch.call) {
+        emitter.record_stack(-8);
+        emitter.push_constant(next);
+    }
+    if (branch.indirect) {
+        emitter.store(rax, CodeEmitter::saved_rax);
+        emitter.jump(lookup_);
+    } else if (is_count_branch(branch)) {
+        for (std::size_t i = 0; i + 1 < branch.length; ++i) emitter.raw({branch.bytes[i]});
+        emitter.raw({0x05});  // over the trap for the way on
+        exit_to(next, Trap::Kind::untranslated, emitter);
+        exit_to(branch.target, Trap::Kind::untranslated, emitter);
+    } else if (branch.conditional) {
+        const unsigned condition = branch.bytes[branch.length - (branch.length >= 6 ? 5 : 2)] & 15;
+        constexpr std::uint64_t trap_bytes = 5, jump_bytes = 6;
+        emitter.conditional_jump(condition, emitter.here() + jump_bytes + trap_bytes);
+        exit_to(next, Trap::Kind::untranslated, emitter);
+        exit_to(branch.target, Trap::Kind::untranslated, emitter);
+    } else {
+        exit_to(branch.target, Trap::Kind::untranslated, emitter);
+    }
+}
+
+void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
+    const std::uint32_t number = static_cast<std::uint32_t>(blocks_.size());
+    Block block{start, emitter.here(), static_cast<std::uint32_t>(block_instructions_.size()), 0};
+    traps_[emitter.block_head(number)] = {Trap::Kind::no_blocks_left, start, 0};
+    std::uint64_t address = start;
+    bool branched = false;
+    while (block.count < longest_block && !branched) {
+        const std::uint32_t instruction_number = number_of(address);
+        const StaticInstruction instruction = instructions_[instruction_number];
+        if (!copyable(instruction)) {
+            exit_to(address, Trap::Kind::in_place, emitter);
+            branched = true;
+            break;
+        }
+        block_instructions_.push_back(instruction_number);
+        ++block.count;
+        branched = instruction.branch;
+        if (branched)
+            emit_branch(instruction, emitter);
+        else
+            emit_instruction(instruction, emitter);
+        address += instruction.length;
+    }
+    if (!branched) exit_to(address, Trap::Kind::untranslated, emitter);
+    block_at_[start] = number;
+    blocks_.push_back(block);
+}
+
+Result<std::uint64_t> Translator::code_for(std::uint64_t address) {
+    if (const auto known = block_at_.find(address); known != block_at_.end()) return blocks_[known->second].code;
+    if (code_next_ + largest_block_code > area_ + area_bytes)
+        return fail(ErrorCode::unavailable, "the program's code is larger than the translator's area");
+    CodeEmitter emitter(code_next_);
+    emit_block(address, emitter);
+    if (!process_.write(code_next_, emitter.bytes().data(), emitter.bytes().size()))
+        return fail(ErrorCode::system, "the translator's area cannot be written");
+    code_next_ += emitter.bytes().size();
+    return blocks_.back().code;
+}
+
+Result<> Translator::enter(std::uint64_t address) {
+    auto code = code_for(address);
+    if (!code) return pass_on(code);
+    auto registers = process_.registers();
+    if (!registers) return pass_on(registers);
+    registers->set_instruction_pointer(*code);
+    registers->native.gs_base = area_;
+    registers->native.orig_rax = ~0ull;
+    return process_.set_registers(*registers);
+}
+
+Result<> Translator::leave(std::uint64_t address) {
+    auto registers = process_.registers();
+    if (!registers) return pass_on(registers);
+    registers->set_instruction_pointer(address);
+    registers->native.gs_base = own_gs_;
+    registers->native.orig_rax = ~0ull;
+    return process_.set_registers(*registers);
+}
+
+std::size_t Translator::replay(const Block& block, const std::uint64_t*& entry, const std::uint64_t* end, const OnStep& on_step) {
+    std::size_t executed = 0;
+    const auto next = [&] { return entry < end ? *entry++ : 0; };
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const std::uint32_t number = block_instructions_[block.first + i];
+        const StaticInstruction& instruction = instructions_[number];
+        Step step;
+        step.instruction = number;
+        if (instruction.string) {
+            std::uint64_t repeats = instruction.repeated ? next() : 1;
+            const std::uint64_t source = next(), destination = next();
+            const std::uint64_t bytes = std::max<std::uint64_t>(1, repeats * instruction.string_bytes);
+            for (std::uint64_t done = 0; done < bytes; done += string_step_bytes) {
+                step.load = instruction.loads && repeats ? source + done : 0;
+                step.store = instruction.stores && repeats ? destination + done : 0;
+                on_step(instruction, step);
+                ++executed;
+            }
+            continue;
+        }
+        if (instruction.loads || instruction.stores) {
+            std::uint64_t address = 0, stack = 0;
+            if (instruction.explicit_memory) address = next() + (instruction.memory.segment == 'f' ? fs_ : 0);
+            if (instruction.push || instruction.pop) stack = next();
+            if (instruction.loads) step.load = instruction.pop && !(instruction.explicit_memory && !instruction.stores) ? stack : address;
+            if (instruction.stores) step.store = instruction.push ? stack : address;
+        }
+        on_step(instruction, step);
+        ++executed;
+    }
+    return executed;
+}
+
+std::size_t Translator::drain(const OnStep& on_step) {
+    std::uint64_t pointer = 0;
+    process_.read(area_ + CodeEmitter::trace_pointer, &pointer, sizeof pointer);
+    const std::uint64_t begin = area_ + buffer_offset;
+    const std::size_t entries = pointer > begin ? (pointer - begin) / 8 : 0;
+    buffer_.resize(entries);
+    if (entries) process_.read(begin, buffer_.data(), entries * 8);
+    std::size_t executed = 0;
+    const std::uint64_t* entry = buffer_.data();
+    const std::uint64_t* end = entry + entries;
+    while (entry < end) {
+        const std::uint64_t number = *entry++;
+        if (number >= blocks_.size()) break;
+        executed += replay(blocks_[number], entry, end, on_step);
+    }
+    process_.write(area_ + CodeEmitter::trace_pointer, &begin, sizeof begin);
+    return executed;
+}
+
+Result<Traced> Translator::step_in_place(const OnStep& on_step) { return step_only(1, on_step); }
+
+Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
+    for (;;) {
+        auto stop = process_.resume();
+        if (!stop) return pass_on(stop);
+        if (stop->why == Stop::Why::exited) {
+            traced.ended = true;
+            return Trap{};
+        }
+        if (stop->why == Stop::Why::event) continue;
+        auto registers = process_.registers();
+        if (!registers) return pass_on(registers);
+        if (stop->why == Stop::Why::signal) {
+            const int signal = stop->signal;
+            const bool synchronous = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+            if (synchronous) return fail(ErrorCode::unavailable, std::string("the program met signal ") + strsignal(signal) + " while it was traced");
+            // Delivered when the thread is back in its own code.
+            held_signals_.push_back(signal);
+            continue;
+        }
+        const auto found = traps_.find(registers->instruction_pointer());
+        if (found == traps_.end()) return fail(ErrorCode::system, "the traced program stopped where nothing was planted");
+        Trap trap = found->second;
+        if (trap.kind == Trap::Kind::unknown_target) process_.read(area_ + CodeEmitter::jump_target, &trap.target, 8);
+        return trap;
+    }
+}
+
+bool Translator::code_changed() {
+    std::uint8_t now[16];
+    for (const StaticInstruction& instruction : instructions_)
+        if (instruction.decoded && process_.read(instruction.address, now, instruction.length) == instruction.length &&
+            std::memcmp(now, instruction.bytes.data(), instruction.length) != 0)
+            return true;
+    return false;
+}
+
+Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
+    if (refused_) return step_only(count, on_step);
+    // One step in place brings an interrupted system call to its end, and refuses 32-bit code.
+    Trace head;
+    auto first = tracer_.trace(1, head);
+    if (!first || first->ended) return first;
+    if (!area_ && !map_area()) refused_ = true;
+    if (stale_) forget();
+    deliver(head, on_step);
+    if (refused_) return step_only(count, on_step);
+    Traced traced = *first;
+    auto registers = process_.registers();
+    if (!registers) return pass_on(registers);
+    own_gs_ = registers->native.gs_base;
+    fs_ = registers->native.fs_base;
+    std::uint64_t address = registers->instruction_pointer();
+    const std::uint64_t buffer = area_ + buffer_offset;
+    process_.write(area_ + CodeEmitter::trace_pointer, &buffer, sizeof buffer);
+
+    while (traced.steps < count) {
+        constexpr std::size_t blocks_per_buffer = buffer_entries / most_entries_per_block;
+        // Blocks are a handful of instructions; asking for fewer at the end keeps close to the count.
+        std::uint64_t blocks = std::clamp<std::uint64_t>((count - traced.steps) / 8, 1, blocks_per_buffer);
+        process_.write(area_ + CodeEmitter::blocks_left, &blocks, sizeof blocks);
+        if (auto entered = enter(address); !entered) return pass_on(entered);
+        bool drained = false;
+        while (!drained) {
+            auto trap = run_to_trap(traced);
+            if (!trap) return pass_on(trap);
+            if (traced.ended) {
+                return traced;
+            }
+            address = trap->target;
+            if (trap->kind == Trap::Kind::no_blocks_left) {
+                drained = true;
+            } else if (trap->kind == Trap::Kind::in_place) {
+                traced.steps += drain(on_step);
+                if (auto left = leave(address); !left) return pass_on(left);
+                auto stepped = step_in_place(on_step);
+                if (!stepped) return stepped;
+                traced.steps += stepped->steps;
+                traced.undecodable += stepped->undecodable;
+                traced.stepped_in_software += stepped->stepped_in_software;
+                if (stepped->ended) {
+                    traced.ended = true;
+                    return traced;
+                }
+                auto now = process_.registers();
+                if (!now) return pass_on(now);
+                address = now->instruction_pointer();
+                if (traced.steps >= count) {
+                    drained = true;
+                    continue;
+                }
+                if (auto entered = enter(address); !entered) return pass_on(entered);
+            } else {
+                auto code = code_for(address);
+                if (!code) return pass_on(code);
+                if (trap->patch) {
+                    CodeEmitter jump(trap->patch);
+                    jump.jump(*code);
+                    process_.write(trap->patch, jump.bytes().data(), jump.bytes().size());
+                } else {
+                    const std::uint64_t pair[2] = {address, *code};
+                    const std::uint64_t slot = area_ + CodeEmitter::lookup_table + (address & (CodeEmitter::lookup_entries - 1)) * 16;
+                    process_.write(slot, pair, sizeof pair);
+                }
+                if (auto entered = enter(address); !entered) return pass_on(entered);
+            }
+        }
+        traced.steps += drain(on_step);
+    }
+    if (auto left = leave(address); !left) return pass_on(left);
+    for (const int signal : held_signals_) ::kill(process_.pid(), signal);
+    held_signals_.clear();
+    stale_ = traced.code_changed = code_changed();
+    // Stepping each of many is cheaper than entering and leaving the translation for each.
+    constexpr std::size_t many = 10;
+    if (traced.stepped_in_software * many > traced.steps) refused_ = true;
+    return traced;
+}
+
+#endif
+
+}  // namespace tmaprobe::counters::model

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "counters/model/code_emitter.h"
+#include "counters/model/tracer.h"
+
+namespace tmaprobe::counters::model {
+
+/// Called for each executed instruction, in order.
+using OnStep = std::function<void(const StaticInstruction& instruction, const Step& step)>;
+
+/// Traces at near native speed: copies the program's code, block by block as it is reached, into an area of
+/// its own in the traced process, with code between that notes which block ran and which addresses it
+/// touched. What cannot be copied (system calls, what the processor lacks, ...) is executed in place, one
+/// step at a time. Registers, flags, stack and memory of the program stay as they would have been.
+/// x86-64 only; elsewhere, and where the process may not map executable memory, steps() falls back to
+/// the Tracer.
+class Translator {
+  public:
+    Translator(TracedProcess& process, Tracer& tracer);
+
+    /// Executes about `count` instructions of the stopped thread (up to a block more). Errors: as Tracer.
+    Result<Traced> steps(std::size_t count, const OnStep& on_step);
+
+    /// Numbered by Step::instruction.
+    const std::vector<StaticInstruction>& instructions() const { return instructions_; }
+    bool translates() const { return area_ != 0; }
+
+  private:
+    struct Block {
+        std::uint64_t start = 0, code = 0;
+        std::uint32_t first = 0, count = 0;  ///< in block_instructions_
+    };
+    /// What a stop in the area means.
+    struct Trap {
+        enum class Kind { no_blocks_left, untranslated, in_place, unknown_target } kind = Kind::untranslated;
+        std::uint64_t target = 0;
+        std::uint64_t patch = 0;  ///< becomes a jump to the target's code; 0: not
+    };
+
+    Result<> map_area();
+    Result<std::uint64_t> code_for(std::uint64_t address);
+    bool copyable(const StaticInstruction& instruction) const;
+    void emit_block(std::uint64_t start, CodeEmitter& emitter);
+    void emit_instruction(const StaticInstruction& instruction, CodeEmitter& emitter);
+    void emit_branch(const StaticInstruction& branch, CodeEmitter& emitter);
+    void emit_indirect_target(const StaticInstruction& branch, CodeEmitter& emitter);
+    void exit_to(std::uint64_t target, Trap::Kind kind, CodeEmitter& emitter);
+    std::uint32_t number_of(std::uint64_t address);
+    Result<> enter(std::uint64_t address);
+    Result<> leave(std::uint64_t address);
+    std::size_t drain(const OnStep& on_step);
+    std::size_t replay(const Block& block, const std::uint64_t*& entry, const std::uint64_t* end, const OnStep& on_step);
+    Result<Traced> step_in_place(const OnStep& on_step);
+    void deliver(const Trace& trace, const OnStep& on_step);
+    Result<Traced> step_only(std::size_t count, const OnStep& on_step);
+    Result<Trap> run_to_trap(Traced& traced);
+    bool code_changed();
+    void forget();
+
+    TracedProcess& process_;
+    Tracer& tracer_;
+    bool refused_ = false;
+    bool stale_ = false;  ///< the code that was copied has changed since
+    std::uint64_t area_ = 0, code_next_ = 0;
+    std::uint64_t lookup_ = 0, own_gs_ = 0, fs_ = 0;
+    std::vector<StaticInstruction> instructions_;
+    std::unordered_map<std::uint64_t, std::uint32_t> number_at_;
+    std::vector<std::uint32_t> block_instructions_;
+    std::vector<Block> blocks_;
+    std::unordered_map<std::uint64_t, std::uint32_t> block_at_;
+    std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
+    std::vector<std::uint64_t> buffer_;
+    std::vector<int> held_signals_;
+};
+
+}  // namespace tmaprobe::counters::model
