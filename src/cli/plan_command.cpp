@@ -17,7 +17,7 @@ struct Words {
     std::string target, events_directory, json;
     std::vector<std::string> metrics;
     int level = 1, counters = 0, smt = 0;
-    bool passes = false;
+    bool passes = false, without_perf_metrics = false;
 };
 
 /// General-purpose counters that a thread of such a CPU surely has: the vendors' fewest, one less where
@@ -102,8 +102,12 @@ std::string to_text(const Words& words, const events::Table& table, const counte
 }
 
 int plan_elsewhere(const Words& words) {
-    const auto table = events::load(event_library(words.events_directory), words.target);
+    const auto library = event_library(words.events_directory);
+    auto table = events::load(library, words.target);
     if (!table) return complain(table.error());
+    if (words.without_perf_metrics)
+        if (const auto replaced = events::use_formulas_without_perf_metrics(library, *table); !replaced)
+            return complain(replaced.error());
     const auto metrics = experiments::choose_metrics(*table, words.level, words.metrics);
     if (!metrics) return complain(metrics.error());
     if (metrics->empty())
@@ -133,6 +137,8 @@ void add_plan_command(CLI::App& app, int& status) {
     command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
     command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
     command->add_option("--counters", words->counters, "General-purpose counters free on that machine")->check(CLI::Range(1, 32))->type_name("N");
+    command->add_flag("--without-perf-metrics", words->without_perf_metrics,
+                      "For an Intel virtual machine that does not show slots and topdown-*");
     command->add_flag("--passes", words->passes, "One command per run instead of one that multiplexes");
     command->add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")->type_name("FILE");
     add_library_option(*command, words->events_directory);

@@ -93,6 +93,25 @@ Result<Counts> read_files(const ReplayRequest& request, const events::Table& tab
     return counts;
 }
 
+/// Counts taken where PERF_METRICS was hidden have slots on an ordinary counter and no topdown-* beside
+/// them: then the formulas that do without stand in.
+Result<> adapt_to_counts(const ReplayRequest& request, const std::vector<record::Event>& events, events::Table& table,
+                         std::vector<record::Warning>& warnings) {
+    const auto counted = [&](const char* spelling) {
+        const auto wanted = events::resolve(table, spelling);
+        return wanted && std::ranges::any_of(events, [&](const record::Event& event) {
+                   return event.note != "not_supported" && event.pmu != "cpu_atom" &&
+                          event.config == fmt::format("{:#x}", wanted->config);
+               });
+    };
+    if (counted("topdown-retiring") || !counted("TOPDOWN.SLOTS_P")) return {};
+    const auto replaced = events::use_formulas_without_perf_metrics(request.library, table);
+    if (!replaced) return pass_on(replaced);
+    if (*replaced)
+        warnings.push_back({"no_perf_metrics", "no counts of PERF_METRICS: the tree comes from formulas on ordinary counters", ""});
+    return {};
+}
+
 /// PMUs of a hybrid that have counts, larger cores first; one empty name elsewhere.
 std::vector<std::string> pmus_of(const std::vector<record::Event>& events) {
     std::vector<std::string> pmus;
@@ -129,7 +148,7 @@ std::vector<record::Event> events_on(const std::vector<record::Event>& events, c
 }  // namespace
 
 Result<record::Record> replay(const ReplayRequest& request) {
-    const auto table = events::load(request.library, request.target);
+    auto table = events::load(request.library, request.target);
     if (!table) return pass_on(table);
     const auto names = choose_metrics(*table, request.level, request.metrics);
     if (!names) return pass_on(names);
@@ -145,6 +164,8 @@ Result<record::Record> replay(const ReplayRequest& request) {
     record.extra["level"] = request.level;
     record.extra["table"] = {{"folder", table->folder}, {"title", table->title}, {"source", table->source}};
     record.warnings = counts->matched.warnings;
+    if (const auto adapted = adapt_to_counts(request, counts->matched.events, *table, record.warnings); !adapted)
+        return pass_on(adapted);
 
     for (const std::string& pmu : pmus_of(counts->matched.events)) {
         AssessRequest assessment;
