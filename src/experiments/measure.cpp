@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/sizes.h"
 #include "base/suggest.h"
@@ -199,41 +200,64 @@ bool may_do_without(const RunRequest& request, const Error& error) {
 
 record::Warning without_tree(const Error& error) { return {"no_tree", "no top-down tree: " + error.what, error.hint}; }
 
-}  // namespace
+/// A kernel in its memory, with the beginning of its run.
+struct Built {
+    std::unique_ptr<KernelWorkload> workload;
+    Measured measured;
+};
 
-Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
-                                const TimingRequest& timing_request, const OnProgress& on_progress) {
-    if (!point.parameters.cpus.empty()) {
-        const auto pinned = machine::pin_this_thread(point.parameters.cpus.front());
+/// Binds this thread and builds all kernels. The page sizes are found out first, while the memory for that
+/// is still free.
+Result<std::vector<Built>> build(const Setup& setup, const std::vector<Point>& points) {
+    const auto& cpus = points.front().parameters.cpus;
+    if (!cpus.empty()) {
+        const auto pinned = machine::pin_this_thread(cpus.front());
         if (!pinned) return pass_on(pinned);
     }
-    EffectivePages effective;
-    if (point.effective) effective = *point.effective;
-    else if (point.kernel->uses_memory && point.runs_here)
-        effective = effective_pages(setup.host, point.parameters.pages, point.parameters.numa_node);
-    auto kernel = point.kernel->make(point.variant.name, point.parameters);
-    if (!kernel) return pass_on(kernel);
-    KernelWorkload workload(std::move(*kernel));
-
-    Measured measured;
-    measured.run = describe(point, workload.kernel());
-    add_page_warning(point, measured.run, measured.warnings);
-    add_effective_pages(effective, measured);
-    std::uint64_t iterations = 1 << 20;
-    if (point.runs_here) {
-        const auto clock = counters::make_clock_source();
-        const auto timing = time_workload(*clock, workload, watch_threads(canary_bracket(setup.host), workload.kernel().threads()), timing_request, on_progress);
-        if (!timing) return pass_on(timing);
-        iterations = timing->iterations;
-        measured.run.time = summarize_timing(*timing, workload.kernel().per_iteration(), point.kernel->operation);
-        measured.run.extra["repetitions"] = repetitions_json(*timing, workload.kernel().per_iteration().operations);
-        add_timing_warnings(measured.run.time, measured.warnings);
-        add_software_events(workload, iterations, request.scope, measured);
-    } else {
-        measured.run.time.operation = point.kernel->operation;
-        measured.run.time.reason = fmt::format("this CPU lacks the instructions of variant {}", point.variant.name);
+    std::vector<EffectivePages> effective;
+    for (const auto& point : points) {
+        const bool to_be_found = !point.effective && point.kernel->uses_memory && point.runs_here;
+        effective.push_back(to_be_found ? effective_pages(setup.host, point.parameters.pages, point.parameters.numa_node)
+                                        : point.effective.value_or(EffectivePages{}));
     }
-    measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
+    std::vector<Built> built;
+    for (std::size_t index = 0; index < points.size(); ++index) {
+        auto kernel = points[index].kernel->make(points[index].variant.name, points[index].parameters);
+        if (!kernel) return pass_on(kernel);
+        Built each{std::make_unique<KernelWorkload>(std::move(*kernel)), {}};
+        each.measured.run = describe(points[index], each.workload->kernel());
+        each.measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
+        add_page_warning(points[index], each.measured.run, each.measured.warnings);
+        add_effective_pages(effective[index], each.measured);
+        built.push_back(std::move(each));
+    }
+    return built;
+}
+
+/// Empty when this CPU cannot run the variant (then it can run it at no point).
+Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Built>& built, const std::vector<Point>& points,
+                                       const TimingRequest& request, const OnProgress& on_progress) {
+    if (!points.front().runs_here) return std::vector<Timing>{};
+    const auto clock = counters::make_clock_source();
+    const Bracket canary = canary_bracket(setup.host);
+    std::vector<Contestant> contestants;
+    for (const auto& [workload, measured] : built)
+        contestants.push_back({workload.get(), watch_threads(canary, workload->kernel().threads())});
+    if (contestants.size() > 1) return time_in_turn(*clock, contestants, request, on_progress);
+    auto timing = time_workload(*clock, *contestants.front().workload, contestants.front().bracket, request, on_progress);
+    if (!timing) return pass_on(timing);
+    return std::vector<Timing>{std::move(*timing)};
+}
+
+void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, Measured& measured) {
+    measured.run.time = summarize_timing(timing, work, point.kernel->operation);
+    measured.run.extra["repetitions"] = repetitions_json(timing, work.operations);
+    add_timing_warnings(measured.run.time, measured.warnings);
+}
+
+/// Every decided source in turn.
+Result<> add_all_counts(const RunRequest& request, const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
+                        const OnProgress& on_progress, Measured& measured) {
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) continue;
         const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
@@ -242,7 +266,41 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
         else if (!added)
             return pass_on(added);
     }
-    return measured;
+    return {};
+}
+
+}  // namespace
+
+Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
+                                const TimingRequest& timing_request, const OnProgress& on_progress) {
+    auto measured = measure_in_turn(request, setup, {point}, timing_request, on_progress);
+    if (!measured) return pass_on(measured);
+    return std::move(measured->front());
+}
+
+Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const Setup& setup, const std::vector<Point>& points,
+                                              const TimingRequest& timing_request, const OnProgress& on_progress) {
+    auto built = build(setup, points);
+    if (!built) return pass_on(built);
+    const auto timings = time_built(setup, *built, points, timing_request, on_progress);
+    if (!timings) return pass_on(timings);
+    std::vector<Measured> all;
+    for (std::size_t index = 0; index < points.size(); ++index) {
+        auto& [workload, measured] = (*built)[index];
+        std::uint64_t iterations = 1 << 20;
+        if (points[index].runs_here) {
+            iterations = (*timings)[index].iterations;
+            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
+            add_software_events(*workload, iterations, request.scope, measured);
+        } else {
+            measured.run.time.operation = points[index].kernel->operation;
+            measured.run.time.reason = fmt::format("this CPU lacks the instructions of variant {}", points[index].variant.name);
+        }
+        const auto counted = add_all_counts(request, setup, *workload, iterations, on_progress, measured);
+        if (!counted) return pass_on(counted);
+        all.push_back(std::move(measured));
+    }
+    return all;
 }
 
 Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {

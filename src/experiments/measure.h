@@ -25,6 +25,12 @@ struct Measured {
 Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, const Point& point,
                                 const TimingRequest& timing, const OnProgress& on_progress);
 
+/// Several points of one kernel on the same CPUs, all in memory at once and timed in turn, so that their
+/// times can be compared; then each is counted. One point: measure_kernel. Errors: as measure_kernel;
+/// unavailable when they do not fit into memory together.
+Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const Setup& setup, const std::vector<Point>& points,
+                                              const TimingRequest& timing, const OnProgress& on_progress);
+
 /// The user's command: once, or `repetitions` times if the request says so.
 Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress);
 

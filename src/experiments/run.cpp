@@ -21,22 +21,40 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
     }
 }
 
+/// For points that do not fit into memory together; their times then stand further apart.
+Result<std::vector<Measured>> measure_one_by_one(const RunRequest& request, const Setup& setup, const std::vector<Point>& points,
+                                                 const TimingRequest& timing, const OnProgress& on_progress) {
+    std::vector<Measured> all;
+    for (const auto& point : points) {
+        auto measured = measure_kernel(request, setup, point, timing, on_progress);
+        if (!measured) return pass_on(measured);
+        all.push_back(std::move(*measured));
+    }
+    return all;
+}
+
 Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgress& on_progress,
                     record::Record& record) {
     auto point = choose_point(request, setup);
     if (!point) return pass_on(point);
     const auto modes = request.pages.empty() ? std::vector{memory::page_modes().front().name} : request.pages;
+    std::vector<Point> points;
     for (const auto& name : modes) {
         const auto mode = memory::parse_page_mode(name);
         if (!mode) return pass_on(mode);
-        point->parameters.pages = *mode;
-        TimingRequest timing;
-        timing.repetitions = request.repetitions;
-        auto measured = measure_kernel(request, setup, *point, timing, on_progress);
-        if (!measured) return pass_on(measured);
-        record.source = measured->source;
-        record.runs.push_back(std::move(measured->run));
-        add_once(record.warnings, measured->warnings);
+        points.push_back(*point);
+        points.back().parameters.pages = *mode;
+    }
+    TimingRequest timing;
+    timing.repetitions = request.repetitions;
+    auto measured = measure_in_turn(request, setup, points, timing, on_progress);
+    if (!measured && points.size() > 1 && measured.error().code == ErrorCode::unavailable)
+        measured = measure_one_by_one(request, setup, points, timing, on_progress);
+    if (!measured) return pass_on(measured);
+    for (auto& each : *measured) {
+        record.source = each.source;
+        record.runs.push_back(std::move(each.run));
+        add_once(record.warnings, each.warnings);
     }
     return {};
 }

@@ -50,6 +50,26 @@ bool is_tight(const Timing& timing, double tightness) {
     return (summary.high - summary.low) / 2 <= tightness * summary.median;
 }
 
+/// One timed repetition, judged by what stood around it.
+Result<> repeat(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket, Timing& timing,
+                double& spent_ns) {
+    if (bracket.before) bracket.before();
+    const auto elapsed = elapsed_ns(clock, workload, timing.iterations);
+    if (!elapsed) return pass_on(elapsed);
+    TimedRepetition repetition{*elapsed / static_cast<double>(timing.iterations), {}};
+    if (bracket.after) repetition.surroundings = bracket.after();
+    timing.repetitions.push_back(repetition);
+    spent_ns += *elapsed;
+    return {};
+}
+
+/// A stranger that stays slows all repetitions alike: tight is not enough, clean ones are waited for.
+bool is_enough(const Timing& timing, bool judged, const TimingRequest& request, double spent_ns) {
+    if (request.repetitions || static_cast<int>(timing.repetitions.size()) < request.least) return false;
+    const bool trusted = !judged || use_clean_only(timing);
+    return (trusted && is_tight(timing, request.tightness)) || spent_ns > request.budget_ns;
+}
+
 }  // namespace
 
 Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket,
@@ -62,21 +82,42 @@ Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload&
     const int most = request.repetitions ? request.repetitions : request.most;
     double spent_ns = 0;
     for (int index = 0; index < most; ++index) {
-        if (bracket.before) bracket.before();
-        const auto elapsed = elapsed_ns(clock, workload, timing.iterations);
-        if (!elapsed) return pass_on(elapsed);
-        TimedRepetition repetition{*elapsed / static_cast<double>(timing.iterations), {}};
-        if (bracket.after) repetition.surroundings = bracket.after();
-        timing.repetitions.push_back(repetition);
-        spent_ns += *elapsed;
-
+        const auto repeated = repeat(clock, workload, bracket, timing, spent_ns);
+        if (!repeated) return pass_on(repeated);
         if (on_progress) on_progress({"timing", static_cast<double>(index + 1) / most, {}});
-        if (request.repetitions || index + 1 < request.least) continue;
-        // A stranger that stays slows all repetitions alike: tight is not enough, clean ones are waited for.
-        const bool trusted = !bracket.after || use_clean_only(timing);
-        if ((trusted && is_tight(timing, request.tightness)) || spent_ns > request.budget_ns) break;
+        if (is_enough(timing, static_cast<bool>(bracket.after), request, spent_ns)) break;
     }
     return timing;
+}
+
+Result<std::vector<Timing>> time_in_turn(counters::CounterSource& clock, const std::vector<Contestant>& contestants,
+                                         const TimingRequest& request, const OnProgress& on_progress) {
+    constexpr int timed_per_turn = 2;
+    std::vector<Timing> timings(contestants.size());
+    for (std::size_t index = 0; index < contestants.size(); ++index) {
+        const auto iterations = calibrate(clock, *contestants[index].workload, request.repetition_ns);
+        if (!iterations) return pass_on(iterations);
+        timings[index].iterations = *iterations;
+    }
+    const int most = request.repetitions ? request.repetitions : request.most;
+    std::vector<double> spent_ns(contestants.size());
+    for (int done = 0; done < most; done += timed_per_turn) {
+        bool enough = true;
+        for (std::size_t index = 0; index < contestants.size(); ++index) {
+            const auto& [workload, bracket] = contestants[index];
+            Timing& timing = timings[index];
+            const auto warm = elapsed_ns(clock, *workload, timing.iterations);
+            if (!warm) return pass_on(warm);
+            for (int turn = 0; turn < std::min(timed_per_turn, most - done); ++turn) {
+                const auto repeated = repeat(clock, *workload, bracket, timing, spent_ns[index]);
+                if (!repeated) return pass_on(repeated);
+            }
+            enough = is_enough(timing, static_cast<bool>(bracket.after), request, spent_ns[index]) && enough;
+        }
+        if (on_progress) on_progress({"timing in turn", std::min(1.0, static_cast<double>(done + timed_per_turn) / most), {}});
+        if (enough) break;
+    }
+    return timings;
 }
 
 record::Time summarize_timing(const Timing& timing, const kernels::Work& work, const std::string& operation) {

@@ -49,6 +49,18 @@ struct Timing {
 Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket,
                              const TimingRequest& request, const OnProgress& on_progress);
 
+/// One workload of several that are timed in turn.
+struct Contestant {
+    counters::Workload* workload = nullptr;
+    Bracket bracket;
+};
+
+/// Times several workloads in turn, so that a drift of the machine meets all of them alike: in each round
+/// every one runs once untimed (the others have pushed it out of the caches) and then twice timed. Ends
+/// when all are tight. Errors: those of the source.
+Result<std::vector<Timing>> time_in_turn(counters::CounterSource& clock, const std::vector<Contestant>& contestants,
+                                         const TimingRequest& request, const OnProgress& on_progress);
+
 /// The record's view of it: statistics over the clean repetitions where there are at least three, else
 /// over all. `clock_hz` of the repetitions gives cycles.
 record::Time summarize_timing(const Timing& timing, const kernels::Work& per_iteration, const std::string& operation);
