@@ -8,8 +8,11 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "base/sizes.h"
 #include "counters/checks.h"
+#include "experiments/cache_share.h"
 #include "machine/host.h"
+#include "machine/topology.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -18,7 +21,7 @@ using counters::Check;
 
 struct Options {
     std::string json;  ///< file, or "-"
-    bool problems_only = false;
+    bool problems_only = false, quick = false;
 };
 
 nlohmann::json to_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
@@ -54,9 +57,21 @@ std::string to_text(const machine::Host& host, const std::vector<Check>& checks,
     return text;
 }
 
+/// How much of the last-level cache is really ours, measured: in a VM neighbours evict what we load.
+Check cache_check(const machine::Host& host) {
+    const auto share = experiments::measure_cache_share(host, machine::default_cpu(machine::detect_topology()));
+    if (!share) return {Check::State::note, "cache_share", "the share of the last-level cache is not known: " + share.error().what, {}};
+    const bool all = share->effective_bytes >= share->cache_bytes / 2;
+    return {all ? Check::State::ok : Check::State::warning, "cache_share",
+            fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", format_size(share->cache_bytes),
+                        share->effective_bytes ? format_size(share->effective_bytes) : "less than an eighth"),
+            all ? "" : "neighbours evict the rest: knees come earlier than the cache size says; tmaprobe sweep shows where"};
+}
+
 int run(const Options& options) {
     const auto host = machine::detect();
-    const auto checks = counters::check_all(host);
+    auto checks = counters::check_all(host);
+    if (!options.quick) checks.push_back(cache_check(host));
     const bool can_count = std::none_of(checks.begin(), checks.end(), [](const auto& c) { return c.state == Check::State::blocks; });
 
     int written = 0;
@@ -80,6 +95,7 @@ void add_doctor_command(CLI::App& app, int& status) {
     auto* json = command->add_option("--json", options->json, "the checklist as JSON, to a file or to stdout (-)");
     json->expected(0, 1)->type_name("[FILE]");
     command->add_flag("--problems", options->problems_only, "leave out what is all right");
+    command->add_flag("--quick", options->quick, "leave out what takes a second to measure (the share of the last-level cache)");
     command->footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
     command->callback([options, json, &status] {
         if (json->count() > 0 && options->json.empty()) options->json = "-";

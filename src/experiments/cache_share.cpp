@@ -1,0 +1,84 @@
+#include "experiments/cache_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "counters/source.h"
+#include "experiments/timing.h"
+#include "experiments/workloads.h"
+#include "kernels/kernel.h"
+#include "machine/topology.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+const machine::Cache* last_level(const machine::Host& host) {
+    const machine::Cache* last = nullptr;
+    for (const auto& cache : host.caches)
+        if (cache.kind != "instruction" && cache.level >= 3 && (!last || cache.level > last->level)) last = &cache;
+    return last;
+}
+
+/// ns per load of a random chase over `size` bytes of small pages.
+Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const TimingRequest& timing) {
+    const auto kernel = kernels::find("chase");
+    if (!kernel) return pass_on(kernel);
+    const auto pages = memory::parse_page_mode("4k");
+    if (!pages) return pass_on(pages);
+    kernels::Parameters parameters;
+    parameters.size_bytes = size;
+    parameters.pages = *pages;
+    parameters.cpus = {cpu};
+    parameters.options["refresh"] = refresh ? "yes" : "no";
+    auto instance = (*kernel)->make((*kernel)->variants.front().name, parameters);
+    if (!instance) return pass_on(instance);
+    KernelWorkload workload(std::move(*instance));
+    const auto clock = counters::make_clock_source();
+    const auto timed = time_workload(*clock, workload, {}, timing, {});
+    if (!timed) return pass_on(timed);
+    return summarize_timing(*timed, workload.kernel().per_iteration(), "load").ns_per_op.median;
+}
+
+}  // namespace
+
+std::uint64_t effective_share(const std::vector<SharePoint>& points, double memory_ns) {
+    std::uint64_t effective = 0;
+    for (const auto& point : points) {
+        if (point.kept_ns > std::sqrt(point.refreshed_ns * memory_ns)) break;
+        effective = point.size_bytes;
+    }
+    return effective;
+}
+
+Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu) {
+    const auto* cache = last_level(host);
+    if (!cache) return fail(ErrorCode::unavailable, "no last-level cache is known on this machine");
+    if (const auto pinned = machine::pin_this_thread(cpu); !pinned) return pass_on(pinned);
+
+    TimingRequest laps, bursts;
+    laps.repetitions = bursts.repetitions = 5;
+    laps.repetition_ns = 12e6;
+    bursts.repetition_ns = 1e6;  // short, so that neighbours have no time to evict what was just read
+
+    CacheShare share;
+    share.cache_bytes = cache->size_bytes;
+    constexpr std::uint64_t page = 4096;
+    const auto memory = chase_ns(cache->size_bytes * 3 / page * page, false, cpu, laps);
+    if (!memory) return pass_on(memory);
+    share.memory_ns = *memory;
+    for (const int eighths : {1, 2, 3, 4, 6, 8}) {
+        SharePoint point;
+        point.size_bytes = cache->size_bytes * static_cast<std::uint64_t>(eighths) / 8 / page * page;
+        const auto kept = chase_ns(point.size_bytes, false, cpu, laps);
+        if (!kept) return pass_on(kept);
+        const auto refreshed = chase_ns(point.size_bytes, true, cpu, bursts);
+        if (!refreshed) return pass_on(refreshed);
+        point.kept_ns = *kept;
+        point.refreshed_ns = *refreshed;
+        share.points.push_back(point);
+    }
+    share.effective_bytes = effective_share(share.points, share.memory_ns);
+    return share;
+}
+
+}  // namespace tmaprobe::experiments
