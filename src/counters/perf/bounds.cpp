@@ -14,16 +14,19 @@ constexpr double edge_ns = 2000;
 
 }  // namespace
 
-void RateSpread::add(double rate) {
+void RateSpread::add(double counts, double running_ns) {
+    if (running_ns <= 0) return;
     ++windows_;
-    const double difference = rate - mean_;
-    mean_ += difference / static_cast<double>(windows_);
-    squares_ += difference * (rate - mean_);
+    weight_ += running_ns;
+    const double rate = counts / running_ns, difference = rate - mean_;
+    mean_ += difference * running_ns / weight_;
+    squares_ += running_ns * difference * (rate - mean_);
 }
 
 double RateSpread::coefficient_of_variation() const {
     if (windows_ < 2 || mean_ <= 0) return 0;
-    return std::sqrt(squares_ / static_cast<double>(windows_ - 1)) / mean_;
+    const auto windows = static_cast<double>(windows_);
+    return std::sqrt(squares_ / weight_ * windows / (windows - 1)) / mean_;
 }
 
 double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread,

@@ -4,19 +4,20 @@
 
 namespace tmaprobe::counters::perf {
 
-/// Spread of an event's rate over windows of one run (Welford), from which the error of a count that was
+/// Spread of an event's rate over windows of one run (Welford, weighted), from which the error of a count that was
 /// only taken part of the time follows.
 class RateSpread {
   public:
-    /// One window: counts per running nanosecond. Windows in which the event never ran are left out.
-    void add(double rate);
+    /// One window: counts, and the ns that the event ran. Windows weigh as long as they ran, since a rate
+    /// over a few microseconds says little; windows in which the event never ran are left out.
+    void add(double counts, double running_ns);
     std::size_t windows() const { return windows_; }
     /// Standard deviation over mean; 0 with fewer than two windows or no counts.
     double coefficient_of_variation() const;
 
   private:
     std::size_t windows_ = 0;
-    double mean_ = 0, squares_ = 0;
+    double weight_ = 0, mean_ = 0, squares_ = 0;
 };
 
 /// Half-width of the 95% interval of a multiplexed count, relative to the scaled value.

@@ -74,8 +74,7 @@ void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event
     spreads.resize(window.size());
     for (std::size_t index = 0; index < window.size(); ++index) {
         const auto& reading = window[index].reading;
-        if (reading.time_running_ns)
-            spreads[index].add(static_cast<double>(reading.raw) / static_cast<double>(reading.time_running_ns));
+        spreads[index].add(static_cast<double>(reading.raw), static_cast<double>(reading.time_running_ns));
     }
 }
 

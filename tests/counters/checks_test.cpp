@@ -1,0 +1,207 @@
+#include "counters/checks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tmaprobe::counters {
+namespace {
+
+using State = Check::State;
+
+/// A bare-metal machine where everything counts.
+Surroundings good() {
+    Surroundings around;
+    around.host.cpu_id = "GenuineIntel-6-8F-8";
+    around.host.architecture = "x86_64";
+    around.host.pmu = {true, {}, {}};
+    around.access = {1, false, false, "", "", "6.1.0-18-amd64", true, false, 65536};
+    around.pmus = {{"cpu", 4, {}, true, true, 1, 4}};
+    PmuLimits limits;
+    limits.general_counters = 8;
+    limits.fixed_counters = 3;
+    around.limits = {limits};
+    around.event_table = "Sapphire Rapids (sapphirerapids)";
+    around.wants_perf_metrics = true;
+    around.model_built = true;
+    around.huge_pages = {{2 << 20, {64, 60}}};
+    around.transparent_huge_pages = "madvise";
+    around.resctrl_known = around.resctrl_mounted = true;
+    return around;
+}
+
+const Check* find(const std::vector<Check>& checks, const std::string& id) {
+    const auto found = std::find_if(checks.begin(), checks.end(), [&](const auto& check) { return check.id == id; });
+    return found == checks.end() ? nullptr : &*found;
+}
+
+bool blocks(const std::vector<Check>& checks) {
+    return std::any_of(checks.begin(), checks.end(), [](const auto& check) { return check.state == State::blocks; });
+}
+
+TEST(Checks, GoodMachineIsAllRight) {
+    for (const auto& check : check(good())) EXPECT_EQ(check.state, State::ok) << check.id << ": " << check.what;
+}
+
+TEST(Checks, EveryProblemHasARemedy) {
+    auto around = good();
+    around.host.pmu = {false, "no counters", "a remedy"};
+    around.access.paranoid = 4;
+    around.access.nmi_watchdog = true;
+    around.software_error = EACCES;
+    around.event_table = "";
+    around.pmus[0].rdpmc = 0;
+    around.pmus.push_back({"cpu_atom", 8, {4, 5}, false, false, 1, 4});
+    around.host.smt_active = around.shares_core_slots = true;
+    around.access.fd_limit = 100;
+    around.access.kernel = "6.4.0";
+    around.model_built = false;
+    around.huge_pages = {{2 << 20, {0, 0}}, {1 << 30, {4, 0}}};
+    around.transparent_huge_pages = "never";
+    around.resctrl_mounted = false;
+    around.offline_cpus = {3};
+    int problems = 0;
+    for (const auto& check : check(around)) {
+        if (check.state == State::ok) continue;
+        ++problems;
+        EXPECT_FALSE(check.what.empty()) << check.id;
+        EXPECT_FALSE(check.hint.empty()) << check.id << ": " << check.what;
+    }
+    EXPECT_GE(problems, 13);
+}
+
+TEST(Checks, VirtualMachineWithoutPmuBlocks) {
+    auto around = good();
+    around.access.hypervisor = "KVM";
+    around.access.core_pmu = false;
+    const auto cause = machine::cause("no_pmu", around.access);
+    around.host.pmu = {false, cause.what, cause.hint};
+    around.pmus.clear();
+    around.limits.clear();
+    const auto checks = check(around);
+    ASSERT_NE(find(checks, "no_pmu_in_vm"), nullptr);
+    EXPECT_EQ(find(checks, "no_pmu_in_vm")->state, State::blocks);
+    EXPECT_NE(find(checks, "no_pmu_in_vm")->hint.find("--source model"), std::string::npos);
+}
+
+TEST(Checks, ParanoidLevels) {
+    for (const auto& [level, state] : std::vector<std::pair<int, State>>{
+             {-1, State::ok}, {0, State::ok}, {1, State::ok}, {2, State::note}, {3, State::blocks}, {4, State::blocks}}) {
+        auto around = good();
+        around.access.paranoid = level;
+        const auto checks = check(around);
+        ASSERT_NE(find(checks, "paranoid"), nullptr);
+        EXPECT_EQ(find(checks, "paranoid")->state, state) << level;
+        around.access.cap_perfmon = true;
+        EXPECT_FALSE(blocks(check(around))) << level;
+    }
+}
+
+TEST(Checks, WatchdogIsAWarningWithACommand) {
+    auto around = good();
+    around.access.nmi_watchdog = true;
+    const auto checks = check(around);
+    EXPECT_EQ(find(checks, "nmi_watchdog")->state, State::warning);
+    EXPECT_NE(find(checks, "nmi_watchdog")->hint.find("kernel.nmi_watchdog=0"), std::string::npos);
+    EXPECT_FALSE(blocks(checks));
+}
+
+TEST(Checks, AllCountersTakenIsSaid) {
+    auto around = good();
+    around.limits[0].general_counters = 0;
+    const auto checks = check(around);
+    ASSERT_NE(find(checks, "counters_taken"), nullptr);
+    EXPECT_EQ(find(checks, "counters_taken")->state, State::warning);
+}
+
+TEST(Checks, LookingAroundNeverFails) {
+    const auto checks = check_all(machine::detect());
+    EXPECT_GT(checks.size(), 8u);
+}
+
+struct ErrnoCase {
+    int error;
+    machine::Asked asked;
+    machine::PerfAccess access;
+    const char* id;
+    bool permission;
+};
+
+machine::PerfAccess access(int paranoid, bool pmu = true, bool capable = false) {
+    machine::PerfAccess made;
+    made.paranoid = paranoid;
+    made.core_pmu = pmu;
+    made.cap_perfmon = capable;
+    return made;
+}
+
+machine::PerfAccess sandboxed() {
+    auto made = access(1);
+    made.seccomp = true;
+    made.container = "docker";
+    return made;
+}
+
+machine::PerfAccess contained() {
+    auto made = access(1);
+    made.container = "podman";
+    return made;
+}
+
+TEST(Causes, ErrnoBecomesItsCause) {
+    using machine::Asked;
+    const auto vm = [] { auto made = access(2, false); made.hypervisor = "KVM"; return made; }();
+    for (const auto& test : std::vector<ErrnoCase>{
+             {ENOENT, Asked::hardware, vm, "no_pmu_in_vm", false},
+             {ENOENT, Asked::hardware, access(2, false), "no_pmu", false},
+             {EOPNOTSUPP, Asked::hardware, vm, "no_pmu_in_vm", false},
+             {ENXIO, Asked::hardware, vm, "no_pmu_in_vm", false},
+             {ENODEV, Asked::hardware, vm, "no_pmu_in_vm", false},
+             {ENOENT, Asked::hardware, access(2), "unsupported_event", false},
+             {ENOENT, Asked::software, vm, "unsupported_event", false},
+             {EINVAL, Asked::hardware, access(2), "unsupported_event", false},
+             {EACCES, Asked::hardware, access(3), "paranoid", true},
+             {EACCES, Asked::hardware, access(4), "paranoid", true},
+             {EACCES, Asked::with_kernel, access(2), "paranoid", true},
+             {EACCES, Asked::system_wide, access(1), "paranoid", true},
+             {EACCES, Asked::hardware, access(2), "security_module", true},
+             {EPERM, Asked::hardware, access(4, true, true), "security_module", true},
+             {EPERM, Asked::hardware, sandboxed(), "seccomp", true},
+             {EACCES, Asked::system_wide, contained(), "paranoid", true},
+             {EACCES, Asked::hardware, contained(), "no_cap_perfmon", true},
+             {EACCES, Asked::other_process, access(1), "not_your_process", true},
+             {ENODEV, Asked::system_wide, access(0), "cpu_offline", false},
+             {EBUSY, Asked::hardware, access(2), "counters_taken", false},
+             {ENOSPC, Asked::hardware, access(2), "counters_taken", false},
+             {EMFILE, Asked::hardware, access(2), "too_many_files", false},
+             {ENFILE, Asked::hardware, access(2), "too_many_files", false},
+             {ENOSYS, Asked::software, access(-2), "no_perf_events", false},
+             {ESRCH, Asked::other_process, access(1), "no_such_process", false},
+             {E2BIG, Asked::hardware, access(2), "old_kernel", false},
+             {ENOMEM, Asked::hardware, access(2), "no_memory", false},
+             {EIO, Asked::hardware, access(2), "unexpected", false}}) {
+        const auto cause = machine::diagnose(test.error, test.asked, test.access);
+        EXPECT_EQ(cause.id, test.id) << "errno " << test.error;
+        EXPECT_EQ(cause.permission, test.permission) << cause.id;
+        EXPECT_FALSE(cause.what.empty());
+        EXPECT_FALSE(cause.hint.empty()) << cause.id;
+    }
+}
+
+TEST(Causes, NamesTheLevelThatWouldDo) {
+    const auto wide = machine::diagnose(EACCES, machine::Asked::system_wide, access(2));
+    EXPECT_NE(wide.hint.find("perf_event_paranoid=0"), std::string::npos) << wide.hint;
+    const auto kernel = machine::diagnose(EACCES, machine::Asked::with_kernel, access(2));
+    EXPECT_NE(kernel.hint.find("perf_event_paranoid=1"), std::string::npos) << kernel.hint;
+    const auto user = machine::diagnose(EACCES, machine::Asked::hardware, access(4));
+    EXPECT_NE(user.hint.find("perf_event_paranoid=2"), std::string::npos) << user.hint;
+}
+
+TEST(Causes, KernelVersionsWithTheTopdownBug) {
+    for (const char* bad : {"5.13.0", "5.17.5-100", "5.18.0", "6.2.0-37-generic", "6.4.1", "6.4"}) EXPECT_TRUE(machine::has_topdown_grouping_bug(bad)) << bad;
+    for (const char* good : {"5.1.3", "6.1.0-18-amd64", "6.20.0", "6.45", "5.130", ""}) EXPECT_FALSE(machine::has_topdown_grouping_bug(good)) << good;
+}
+
+}  // namespace
+}  // namespace tmaprobe::counters
