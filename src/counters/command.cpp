@@ -100,15 +100,14 @@ std::optional<int> HeldCommand::poll_exit() {
 }
 
 SignalWatch::SignalWatch() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
-    ::pthread_sigmask(SIG_BLOCK, &set, &saved_mask_);
+    sigemptyset(&watched_);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&watched_, number);
+    ::pthread_sigmask(SIG_BLOCK, &watched_, &saved_mask_);
     // Under an ignored SIGCHLD the kernel would reap the command before we learn how it ended.
     struct sigaction normal {};
     normal.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &normal, &saved_child_);
-    signals_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    signals_ = Fd(::signalfd(-1, &watched_, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 SignalWatch::~SignalWatch() {
@@ -120,6 +119,7 @@ SignalWatch::~SignalWatch() {
 }
 
 SignalWatch::Wake SignalWatch::wait(std::int64_t timeout_ns, int readable) {
+    if (!signals_) return wait_without_descriptor(timeout_ns);
     pollfd fds[2] = {{signals_.get(), POLLIN, 0}, {readable, POLLIN, 0}};
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
     if (::ppoll(fds, readable >= 0 ? 2 : 1, timeout_ns < 0 ? nullptr : &timeout, nullptr) <= 0) return {};
@@ -133,6 +133,22 @@ SignalWatch::Wake SignalWatch::wait(std::int64_t timeout_ns, int readable) {
         wake.from_terminal = info.ssi_code == SI_KERNEL;
         break;
     }
+    return wake;
+}
+
+/// Without a descriptor for signals (none was left), they are fetched one by one; the caller looks again
+/// often for what else it waits for.
+SignalWatch::Wake SignalWatch::wait_without_descriptor(std::int64_t timeout_ns) const {
+    constexpr std::int64_t patience_ns = 10'000'000;
+    if (timeout_ns < 0 || timeout_ns > patience_ns) timeout_ns = patience_ns;
+    const timespec timeout{0, timeout_ns};
+    siginfo_t info{};
+    const int number = ::sigtimedwait(&watched_, &info, &timeout);
+    if (number <= 0 || number == SIGCHLD) return {};
+    Wake wake;
+    wake.interrupted = true;
+    wake.signal = number;
+    wake.from_terminal = info.si_code == SI_KERNEL;
     return wake;
 }
 

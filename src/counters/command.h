@@ -62,7 +62,8 @@ class SignalWatch {
     Wake wait(std::int64_t timeout_ns, int readable = -1);
 
   private:
-    sigset_t saved_mask_{};
+    Wake wait_without_descriptor(std::int64_t timeout_ns) const;
+    sigset_t watched_{}, saved_mask_{};
     struct sigaction saved_child_ {};
     Fd signals_;
 };

@@ -18,6 +18,8 @@ class Workload {
     virtual void prepare() {}
     /// Runs the region once with this many iterations (in-process only).
     virtual void run(std::uint64_t iterations) = 0;
+    /// True when there is nothing to run: what the scope names is counted until it ends or a signal comes.
+    virtual bool only_waits() const { return false; }
     /// Thread ids to count besides the calling one; empty: the calling thread alone.
     virtual std::vector<pid_t> threads() const { return {}; }
 };

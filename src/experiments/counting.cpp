@@ -63,6 +63,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (!sample) return pass_on(sample);
             events.insert(events.end(), sample->events.begin(), sample->events.end());
             for (auto& variation : sample->variations) counted.variations.push_back(std::move(variation));
+            if (counted.series.empty()) counted.series = std::move(sample->series);
             for (const auto& warning : sample->warnings) add_warning(counted.warnings, warning);
             counted.elapsed_ns += static_cast<double>(sample->elapsed_ns);
             if (sample->exit_status) counted.exit_status = sample->exit_status;

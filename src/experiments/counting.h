@@ -16,6 +16,7 @@ struct Counted {
     std::vector<record::Event> events;  ///< summed over the repetitions, one entry per event and group
     std::vector<std::vector<record::Event>> repetitions;  ///< the same events, each repetition for itself
     std::vector<std::vector<record::Event>> variations;   ///< the model's; see counters::Sample
+    std::vector<counters::Interval> series;  ///< of the first run, when an interval was asked for
     double elapsed_ns = 0;               ///< of all runs of the workload
     std::optional<int> exit_status;      ///< a command's, of its last run
     nlohmann::json detail = nlohmann::json::object();

@@ -54,6 +54,24 @@ void append(std::vector<record::Warning>& warnings, const std::vector<record::Wa
     warnings.insert(warnings.end(), more.begin(), more.end());
 }
 
+/// The metrics of each interval, as the report draws them.
+Result<nlohmann::json> series_of(const events::Table& table, const std::vector<counters::Interval>& intervals,
+                                 AssessRequest assessment) {
+    assessment.repetitions.clear();
+    assessment.variations.clear();
+    auto series = nlohmann::json::array();
+    for (const auto& interval : intervals) {
+        const auto metrics = assess(table, interval.events, assessment);
+        if (!metrics) return pass_on(metrics);
+        auto values = nlohmann::json::object();
+        for (const auto& metric : *metrics)
+            values[metric.name] = metric.status == assessment.status ? nlohmann::json(metric.value) : nlohmann::json();
+        series.push_back({{"at_seconds", static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9},
+                          {"metrics", std::move(values)}});
+    }
+    return series;
+}
+
 /// Counts with one source and adds events, metrics and detail to the run.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
                     std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
@@ -62,7 +80,7 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     auto source = make_source(choice, request, *setup.table, setup.host);
     if (!source) return pass_on(source);
     const bool modelled = choice == SourceChoice::model;
-    const bool kernel = workload.command().empty();
+    const bool kernel = workload.command().empty() && !workload.only_waits();
     const int repetitions = modelled ? 1 : request.repetitions ? request.repetitions : kernel ? 5 : 1;
     auto counted = count(**source, workload, *plan, iterations, repetitions, on_progress);
     if (!counted) return pass_on(counted);
@@ -91,9 +109,10 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
         run.metrics = std::move(*metrics);
         run.events.insert(run.events.end(), counted->events.begin(), counted->events.end());
     }
-    if (counted->detail.contains("series")) {
-        run.extra["series"] = counted->detail["series"];
-        counted->detail.erase("series");
+    if (!counted->series.empty()) {
+        auto series = series_of(*setup.table, counted->series, assessment);
+        if (!series) return pass_on(series);
+        run.extra["series"] = std::move(*series);
     }
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
     if (!kernel && !modelled && counted->elapsed_ns > 0) {
@@ -304,8 +323,8 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
 }
 
 Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
-    const auto startable = check_command(request.command);
-    if (!startable) return pass_on(startable);
+    if (!request.command.empty())
+        if (const auto startable = check_command(request.command); !startable) return pass_on(startable);
     CommandWorkload workload(request.command);
 
     Measured measured;

@@ -49,7 +49,7 @@ Result<Decision> decide_source(const RunRequest& request, const machine::Host& h
 Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const RunRequest& request,
                                                              const events::Table& table, const machine::Host& host) {
     switch (choice) {
-        case SourceChoice::perf: return counters::perf::make_source(request.scope);
+        case SourceChoice::perf: return counters::perf::make_source(request.scope, {request.interval_ms, true});
         case SourceChoice::model: {
             counters::model::Options options;
             options.assume_pages = request.assume_pages;

@@ -23,12 +23,14 @@ class KernelWorkload final : public counters::Workload {
     std::unique_ptr<kernels::Kernel> kernel_;
 };
 
-/// The user's command: started by the source, which counts the process and its children.
+/// The user's command: started by the source, which counts the process and its children. Without argv (for
+/// a process or CPUs that are counted as they are) it only waits.
 class CommandWorkload final : public counters::Workload {
   public:
     explicit CommandWorkload(std::vector<std::string> argv) : argv_(std::move(argv)) {}
     std::vector<std::string> command() const override { return argv_; }
     void run(std::uint64_t) override {}
+    bool only_waits() const override { return argv_.empty(); }
 
   private:
     std::vector<std::string> argv_;

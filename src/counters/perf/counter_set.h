@@ -22,6 +22,7 @@ namespace tmaprobe::counters::perf {
 struct Target {
     std::vector<pid_t> threads = {0};  ///< 0 = the calling thread; {-1} = whatever runs on the CPUs
     std::vector<int> cpus = {-1};      ///< -1 = wherever the threads run
+    bool other_process = false;        ///< the threads are not ours (for the words of an error)
     bool inherit = false;              ///< count children too
     bool start_on_exec = false;        ///< start when the thread calls exec, else by CounterSet::enable
     bool user = true, kernel = false;  ///< which privilege levels count

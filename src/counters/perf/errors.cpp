@@ -6,6 +6,7 @@ namespace tmaprobe::counters::perf {
 
 machine::Asked asked_for(const PlannedEvent& event, const Target& target) {
     if (target.threads == std::vector<pid_t>{-1}) return machine::Asked::system_wide;
+    if (target.other_process && !target.kernel) return machine::Asked::other_process;
     if (is_software(event)) return needs_kernel(event) ? machine::Asked::with_kernel : machine::Asked::software;
     if (target.kernel) return machine::Asked::with_kernel;
     return machine::Asked::hardware;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file.h"
 #include "counters/perf/attributes.h"
 #include "counters/perf/collect.h"
 #include "counters/perf/counter_set.h"
@@ -10,6 +11,7 @@
 #include "counters/perf/region.h"
 #include "counters/perf/session.h"
 #include "machine/pmu_devices.h"
+#include "machine/sysfs.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -67,6 +69,7 @@ class PerfSource final : public CounterSource {
             auto threads = threads_of(scope_.pid);
             if (!threads) return pass_on(threads);
             target.threads = {threads->front()};
+            target.other_process = true;
         }
         return try_out(plan_, target);
     }
@@ -160,11 +163,12 @@ class PerfSource final : public CounterSource {
 }  // namespace
 
 Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options) {
-    if (scope.kind == Scope::Kind::cpus && scope.cpus.empty())
-        return fail(ErrorCode::bad_usage, "no CPU was named to count on", "--system-wide 0-3");
+    Scope named = scope;
+    if (scope.kind == Scope::Kind::cpus && scope.cpus.empty())  // none named: all that are online
+        named.cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/online"));
     if (scope.kind == Scope::Kind::process && scope.pid <= 0)
         return fail(ErrorCode::bad_usage, "no process was named to count", "--pid PID");
-    return std::make_unique<PerfSource>(scope, options);
+    return std::make_unique<PerfSource>(std::move(named), options);
 }
 
 }  // namespace tmaprobe::counters::perf

@@ -45,6 +45,7 @@ Result<Target> make_target(const Session& session, const std::optional<HeldComma
             auto threads = threads_of(session.scope.pid);
             if (!threads) return pass_on(threads);
             target.threads = std::move(*threads);
+            target.other_process = true;
             break;
         }
         case Scope::Kind::cpus:
@@ -220,6 +221,20 @@ bool wait_for_process(pid_t process, SignalWatch& signals, std::uint64_t tick_ns
     return false;
 }
 
+/// Counting whole CPUs without a command has no other end than a signal.
+void wait_for_signal(SignalWatch& signals, std::uint64_t tick_ns, const std::function<bool()>& on_tick) {
+    bool ticking = tick_ns > 0;
+    std::uint64_t next = now_ns() + tick_ns;
+    for (;;) {
+        const auto left = static_cast<std::int64_t>(next - std::min(next, now_ns()));
+        if (signals.wait(ticking ? left : -1).interrupted) return;
+        if (ticking && now_ns() >= next) {
+            ticking = on_tick();
+            next += tick_ns;
+        }
+    }
+}
+
 }  // namespace
 
 Result<std::vector<pid_t>> threads_of(pid_t process) {
@@ -280,6 +295,8 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
         const auto outcome = wait_for(*command, signals, tick_length(session), on_tick);
         sample.exit_status = outcome.status;
         interrupted = outcome.interrupted;
+    } else if (workload.only_waits() && session.scope.kind == Scope::Kind::cpus) {
+        wait_for_signal(signals, tick_length(session), on_tick);
     } else if (session.scope.kind == Scope::Kind::process) {
         interrupted = wait_for_process(session.scope.pid, signals, tick_length(session), on_tick);
     } else {
