@@ -108,7 +108,7 @@ def compare(setup, name, spec, statistic, peers_give, others):
     rows = []
     for peer, figures in theirs.items():
         if peer in missing:
-            setup.left_out.add(f"{peer}: {missing[peer]}")
+            setup.left_out.setdefault(peer, f"{missing[peer]} ({name})")
             continue
         mine = [extreme if peers_give == "best" else typical for typical, extreme in ours]
         ratios = sorted(t / m if statistic == "ns_per_op" else m / t for m, t in zip(mine, figures))
@@ -143,7 +143,7 @@ def main():
     setup = types.SimpleNamespace(**vars(read_arguments()))
     setup.cpus = [int(cpu) for cpu in setup.cpus.split(",")]
     setup.pages, setup.prefix = setup.pages.split(","), setup.prefix.split()
-    setup.threads, setup.left_out = 1, set()
+    setup.threads, setup.left_out = 1, {}
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
         text = cpuinfo.read()
     setup.avx512 = " avx512f " in text
@@ -152,8 +152,8 @@ def main():
     print("| case | peer | tmaprobe | peer's | ratio (more is better for tmaprobe) |\n|---|---|---|---|---|")
     wanted = setup.kernels or ["chase", "stream", "sha256", "pingpong"]
     rows = [row for case in cases(setup, wanted) for row in compare(setup, *case)]
-    for line in sorted(setup.left_out):
-        print(f"\nleft out: {line}")
+    for peer, reason in sorted(setup.left_out.items()):
+        print(f"\nleft out: {peer}: {reason}")
     if setup.json:
         with open(setup.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)
