@@ -86,8 +86,6 @@ class ChaseKernel final : public Kernel {
         Work work;
         work.operations = work.loads = double(loads_per_iteration) * chains_;
         work.bytes = work.loads * sizeof(void*);
-        // Every load takes a whole line over the bus when no cache has it.
-        work.bus_bytes = work.loads * 64;
         return work;
     }
 

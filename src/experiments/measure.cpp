@@ -168,6 +168,13 @@ nlohmann::json repetitions_json(const Timing& timing, double operations) {
     return list;
 }
 
+/// What the bus to memory moves at the program's rate if no cache holds the data: stores fetch their lines.
+void add_bus_bytes(const kernels::Work& work, record::Run& run) {
+    const double rate = run.time.bytes_per_second.median;
+    if (work.bytes > 0 && work.bus_bytes > 0 && rate > 0)
+        run.extra["bus_bytes_per_second"] = rate * work.bus_bytes / work.bytes;
+}
+
 record::Run describe(const Point& point, const kernels::Kernel& kernel) {
     record::Run run;
     run.kernel = point.kernel->name;
@@ -270,6 +277,7 @@ Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Bui
 
 void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, Measured& measured) {
     measured.run.time = summarize_timing(timing, work, point.kernel->operation);
+    add_bus_bytes(work, measured.run);
     measured.run.extra["repetitions"] = repetitions_json(timing, work.operations);
     add_timing_warnings(measured.run.time, measured.warnings);
 }

@@ -35,6 +35,9 @@ void show_time(Screen& screen, const Run& run) {
     std::string rates = format_ns(ns.median) + " per " + operation;
     const auto add = [&](const std::string& text) { rates += ", " + text; };
     if (time.bytes_per_second.count) add(format_rate(time.bytes_per_second.median));
+    const auto bus = run.extra.find("bus_bytes_per_second");
+    const double on_bus = bus != run.extra.end() && bus->is_number() ? bus->get<double>() : 0;
+    if (on_bus > time.bytes_per_second.median * 1.001) add(format_rate(on_bus) + " with the lines that stores fetch");
     if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
     else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
     screen.entry("Time", rates);
