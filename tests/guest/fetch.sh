@@ -31,6 +31,11 @@ as_root() {
     fi
 }
 
+try_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq install -y --no-install-recommends \
+        "$@" > "$cache/install.log" 2>&1
+}
+
 install_host_packages() {
     local missing=() package
     for package in $(host_packages); do
@@ -38,8 +43,8 @@ install_host_packages() {
     done
     [ ${#missing[@]} = 0 ] && return
     say "installing ${missing[*]}"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq install -y --no-install-recommends \
-        "${missing[@]}" > "$cache/install.log" 2>&1 || {
+    # Package lists may be missing or old: then once more with new ones.
+    try_install "${missing[@]}" || { as_root apt-get -qq update && try_install "${missing[@]}"; } || {
         tail -5 "$cache/install.log" >&2
         fail "could not install ${missing[*]} (whole log: $cache/install.log)"
     }

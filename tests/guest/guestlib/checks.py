@@ -206,7 +206,7 @@ CHECKS = {
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
     "record": check_record, "perf_stat": check_perf_stat,
 }
-SETTINGS = {"on", "widest"}
+SETTINGS = {"on", "widest", "complains"}
 
 
 def judge(scenario, outcomes):
@@ -224,4 +224,9 @@ def judge(scenario, outcomes):
         for key, expected in scenario.expect.items():
             if key in CHECKS:
                 complaints += [f"run {number}: {c}" for c in CHECKS[key](outcome, expected, scenario)]
+    planted = scenario.expect.get("complains")
+    if planted:
+        # A fault was planted on purpose: the checks must see it, or they could not fail.
+        seen = any(re.search(planted, complaint) for complaint in complaints)
+        return [] if seen else [f"the planted fault was not noticed: no complaint matches {planted!r}", *complaints]
     return complaints

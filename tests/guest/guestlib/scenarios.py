@@ -15,6 +15,13 @@ from guestlib import encodings, truth
 
 HERE = Path(__file__).resolve().parent.parent
 WORKLOADS = {name: value for name, value in json.loads((HERE / "workloads.json").read_text()).items() if name != "_"}
+# A region of a built-in kernel, a command, and a command that runs long enough for every group to have its turns.
+WORDS = {
+    "KERNEL": "tmaprobe --kernel sha256 --size 16K --level 2 --source perf --repeat 3 --json -",
+    "COMMAND": "tmaprobe --level 2 --source perf --json - -- @LOOP@",
+    "LONG": "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
+    "LOOP": "sh -c 'i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done'",
+}
 KEYS = {"name", "pmu", "setup", "cleanup", "user", "run", "repeat", "expect", "about"}
 
 
@@ -45,9 +52,11 @@ class Workload:
         """The true value of every metric of levels 1 and 2."""
         return truth.FORMULAS[self.formulas](self.rate)
 
-    def parameter(self):
-        """The module's rates parameter, in counts per millisecond."""
-        return ",".join(f"{config:#x}:{round(rate * 1000)}" for config, rate in sorted(self.by_config().items()))
+    def parameter(self, planted=None):
+        """The module's rates parameter, in counts per millisecond; planted events count that factor more."""
+        factors = {self.config(event): factor for event, factor in (planted or {}).items()}
+        return ",".join(f"{config:#x}:{round(rate * 1000 * factors.get(config, 1))}"
+                        for config, rate in sorted(self.by_config().items()))
 
 
 def workload(name):
@@ -76,14 +85,17 @@ class Scenario:
         return workload(self.pmu["atom_workload"]) if "atom_workload" in self.pmu else None
 
     def command(self):
-        """What is run: @PERF_EVENTS@ stands for every event of the workload as perf's -e options, in groups."""
-        return self.run.replace("@PERF_EVENTS@", perf_events(self.workload())) if self.workload() else self.run
+        """What is run in the guest, with the words between @ filled in."""
+        command = self.run
+        for word, text in WORDS.items():
+            command = command.replace(f"@{word}@", text)
+        return command.replace("@PERF_EVENTS@", perf_events(self.workload())) if self.workload() else command
 
     def module_parameters(self):
         """insmod's arguments, or none where the machine has a PMU of its own (or is to have none)."""
         if not self.pmu.get("kind"):
             return ""
-        words = [f"rates={self.workload().parameter()}"]
+        words = [f"rates={self.workload().parameter(self.pmu.get('planted'))}"]
         if self.atom_workload():
             words.append(f"atom_rates={self.atom_workload().parameter()}")
         if self.pmu.get("errors"):
@@ -91,7 +103,7 @@ class Scenario:
             words.append("errors=" + ",".join(f"{self.workload().config(event):#x}:{code}"
                                               for event, code in failing.items()))
         words += [f"{key}={value}" for key, value in self.pmu.items()
-                  if key not in ("workload", "atom_workload", "errors")]
+                  if key not in ("workload", "atom_workload", "errors", "planted")]
         return " ".join(map(shlex.quote, words))
 
 
