@@ -1,6 +1,7 @@
 #include "counters/perf/perf.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/file.h"
@@ -44,6 +45,26 @@ Result<> try_out(const Plan& plan, const Target& target) {
     }
     if (!refused || (wants_hardware ? counts_hardware : counts_any)) return {};
     return explain_open(error, *refused, target);
+}
+
+/// Events from which the cost of start and stop is taken off. A group is treated as one: to correct some of
+/// its events and not others would shift every ratio between them.
+std::vector<std::size_t> subtractable(const std::vector<record::Event>& events, const Overhead& overhead) {
+    std::map<int, bool> sound;  // by group: every event ran all the time and counted more than the cost
+    for (std::size_t index = 0; index < events.size() && index < overhead.counts.size(); ++index) {
+        const auto& reading = events[index].reading;
+        if (reading.time_running_ns == 0) continue;
+        const bool fine = reading.time_running_ns == reading.time_enabled_ns && reading.value >= overhead.counts[index];
+        const auto [place, is_new] = sound.emplace(events[index].group, fine);
+        if (!is_new) place->second = place->second && fine;
+    }
+    std::vector<std::size_t> chosen;
+    for (std::size_t index = 0; index < events.size() && index < overhead.counts.size(); ++index) {
+        const auto group = sound.find(events[index].group);
+        const bool whole_group = group != sound.end() && group->second;
+        if (whole_group && events[index].reading.time_running_ns > 0 && overhead.counts[index] > 0) chosen.push_back(index);
+    }
+    return chosen;
 }
 
 class PerfSource final : public CounterSource {
@@ -132,20 +153,18 @@ class PerfSource final : public CounterSource {
         return sample;
     }
 
-    /// Says what start and stop cost, and takes off what they always add.
+    /// Says what start and stop cost, and takes off what they add.
     void report_overhead(Sample& sample) const {
         const Overhead& overhead = region_->overhead();
         auto& detail = sample.detail["overhead"];
         detail["method"] = region_->method();
         detail["pair_ns"] = overhead.pair_ns;
-        for (std::size_t index = 0; index < sample.events.size() && index < overhead.counts.size(); ++index) {
-            auto& event = sample.events[index];
-            if (event.reading.time_running_ns == 0) continue;
-            detail["counts"][event.name] = overhead.counts[index];
-            const bool whole = event.reading.time_running_ns == event.reading.time_enabled_ns;
-            if (!overhead.always_the_same[index] || overhead.counts[index] == 0 || !whole) continue;
-            event.reading.value -= overhead.counts[index];
-            detail["subtracted"][event.name] = overhead.counts[index];
+        for (std::size_t index = 0; index < sample.events.size() && index < overhead.counts.size(); ++index)
+            if (sample.events[index].reading.time_running_ns > 0)
+                detail["counts"][sample.events[index].name] = overhead.counts[index];
+        for (const auto index : subtractable(sample.events, overhead)) {
+            sample.events[index].reading.value -= overhead.counts[index];
+            detail["subtracted"][sample.events[index].name] = overhead.counts[index];
         }
     }
 

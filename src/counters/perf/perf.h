@@ -25,8 +25,8 @@ struct Options {
 /// command ends, the region returns, the process ends, or SIGINT.
 ///
 /// Sample::detail["overhead"] says what starting and stopping costs: {"method": "rdpmc"|"read"|"ioctl",
-/// "pair_ns": n, "counts": {event: n}}. Counts of an empty pair that are always the same are subtracted
-/// from an in-process region's values (never from raw) and listed under "subtracted".
+/// "pair_ns": n, "counts": {event: n}}. The median counts of an empty pair are subtracted from an
+/// in-process region's values (never from raw), for all events of a group or for none, and listed under "subtracted".
 Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options = {});
 
 }  // namespace tmaprobe::counters::perf

@@ -1,7 +1,5 @@
 #include "counters/perf/region.h"
 
-#include <algorithm>
-
 #include "base/statistics.h"
 #include "counters/command.h"
 
@@ -106,11 +104,7 @@ Result<> Region::learn_overhead() {
             counts[event].push_back(static_cast<double>(sum_of_deltas(set_.place(event), counts_[0], counts_[1])));
     }
     overhead_.pair_ns = median(pairs);
-    for (const auto& values : counts) {
-        const auto [least, most] = std::minmax_element(values.begin(), values.end());
-        overhead_.counts.push_back(median(values));
-        overhead_.always_the_same.push_back(*least == *most);
-    }
+    for (const auto& values : counts) overhead_.counts.push_back(median(values));
     return {};
 }
 

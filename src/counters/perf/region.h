@@ -12,9 +12,8 @@ namespace tmaprobe::counters::perf {
 
 /// What starting and stopping the counters costs, found by bracketing nothing at all.
 struct Overhead {
-    double pair_ns = 0;                    ///< wall time of one start and stop, median
-    std::vector<double> counts;            ///< per opened event: what an empty pair counts, median
-    std::vector<bool> always_the_same;     ///< per opened event: every empty pair counted exactly this
+    double pair_ns = 0;          ///< wall time of one start and stop, median
+    std::vector<double> counts;  ///< per opened event: what an empty pair counts, median
 };
 
 /// Counters around a region of code in this process, opened once and used again.
