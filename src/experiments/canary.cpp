@@ -198,14 +198,16 @@ Bracket canary_bracket(const machine::Host& host) {
     return canary_bracket(read_canary, now_ns, canary_limits(host));
 }
 
-Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const CanaryLimits& limits) {
+Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const std::vector<int>& cpus, const CanaryLimits& limits) {
     if (threads.empty()) return inner;
     struct Seen {
         std::vector<std::uint64_t> waited;
+        std::uint64_t stolen = 0;
         double at = 0;
     };
-    const auto look = [threads] {
-        Seen seen{{}, now_ns()};
+    const auto look = [threads, cpus] {
+        Seen seen{{}, 0, now_ns()};
+        for (const int cpu : cpus) seen.stolen += steal_ns_of(cpu);
         for (const pid_t thread : threads) seen.waited.push_back(waited_ns(fmt::format("/proc/self/task/{}/schedstat", thread)));
         return seen;
     };
@@ -218,6 +220,10 @@ Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const Ca
     outer.after = [inner, before, look, limits] {
         const Seen now = look();
         Surroundings result = inner.after ? inner.after() : Surroundings{};
+        if (result.clean && now.stolen > before->stolen) {
+            result.clean = false;
+            result.reason = fmt::format("the hypervisor took {:.0f} ms from the kernel's CPUs", static_cast<double>(now.stolen - before->stolen) * 1e-6);
+        }
         for (std::size_t index = 0; index < now.waited.size() && result.clean; ++index) {
             const double waited = now.waited[index] > before->waited[index] ? static_cast<double>(now.waited[index] - before->waited[index]) : 0;
             if (waited <= limits.waited_share * (now.at - before->at)) continue;

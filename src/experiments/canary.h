@@ -43,9 +43,11 @@ Surroundings judge(const CanaryReading& before, const CanaryReading& after, doub
 /// reading that ends one repetition begins the next if that follows at once.
 Bracket canary_bracket(const machine::Host& host);
 
-/// As `inner`, and disturbed as well when one of the kernel's other threads waited for its CPU: without
-/// its partner, a thread that should share a line runs too fast. No threads: `inner` itself.
-Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const CanaryLimits& limits = {});
+/// As `inner`, and disturbed as well when one of the kernel's other threads waited for its CPU or the
+/// hypervisor took one of these CPUs away: a partner that is not there makes a shared line seem fast or
+/// very slow. No threads: `inner` itself.
+Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const std::vector<int>& cpus = {},
+                      const CanaryLimits& limits = {});
 
 /// The same with another way to read and another clock (nanoseconds), for tests.
 Bracket canary_bracket(std::function<CanaryReading()> read, std::function<double()> now_ns, const CanaryLimits& limits);

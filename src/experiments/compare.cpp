@@ -60,7 +60,7 @@ void compare_metrics(const Run& before, const Run& after, Comparison& comparison
             mixed = true;
             continue;
         }
-        MetricChange change{one.name, one.category, one.parent, one.level, one.value, other->value, false, one.status};
+        MetricChange change{one.name, one.category, one.parent, one.unit, one.level, one.value, other->value, false, one.status};
         change.beyond_bounds = other->low > one.high || other->high < one.low;
         comparison.metrics.push_back(change);
     }
@@ -98,9 +98,10 @@ const MetricChange* largest_move(const Comparison& comparison, Passes passes) {
 }
 
 std::string move_sentence(const Comparison& comparison, const MetricChange& change) {
-    const auto value = [](double number) { return fmt::format("{:.1f}%", 100 * number); };
-    return fmt::format("{} {} from {} ({}) to {} ({}), {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
-                       comparison.before, value(change.after), comparison.after, change.status);
+    const bool per_kilo = change.unit == "per_kilo_instructions";
+    const auto value = [&](double number) { return per_kilo ? fmt::format("{:.4g}", number) : fmt::format("{:.1f}%", 100 * number); };
+    return fmt::format("{} {} from {} ({}) to {} ({}){}, {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
+                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "", change.status);
 }
 
 json plain_parameters(const Run& run) {
@@ -163,10 +164,14 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
         comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
                                                (first ? before : after).time.reason.empty() ? "" : " (" + (first ? before : after).time.reason + ")"));
     }
-    if (const auto* change = largest_move(comparison, [](const auto& metric) { return metric.level == 1 || metric.level == 2; }))
-        comparison.sentences.push_back(move_sentence(comparison, *change));
-    if (const auto* change = largest_move(comparison, [](const auto& metric) { return metric.category == "tlb" && metric.level == 0; }))
-        if (std::fabs(change->before) <= 1 && std::fabs(change->after) <= 1) comparison.sentences.push_back(move_sentence(comparison, *change));
+    constexpr double worth_a_share = 0.01, worth_a_count = 1;
+    const auto moved = [](const MetricChange& metric) { return std::fabs(metric.after - metric.before); };
+    const auto in_tree = [&](const MetricChange& metric) { return metric.level >= 1 && metric.level <= 2 && moved(metric) >= worth_a_share; };
+    const auto in_translation = [&](const MetricChange& metric) {
+        return metric.category == "tlb" && metric.level == 0 && metric.unit == "per_kilo_instructions" && moved(metric) >= worth_a_count;
+    };
+    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change));
+    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change));
     return comparison;
 }
 

@@ -12,7 +12,7 @@ namespace tmaprobe::experiments {
 
 /// One metric in both runs, as fractions like in the record.
 struct MetricChange {
-    std::string name, category, parent;
+    std::string name, category, parent, unit;
     int level = 0;
     double before = 0, after = 0;
     bool beyond_bounds = false;  ///< the two intervals [low, high] do not touch

@@ -268,7 +268,7 @@ Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Bui
     const Bracket canary = canary_bracket(setup.host);
     std::vector<Contestant> contestants;
     for (const auto& [workload, measured] : built)
-        contestants.push_back({workload.get(), watch_threads(canary, workload->kernel().threads())});
+        contestants.push_back({workload.get(), watch_threads(canary, workload->kernel().threads(), points.front().parameters.cpus)});
     if (contestants.size() > 1) return time_in_turn(*clock, contestants, request, on_progress);
     auto timing = time_workload(*clock, *contestants.front().workload, contestants.front().bracket, request, on_progress);
     if (!timing) return pass_on(timing);

@@ -144,7 +144,7 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
     timing_request.tightness = 0.02;
     timing_request.budget_ns = 80e6;
     const auto clock = counters::make_clock_source();
-    const auto timing = time_workload(*clock, workload, watch_threads(canary_bracket(host), workload.kernel().threads()), timing_request, {});
+    const auto timing = time_workload(*clock, workload, watch_threads(canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {});
     if (!timing) return pass_on(timing);
     record::Run run;
     run.kernel = (*kernel)->name;

@@ -46,6 +46,13 @@ struct Task {
     bool first_of_mode = false;
 };
 
+/// The task's run, if the record holds it.
+record::Run* run_of(record::Record& record, const Task& task) {
+    const auto found = std::find_if(record.runs.begin(), record.runs.end(),
+                                    [&](const auto& run) { return key_of(run) == key_of(task.size, task.pages); });
+    return found == record.runs.end() ? nullptr : &*found;
+}
+
 std::vector<Task> tasks_of(const SweepRequest& request) {
     std::vector<Task> tasks;
     for (const auto& mode : modes_of(request.run)) tasks.push_back({request.sizes.back(), mode, true});
@@ -139,18 +146,10 @@ Result<> measure_points(const SweepRequest& request, const Point& point, const M
     // Points without a time are tried again.
     std::erase_if(record.runs, [](const record::Run& run) { return !run.time.known; });
     std::map<std::string, EffectivePages> effective;
-    std::vector<Task> tasks = tasks_of(request);
     double total = 0, done = 0;
-    for (const Task& task : tasks) total += cost_of(task, request);
-    record.partial = true;
-    for (const Task& task : tasks) {
-        if (hooks.interrupted && hooks.interrupted()) return {};
-        const bool held = std::any_of(record.runs.begin(), record.runs.end(), [&](const auto& run) { return key_of(run) == key_of(task.size, task.pages); });
-        const double cost = cost_of(task, request);
-        if (held) {
-            total -= cost;
-            continue;
-        }
+    for (const Task& task : tasks_of(request)) total += run_of(record, task) ? 0 : cost_of(task, request);
+
+    const auto measure_task = [&](const Task& task) -> Result<Measured> {
         Point each = point;
         each.parameters.size_bytes = task.size;
         const auto mode = memory::parse_page_mode(task.pages);
@@ -158,23 +157,42 @@ Result<> measure_points(const SweepRequest& request, const Point& point, const M
         each.parameters.pages = *mode;
         if (const auto known = effective.find(task.pages); known != effective.end()) each.effective = known->second;
         auto measured = measure(each);
+        if (measured && measured->run.pages)
+            effective[task.pages] = {measured->run.pages->effective, measured->run.extra.value("effective_pages", std::string()), 0};
+        return measured;
+    };
+    const auto report = [&](const Task& task, const record::Time& time) {
+        if (hooks.on_progress)
+            hooks.on_progress({fmt::format("{} {}", format_size(task.size), task.pages), std::min(1.0, done / total),
+                               time.known ? format_ns(time.ns_per_op.median) : time.reason});
+        if (hooks.save) hooks.save(record);
+    };
+
+    record.partial = true;
+    for (const Task& task : tasks_of(request)) {
+        if (hooks.interrupted && hooks.interrupted()) return {};
+        if (run_of(record, task)) continue;
+        auto measured = measure_task(task);
         if (!measured && (task.first_of_mode || measured.error().code == ErrorCode::bad_usage)) return pass_on(measured);
         if (measured) {
-            if (measured->run.pages)
-                effective[task.pages] = {measured->run.pages->effective, measured->run.extra.value("effective_pages", std::string()), 0};
             record.source = measured->source;
             add_once(record.warnings, measured->warnings);
             record.runs.push_back(std::move(measured->run));
         } else {
-            record.runs.push_back(failed_run(each, task, measured.error()));
+            record.runs.push_back(failed_run(point, task, measured.error()));
         }
-        done += cost;
-        if (hooks.on_progress) {
-            const auto& time = record.runs.back().time;
-            hooks.on_progress({fmt::format("{} {}", format_size(task.size), task.pages), done / total,
-                               time.known ? format_ns(time.ns_per_op.median) : time.reason});
-        }
-        if (hooks.save) hooks.save(record);
+        done += cost_of(task, request);
+        report(task, record.runs.back().time);
+    }
+    // Disturbed points get a second look when the stranger may have gone; the better one is kept.
+    for (const Task& task : tasks_of(request)) {
+        record::Run* run = run_of(record, task);
+        if (!run || !is_doubtful(run->time)) continue;
+        if (hooks.interrupted && hooks.interrupted()) return {};
+        auto again = measure_task(task);
+        if (!again || again->run.time.clean <= run->time.clean) continue;
+        *run = std::move(again->run);
+        report(task, run->time);
     }
     record.partial = false;
     return {};

@@ -35,14 +35,17 @@ struct SweepHooks {
 using MeasurePoint = std::function<Result<Measured>(const Point&)>;
 
 /// Measures all points that `record` does not hold yet, the largest size first (what cannot be had is
-/// refused before time is spent), page modes in turn. A point that fails later stays in the record
+/// refused before time is spent), page modes in turn, and those that came out disturbed once more. A point that fails later stays in the record
 /// without a time, with the reason. Interrupted, the record is marked partial. Errors: those of the
 /// first point of a mode.
 Result<> measure_points(const SweepRequest& request, const Point& point, const MeasurePoint& measure,
                         const SweepHooks& hooks, record::Record& record);
 
+/// Hardly a repetition was clean: the point says more about the machine's other work than about the kernel.
+bool is_doubtful(const record::Time& time);
+
 /// Writes knees (predicted for this host and found) and one sentence per page mode and per pair of modes
-/// into the record's extra: "knees", "verdicts".
+/// into the record's extra: "knees", "verdicts". Doubtful points take no part, and their number is said.
 void judge_sweep(record::Record& record, const machine::Host& host);
 
 /// The whole experiment. `resumed`: a partial record of the same request; its points are kept.

@@ -17,7 +17,7 @@ struct ModeCurve {
     std::string pages;
     std::string effective;  ///< page size of the TLB's entries; "" not known
     std::vector<CurvePoint> points;
-    std::vector<std::uint64_t> doubtful;  ///< sizes at which hardly any repetition was clean
+    int left_out = 0;  ///< doubtful points
 };
 
 std::vector<ModeCurve> curves_of(const record::Record& record) {
@@ -25,11 +25,13 @@ std::vector<ModeCurve> curves_of(const record::Record& record) {
     for (const auto& run : record.runs) {
         if (!run.time.known || !run.pages || !run.parameters.contains("size_bytes")) continue;
         auto curve = std::find_if(curves.begin(), curves.end(), [&](const auto& one) { return one.pages == run.pages->requested; });
-        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}, {}});
+        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}, 0});
         const Summary& time = run.time.ns_per_op;
         const auto size = run.parameters.value("size_bytes", std::uint64_t{0});
-        curve->points.push_back({size, time.median, time.low, time.high});
-        if (run.time.disturbed > 0 && run.time.clean < 3) curve->doubtful.push_back(size);
+        if (is_doubtful(run.time))
+            ++curve->left_out;
+        else
+            curve->points.push_back({size, time.median, time.low, time.high});
     }
     for (auto& curve : curves)
         std::sort(curve.points.begin(), curve.points.end(), [](const auto& one, const auto& other) { return one.size_bytes < other.size_bytes; });
@@ -42,6 +44,7 @@ nlohmann::json knee_json(const record::Knee& knee, const std::string& pages) {
 
 /// Predicted knees within the sizes swept (a knee at the last size could not be seen).
 std::vector<record::Knee> predicted_within(const machine::Host& host, const ModeCurve& curve) {
+    if (curve.points.empty()) return {};
     const std::string name = curve.effective.empty() ? curve.pages : curve.effective;
     const auto page = parse_size(name == "thp" ? "2m" : name);
     std::vector<record::Knee> knees = predicted_knees(host, page ? *page : 4096);
@@ -67,10 +70,6 @@ void name_contention(std::vector<record::Knee>& found, const machine::Host& host
             knee.cause = fmt::format("only a part of the L{} cache {} is to be had", last->level, format_size(last->size_bytes));
 }
 
-bool is_doubtful(const ModeCurve& curve, std::uint64_t size) {
-    return std::find(curve.doubtful.begin(), curve.doubtful.end(), size) != curve.doubtful.end();
-}
-
 /// Where the two modes differ most, among sizes whose confidence intervals do not touch.
 std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
     double most = 0;
@@ -79,7 +78,6 @@ std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
     for (const CurvePoint& one : base.points)
         for (const CurvePoint& two : other.points) {
             if (one.size_bytes != two.size_bytes || !(one.cost > 0) || !(two.cost > 0)) continue;
-            if (is_doubtful(base, one.size_bytes) || is_doubtful(other, one.size_bytes)) continue;
             const bool apart = two.high < one.low || two.low > one.high;
             const double difference = std::fabs(std::log(one.cost / two.cost));
             if (!apart || difference <= most) continue;
@@ -96,6 +94,8 @@ std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
 }
 
 }  // namespace
+
+bool is_doubtful(const record::Time& time) { return time.disturbed > 0 && time.clean < 3; }
 
 void judge_sweep(record::Record& record, const machine::Host& host) {
     nlohmann::json knees = nlohmann::json::array(), verdicts = nlohmann::json::array();
@@ -116,6 +116,7 @@ void judge_sweep(record::Record& record, const machine::Host& host) {
         std::string sentence = fmt::format("{}: {}", curve.pages, describe_knees(found));
         if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
             sentence += fmt::format("; the TLB holds {} entries, so its reach is predicted for those", curve.effective);
+        if (curve.left_out > 0) sentence += fmt::format("; {} disturbed {} left out", curve.left_out, curve.left_out == 1 ? "point is" : "points are");
         verdicts.push_back(sentence);
     }
     for (std::size_t index = 1; index < curves.size(); ++index) verdicts.push_back(compare_modes(curves.front(), curves[index]));

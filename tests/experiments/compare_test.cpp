@@ -101,14 +101,15 @@ TEST(Comparison, OfARunWithoutTimeSaysWhy) {
 
 TEST(Comparison, NamesTheLargestMoveInTreeAndTranslation) {
     record::Run one = slow(), other = fast();
-    one.metrics = {metric("backend_bound", 0.9, 0.01, 1, "backend"), metric("retiring", 0.05, 0.01, 1, "retiring"), metric("walks", 0.3, 0.01, 0, "tlb"),
+    one.metrics = {metric("backend_bound", 0.9, 0.01, 1, "backend"), metric("retiring", 0.05, 0.01, 1, "retiring"), metric("walks", 300, 1, 0, "tlb"),
                    metric("noisy", 0.5, 0.4, 1, "frontend")};
-    other.metrics = {metric("backend_bound", 0.6, 0.01, 1, "backend"), metric("retiring", 0.06, 0.01, 1, "retiring"), metric("walks", 0.02, 0.01, 0, "tlb"),
+    other.metrics = {metric("backend_bound", 0.6, 0.01, 1, "backend"), metric("retiring", 0.06, 0.01, 1, "retiring"), metric("walks", 20, 0.01, 0, "tlb"),
                      metric("noisy", 0.1, 0.4, 1, "frontend")};
+    one.metrics[2].unit = other.metrics[2].unit = "per_kilo_instructions";
     const Comparison comparison = compare_runs(one, other, "4k", "2m");
     ASSERT_EQ(comparison.sentences.size(), 3U);
     EXPECT_EQ(comparison.sentences[1], "backend_bound falls from 90.0% (4k) to 60.0% (2m), measured.");
-    EXPECT_EQ(comparison.sentences[2], "walks falls from 30.0% (4k) to 2.0% (2m), measured.");
+    EXPECT_EQ(comparison.sentences[2], "walks falls from 300 (4k) to 20 (2m) per 1000 instructions, measured.");
 }
 
 TEST(Comparison, DoesNotMixModelledWithMeasured) {

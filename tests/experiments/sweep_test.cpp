@@ -160,6 +160,22 @@ TEST(Sweep, ResumedTriesFailedPointsAgain) {
     for (const auto& run : record.runs) EXPECT_TRUE(run.time.known);
 }
 
+TEST(Sweep, LooksAgainAtDisturbedPointsAndKeepsTheBetter) {
+    FakeMachine machine;
+    const auto disturbed_first = [&](const Point& point) {
+        auto measured = machine.measure(point);
+        const bool again = machine.asked.size() > 3;
+        measured->run.time.clean = again ? 9 : point.parameters.size_bytes == 2 * mib ? 0 : 5;
+        measured->run.time.disturbed = again ? 0 : 5;
+        return measured;
+    };
+    record::Record record;
+    ASSERT_TRUE(measure_points(request({1 * mib, 2 * mib, 4 * mib}, {"4k"}), chase(), disturbed_first, {}, record));
+    EXPECT_EQ(machine.asked, (std::vector<std::string>{"4096K 4k", "1024K 4k", "2048K 4k", "2048K 4k"}));
+    ASSERT_EQ(record.runs.size(), 3U);
+    EXPECT_EQ(record.runs[2].time.clean, 9);
+}
+
 TEST(Sweep, ReportsProgressThatOnlyGrows) {
     FakeMachine machine;
     record::Record record;
@@ -212,6 +228,7 @@ TEST(SweepFindings, PassOverPointsThatWereDisturbed) {
     for (auto& run : record.runs)
         if (run.parameters["size_bytes"] == 256 * mib) run.time.clean = 0, run.time.disturbed = 5;
     judge_sweep(record, small_host());
+    EXPECT_EQ(record.extra["verdicts"][0], "4k: no knee; 1 disturbed point is left out");
     EXPECT_EQ(record.extra["verdicts"][2], "thp against 4k: no difference beyond the noise at any size");
 }
 
