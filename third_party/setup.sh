@@ -29,7 +29,7 @@ tool_packages=(g++ make cmake ninja-build pkg-config xz-utils
     libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
-test_packages=(libgtest-dev libgmock-dev python3 python3-fusepy fuse3 valgrind)
+test_packages=(clang-19 libclang-rt-19-dev libgtest-dev libgmock-dev python3 python3-fusepy fuse3 valgrind)
 
 # Installs the named packages that are not installed yet.
 install_packages() {
