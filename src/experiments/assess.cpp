@@ -145,6 +145,35 @@ std::vector<MetricValue> evaluate(const Prepared& prepared, const CountIndex& in
     return values;
 }
 
+/// Narrows the bounds of shares whose events were all counted in one multiplexed group.
+///
+/// What such a group's events were scaled by is common to them and cancels in a share; what stays is that
+/// the share was sampled, in k of n rotation slices without replacement. A quantity within 0..1 of mean p
+/// has at most the variance p(1-p), so 1.96 sqrt(p(1-p)(1-k/n)/k) bounds it at 95% without any assumption
+/// about phases; moving every event by its own error, as evaluate() does, does not know that they agree.
+void narrow_shares(const Prepared& prepared, const CountIndex& index, std::vector<MetricValue>& values) {
+    constexpr double rotation_ns = 4e6;  // the kernel's slowest default
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        MetricValue& value = values[i];
+        const Scale scale = scale_of(prepared.definitions[value.definition]);
+        const double share = value.value * scale.factor;
+        if (value.outcome != Outcome::value || !scale.share || share < 0 || share > 1) continue;
+        const GroupId group = common_group(prepared, index, i);
+        double counted_ns = 0, enabled_ns = 0;
+        for (const std::string& text : prepared.events_of[i])
+            if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end() && group.first >= 0)
+                if (const record::Event* event = index.find(spelling->second.key, group)) {
+                    counted_ns = static_cast<double>(event->reading.time_running_ns);
+                    enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
+                }
+        if (counted_ns <= 0 || counted_ns >= enabled_ns) continue;
+        const double slices = std::max(1.0, counted_ns / rotation_ns);
+        const double half = 1.96 * std::sqrt(share * (1 - share) * (1 - counted_ns / enabled_ns) / slices) / scale.factor;
+        value.low = std::max(value.low, value.value - half);
+        value.high = std::min(value.high, value.value + half);
+    }
+}
+
 /// Widens bounds by the spread of each metric over single repetitions or variations.
 void widen(const Prepared& prepared, const events::Table& table, const AssessRequest& request,
            std::vector<MetricValue>& values) {
@@ -270,6 +299,7 @@ Result<std::vector<record::Metric>> assess(const events::Table& table, const std
     if (!prepared) return pass_on(prepared);
     const CountIndex index(table, events, request.status != "measured");
     std::vector<MetricValue> values = evaluate(*prepared, index);
+    narrow_shares(*prepared, index, values);
     widen(*prepared, table, request, values);
     std::vector<record::Metric> metrics;
     for (std::size_t i = 0; i < values.size(); ++i)

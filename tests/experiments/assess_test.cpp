@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 namespace tmaprobe::experiments {
@@ -170,6 +171,28 @@ TEST(Assess, CarriesSharesAndBounds) {
     EXPECT_DOUBLE_EQ(metrics.at("backend_bound").low, 0.45);
     EXPECT_DOUBLE_EQ(metrics.at("backend_bound").high, 0.6);
     EXPECT_DOUBLE_EQ(metrics.at("frontend_bound").low, metrics.at("frontend_bound").high);
+}
+
+TEST(Assess, KnowsThatEventsOfOneGroupWereScaledAlike) {
+    // A quarter of two seconds, in slices of 4 ms: 125 of 500.
+    const auto multiplexed = [](const std::string& name, double value, int group) {
+        record::Event event = counted(name, value, group);
+        event.reading.time_enabled_ns = 2'000'000'000;
+        event.reading.time_running_ns = 500'000'000;
+        event.low = value * 0.8;
+        event.high = value * 1.2;
+        return event;
+    };
+    const auto table = table_of("amdzen4");
+    const double half = 1.96 * std::sqrt(0.5 * 0.5 * 0.75 / 125);
+    const auto together = assessed(table, {multiplexed("ls_not_halted_cyc", 1000, 1),
+                                           multiplexed("de_no_dispatch_per_slot.backend_stalls", 3000, 1)});
+    EXPECT_NEAR(together.at("backend_bound").low, 0.5 - half, 1e-9);
+    EXPECT_NEAR(together.at("backend_bound").high, 0.5 + half, 1e-9);
+    const auto apart = assessed(table, {multiplexed("ls_not_halted_cyc", 1000, 1),
+                                        multiplexed("de_no_dispatch_per_slot.backend_stalls", 3000, 2)});
+    EXPECT_NEAR(apart.at("backend_bound").low, 0.5 * 0.8 / 1.2, 1e-9);
+    EXPECT_NEAR(apart.at("backend_bound").high, 0.5 * 1.2 / 0.8, 1e-9);
 }
 
 TEST(Assess, WidensByRepetitions) {
