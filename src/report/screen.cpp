@@ -1,5 +1,7 @@
 #include "report/screen.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tmaprobe::report {
@@ -56,6 +58,17 @@ void Screen::table(const std::vector<std::vector<std::string>>& rows) {
                            : "  " + pad_left(rows[r][i], widths[i]);
         line(r == 0 ? ink(Ink::dim, text) : text);
     }
+}
+
+std::string Footnotes::mark(const std::string& reason) {
+    if (reason.empty()) return {};
+    auto at = std::find(reasons_.begin(), reasons_.end(), reason);
+    if (at == reasons_.end()) at = reasons_.insert(reasons_.end(), reason);
+    return fmt::format(" [{}]", at - reasons_.begin() + 1);
+}
+
+void Footnotes::show(Screen& screen) const {
+    for (std::size_t i = 0; i < reasons_.size(); ++i) screen.entry(fmt::format("  [{}]", i + 1), reasons_[i], 7);
 }
 
 }  // namespace tmaprobe::report

@@ -42,6 +42,17 @@ class Screen {
     std::string text_;
 };
 
+/// Reasons that several rows share are said once, below the table: [1], [2], ...
+class Footnotes {
+  public:
+    /// " [n]" for this reason; empty for none.
+    std::string mark(const std::string& reason);
+    void show(Screen& screen) const;
+
+  private:
+    std::vector<std::string> reasons_;
+};
+
 // The parts of a report, each for one kind of content. They add nothing when the record lacks it.
 
 /// The top-down tree of one run: levels, bars, values, bounds, status, marked path.

@@ -22,9 +22,9 @@ const Metric* find_metric(const Run& run, const std::string& name) {
     return found == run.metrics.end() ? nullptr : &*found;
 }
 
-std::string metric_cell(const Metric* metric, bool with_bounds) {
+std::string metric_cell(const Metric* metric, bool with_bounds, Footnotes& notes) {
     if (!metric) return "-";
-    if (!has_value(*metric)) return status_words(*metric);
+    if (!has_value(*metric)) return status_words(*metric) + notes.mark(metric->reason);
     std::string text = value_text(*metric);
     if (metric->counted_share < 0.995) text += fmt::format(" @{:.0f}%", 100 * metric->counted_share);
     if (!metric->warnings.empty()) text += "!";
@@ -82,7 +82,7 @@ std::size_t width_of_rows(const Rows& rows) {
     return total;
 }
 
-Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds) {
+Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds, Footnotes& notes) {
     Rows rows{{"Pages"}, {"obtained"}};
     for (const auto& run : runs) {
         rows[0].push_back(screen.say(pages_label(run)));
@@ -98,7 +98,7 @@ Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds) {
         const std::string of = share_of(*row.metric);
         rows.push_back({mark + std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name) +
                         (of.empty() || of == "slots" ? "" : " (of " + of + ")")});
-        for (const auto& run : runs) rows.back().push_back(metric_cell(find_metric(run, row.metric->name), with_bounds));
+        for (const auto& run : runs) rows.back().push_back(metric_cell(find_metric(run, row.metric->name), with_bounds, notes));
     }
     return rows;
 }
@@ -158,11 +158,13 @@ void show_cpi(Screen& screen, const json& pairs) {
 }  // namespace
 
 void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
-    Rows rows = page_rows(screen, runs, true);
+    Footnotes notes;
+    Rows rows = page_rows(screen, runs, true, notes);
     const bool bounds_fit = width_of_rows(rows) <= screen.width() + 2;
-    if (!bounds_fit) rows = page_rows(screen, runs, false);
+    if (!bounds_fit) rows = page_rows(screen, runs, false, notes);
     screen.line();
     screen.table(rows);
+    notes.show(screen);
     const bool multiplexed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
         return std::any_of(run.metrics.begin(), run.metrics.end(), [](const Metric& metric) { return metric.counted_share < 0.995; });
     });
@@ -172,6 +174,7 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
 void show_beside(Screen& screen, const Run& run) {
     const auto beside = run.extra.find("beside");
     if (beside == run.extra.end() || !beside->is_array() || beside->empty()) return;
+    Footnotes notes;
     Rows rows{{"Two sources", "first", "second", "second's low..high", "second is"}};
     for (const auto& item : *beside) {
         if (!item.is_object() || !item.contains("name") || !item["name"].is_string()) continue;
@@ -184,11 +187,12 @@ void show_beside(Screen& screen, const Run& run) {
         second.status = item.contains("status") && item["status"].is_string() ? item["status"].get<std::string>() : "unavailable";
         second.counted_share = 1;
         second.warnings.clear();
-        rows.push_back({screen.say(item["name"].get<std::string>()), metric_cell(first, false), metric_cell(&second, false),
+        rows.push_back({screen.say(item["name"].get<std::string>()), metric_cell(first, false, notes), metric_cell(&second, false, notes),
                         bounds_text(second), screen.say(status_words(second))});
     }
     screen.line();
     screen.table(rows);
+    notes.show(screen);
 }
 
 void show_pairs(Screen& screen, const record::Record& record) {
@@ -225,14 +229,16 @@ void show_states(Screen& screen, const record::Record& record) {
     screen.table(rows);
     const auto metrics = rows_of(record.runs);
     if (metrics.empty()) return;
+    Footnotes notes;
     Rows tree{{"counts"}};
     for (const auto& run : record.runs) tree[0].push_back(statuses(run));
     for (const auto& row : metrics) {
         tree.push_back({std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name)});
-        for (const auto& run : record.runs) tree.back().push_back(metric_cell(find_metric(run, row.metric->name), false));
+        for (const auto& run : record.runs) tree.back().push_back(metric_cell(find_metric(run, row.metric->name), false, notes));
     }
     screen.line();
     screen.table(tree);
+    notes.show(screen);
 }
 
 }  // namespace tmaprobe::report

@@ -13,24 +13,6 @@ namespace {
 
 using record::Metric;
 
-/// Reasons that several rows share are said once, below the tree.
-class Footnotes {
-  public:
-    std::string mark(const std::string& reason) {
-        if (reason.empty()) return {};
-        auto at = std::find(reasons_.begin(), reasons_.end(), reason);
-        if (at == reasons_.end()) at = reasons_.insert(reasons_.end(), reason);
-        return fmt::format(" [{}]", at - reasons_.begin() + 1);
-    }
-    void show(Screen& screen) const {
-        for (std::size_t i = 0; i < reasons_.size(); ++i)
-            screen.entry(fmt::format("  [{}]", i + 1), reasons_[i], 6);
-    }
-
-  private:
-    std::vector<std::string> reasons_;
-};
-
 std::string flags_of(const Metric& metric) {
     std::string all;
     for (const auto& warning : metric.warnings) {
