@@ -11,26 +11,23 @@ namespace {
 
 using nlohmann::json;
 
-/// One value of the document and the way to it. The first thing that is not as it should be is kept in
-/// `problem`, shared by all; after it, whatever is read means nothing.
+/// One value of the document and the way to it, which is spelt out only for a complaint. The first thing
+/// that is not as it should be is kept in `problem`, shared by all; after it, whatever is read means
+/// nothing. A node refers to the node that it was reached from, which must outlive it.
 class Node {
   public:
-    Node(const json& value, std::string path, std::string& problem)
-        : value_(&value), path_(std::move(path)), problem_(&problem) {}
+    Node(const json& document, std::string& problem) : value_(&document), problem_(&problem) {}
 
     Node at(const char* key) const {
         static const json nothing;
         if (!value_->is_object()) {
             complain("is not an object");
-            return {nothing, path_, *problem_};
+            return {nothing, *this, key, 0};
         }
-        const std::string path = path_.empty() ? key : path_ + "." + key;
         const auto found = value_->find(key);
-        if (found == value_->end()) {
-            if (problem_->empty()) *problem_ = path + " is missing";
-            return {nothing, path, *problem_};
-        }
-        return {*found, path, *problem_};
+        const Node node(found == value_->end() ? nothing : *found, *this, key, 0);
+        if (found == value_->end()) node.complain("is missing");
+        return node;
     }
 
     bool is_null() const { return value_->is_null(); }
@@ -83,17 +80,29 @@ class Node {
         if (!value_->is_array()) return complain("is not an array"), items;
         items.reserve(value_->size());
         for (std::size_t i = 0; i < value_->size(); ++i)
-            items.push_back(read(Node((*value_)[i], fmt::format("{}[{}]", path_, i), *problem_)));
+            items.push_back(read(Node((*value_)[i], *this, nullptr, i)));
         return items;
     }
     void complain(const std::string& what) const {
-        if (problem_->empty()) *problem_ = (path_.empty() ? "the record" : path_) + " " + what;
+        if (problem_->empty()) *problem_ = (from_ ? path() : "the record") + " " + what;
     }
 
   private:
+    Node(const json& value, const Node& from, const char* key, std::size_t index)
+        : value_(&value), problem_(from.problem_), from_(&from), key_(key), index_(index) {}
+
+    std::string path() const {
+        if (!from_) return {};
+        const std::string before = from_->path();
+        if (!key_) return fmt::format("{}[{}]", before, index_);
+        return before.empty() ? key_ : before + "." + key_;
+    }
+
     const json* value_;
-    std::string path_;
     std::string* problem_;
+    const Node* from_ = nullptr;
+    const char* key_ = nullptr;  ///< null: an element of an array, at index_
+    std::size_t index_ = 0;
 };
 
 Summary read_summary(const Node& node) {
@@ -249,7 +258,7 @@ Result<Record> from_json(const json& document) {
     if (const auto problem = schema_problem(document); !problem.empty())
         return fail(ErrorCode::bad_input, problem, "records are what tmaprobe writes with --json");
     std::string problem;
-    Record record = read_record(Node(document, "", problem));
+    Record record = read_record(Node(document, problem));
     if (!problem.empty())
         return fail(ErrorCode::bad_input, problem, "docs/record.schema.json says what a record holds");
     return record;

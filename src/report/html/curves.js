@@ -11,7 +11,14 @@ function spansDecades(values) {
 
 /** A vertical line for each knee: dashed where it was predicted, solid where it was found. */
 function kneeLines(knees) {
-  return { symbol: ["none", "none"], silent: true, data: knees.map((knee, i) => ({
+  const lines = [];
+  for (const knee of knees) {
+    const same = lines.find((line) => line.kind === knee.kind && line.x === knee.x);
+    if (same) same.pages = [same.pages, knee.pages].filter(Boolean).join(", ");
+    else lines.push({ ...knee });
+  }
+  lines.sort((a, b) => a.x - b.x);
+  return { symbol: ["none", "none"], silent: true, data: lines.map((knee, i) => ({
     xAxis: knee.x,
     lineStyle: { color: knee.kind === "predicted" ? ink("soft") : ink("mark"), type: knee.kind === "predicted" ? "dashed" : "solid", width: 1.5 },
     label: { formatter: `${knee.kind} ${knee.pages}`, color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 3)] },
@@ -36,7 +43,7 @@ function yAxisOf(curves, values) {
 
 /** Low to high of each point as a vertical line. */
 function whiskers(points, colour) {
-  return { type: "custom", silent: true, tooltip: { show: false }, z: 1, data: points.filter((p) => known(p[2]) && known(p[3])).map((p) => [p[0], p[2], p[3]]),
+  return { type: "custom", silent: true, clip: true, tooltip: { show: false }, z: 1, data: points.filter((p) => known(p[2]) && known(p[3])).map((p) => [p[0], p[2], p[3]]),
     renderItem: (params, api) => {
       const low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)]);
       return { type: "line", shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] }, style: { stroke: colour, lineWidth: 2 } };
@@ -70,7 +77,9 @@ function addCurves(parent, curves, title) {
 
 /** Metrics of the same sweep, below the curve and over the same sizes. */
 function addMetricCurves(parent, curves) {
+  const zero = [];
   for (const [name, lines] of Object.entries(curves.metrics || {})) {
+    if (lines.every((line) => line.points.every((point) => point[1] === 0))) { zero.push(name); continue; }
     const xs = lines.flatMap((line) => line.points.map((point) => point[0]));
     const text = (line, value) => (line.share ? percent(value) : three(value));
     const words = (line, point) => `${line.label}, ${axisText(curves, point[0])}: ${name} ${text(line, point[1])}, ${line.status}`;
@@ -86,6 +95,7 @@ function addMetricCurves(parent, curves) {
       stops: () => lines.flatMap((line, s) => line.points.map((point, i) => [s, i, words(line, point)])),
     });
   }
+  if (zero.length) parent.append(el("p", { class: "soft" }, `0 at every size: ${zero.join(", ")}`));
 }
 
 function curveTable(curves) {
@@ -132,7 +142,7 @@ function addPairs(parent, pairs) {
       grid: { left: 60, right: 20, top: 20, bottom: 80 },
       xAxis: { type: "category", data: names, name: "CPU", nameLocation: "middle", nameGap: 24, ...axisLook() },
       yAxis: { type: "category", data: names, inverse: true, name: "CPU", ...axisLook() },
-      visualMap: { min: Math.min(...values), max: Math.max(...values), orient: "horizontal", left: "center", bottom: 0, calculable: false,
+      visualMap: { min: Math.min(...values) * 0.98, max: Math.max(...values), orient: "horizontal", left: "center", bottom: 0, calculable: false,
         text: [nanoseconds(Math.max(...values)), nanoseconds(Math.min(...values))], textStyle: { color: ink("ink") }, inRange: { color: ["#f7fbff", "#6baed6", "#08306b"] } },
       tooltip: tooltip((params) => escaped(words(params.value))),
       series: [{ type: "heatmap", data: cells, label: { show: names.length <= 16, formatter: (params) => three(params.value[2]), fontSize: 11 }, itemStyle: { borderColor: ink("page"), borderWidth: 1 } }],

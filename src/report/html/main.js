@@ -33,12 +33,13 @@ function addRecord(parent, record) {
     if (record.curves.series.length) parent.append(curveTable(record.curves));
   }
   if (record.pairs) addPairs(parent, record.pairs);
-  if (record.runs.length > 1) {
+  // The runs of a matrix are its cells; they are kept at hand, not spread out.
+  if (record.runs.length > 1 && !record.pairs) {
     parent.append(sideBySide(record.runs));
     addModeBars(parent, record.runs);
   }
   const grid = el("div", { class: record.runs.length > 1 ? "grid" : "" });
-  parent.append(grid);
+  parent.append(record.pairs ? el("details", {}, el("summary", {}, "Every run"), grid) : grid);
   for (const run of record.runs) {
     const cell = el("div", {});
     grid.append(cell);
