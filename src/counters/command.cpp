@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ std::uint64_t now_ns() {
 Result<HeldCommand> HeldCommand::start(const std::vector<std::string>& argv) {
     if (argv.empty()) return fail(ErrorCode::bad_usage, "no command was given");
     int go[2], failure[2];
-    if (::pipe2(go, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
+    // A socket, because writing to the pipe of a child that was killed would kill us too (SIGPIPE).
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0) return fail_errno(errno, "cannot make a socket pair");
     HeldCommand command;
     Fd go_read(go[0]);
     command.go_ = Fd(go[1]);
@@ -77,7 +79,7 @@ HeldCommand::~HeldCommand() {
 
 Result<> HeldCommand::release() {
     const char byte = 1;
-    if (::write(go_.get(), &byte, 1) != 1) return fail_errno(errno, "cannot start '" + program_ + "'");
+    if (::send(go_.get(), &byte, 1, MSG_NOSIGNAL) != 1) return fail_errno(errno, "cannot start '" + program_ + "'");
     go_.close();
     int reason = 0;
     ssize_t got = 0;

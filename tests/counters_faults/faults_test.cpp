@@ -1,0 +1,262 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "counters/perf/counter_set.h"
+#include "counters/perf/perf.h"
+#include "fake_kernel.h"
+
+namespace tmaprobe::counters::perf {
+namespace {
+
+using test::FakeCount;
+using test::FakeKernel;
+
+constexpr std::uint64_t first = 0x101, second = 0x102, third = 0x103;
+
+/// Two groups, of two events and one, on a PMU type that always exists.
+Plan plan() {
+    const auto event = [](std::uint64_t config) {
+        PlannedEvent planned{"event_" + std::to_string(config), {}, false};
+        planned.definition.pmu = "software";
+        planned.definition.config = config;
+        return planned;
+    };
+    Plan made;
+    made.passes.push_back({{{"software", {event(first), event(second)}}, {"software", {event(third)}}}});
+    return made;
+}
+
+struct Region final : Workload {
+    void run(std::uint64_t) override {}
+};
+
+struct Command final : Workload {
+    std::vector<std::string> command() const override { return {"true"}; }
+    void run(std::uint64_t) override {}
+};
+
+std::size_t open_files() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+    return count;
+}
+
+Result<Sample> measure(Workload& workload, const Scope& scope) {
+    auto source = make_source(scope);
+    if (!source) return pass_on(source);
+    if (auto prepared = (*source)->prepare(plan()); !prepared) return pass_on(prepared);
+    return (*source)->measure(workload, {0, 0, 1});
+}
+
+const Scope in_process{Scope::Kind::this_thread, 0, {}}, with_command{Scope::Kind::command, 0, {}};
+
+/// Steady counters: each read shows 1000 more counts, all the time counted.
+std::vector<FakeCount> steady() {
+    std::vector<FakeCount> counts;
+    for (std::uint64_t read = 0; read < 200; ++read) counts.push_back({read * 1000, read * 500, read * 500, 0, 24});
+    return counts;
+}
+
+const record::Event& event(const Sample& sample, std::uint64_t config) {
+    return *std::find_if(sample.events.begin(), sample.events.end(),
+                         [&](const auto& e) { return e.name == "event_" + std::to_string(config); });
+}
+
+TEST(Faults, NothingFailing) {
+    FakeKernel kernel;
+    for (const auto config : {first, second, third}) kernel.script(config, steady());
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample) << sample.error().what;
+    for (const auto& counted : sample->events) {
+        EXPECT_EQ(counted.reading.raw, 1000u);
+        EXPECT_EQ(counted.note, "");
+    }
+}
+
+/// Every errno at every call, alone: never a crash, a leak, or a count that was not taken.
+void every_errno_at_every_call(Workload& workload, const Scope& scope, const std::vector<std::string>& kinds) {
+    for (const auto& kind : kinds) {
+        FakeKernel counting;
+        for (const auto config : {first, second, third}) counting.script(config, steady());
+        (void)measure(workload, scope);
+        const int calls = std::min(counting.calls(kind), 24);
+        for (int nth = 0; nth < calls; ++nth)
+            for (int error = 1; error <= 133; ++error) {
+                if (scope.kind == Scope::Kind::command && error % 7 != 1 && error != EMFILE && error != EINTR) continue;
+                SCOPED_TRACE(kind + " " + std::to_string(nth) + ": " + std::strerror(error));
+                const std::size_t before = open_files();
+                {
+                    FakeKernel kernel;
+                    for (const auto config : {first, second, third}) kernel.script(config, steady());
+                    kernel.fail(kind, nth, error);
+                    const auto sample = measure(workload, scope);
+                    if (!sample) {
+                        EXPECT_FALSE(sample.error().what.empty());
+                    } else {
+                        ASSERT_EQ(sample->events.size(), 3u);
+                        for (const auto& counted : sample->events) {
+                            const bool was_counted = counted.reading.time_running_ns > 0;
+                            EXPECT_TRUE(was_counted || !counted.note.empty()) << counted.name;
+                            if (was_counted) EXPECT_EQ(counted.reading.raw % 1000, 0u) << counted.name;
+                        }
+                    }
+                }
+                ASSERT_EQ(open_files(), before);
+            }
+    }
+}
+
+TEST(Faults, EveryErrnoAtEveryCallOfARegion) {
+    Region region;
+    every_errno_at_every_call(region, in_process, {"open", "ioctl", "read", "mmap"});
+}
+
+TEST(Faults, ErrnosAtEveryCallOfACommand) {
+    Command command;
+    every_errno_at_every_call(command, with_command, {"open", "ioctl", "read", "fork", "pipe2", "socketpair", "signalfd"});
+}
+
+TEST(Faults, ClosesEarlierEventsWhenALaterOpenFails) {
+    const std::size_t before = open_files();
+    FakeKernel kernel;
+    kernel.fail("open", 2, EMFILE);
+    const auto set = CounterSet::open(plan().passes[0].groups, {});
+    ASSERT_FALSE(set);
+    EXPECT_NE(set.error().what.find("file descriptors"), std::string::npos) << set.error().what;
+    EXPECT_NE(set.error().hint.find("ulimit"), std::string::npos) << set.error().hint;
+    EXPECT_EQ(open_files(), before);
+}
+
+TEST(Faults, DescriptorsAreClosedOnExec) {
+    FakeKernel kernel;
+    const auto set = CounterSet::open(plan().passes[0].groups, {});
+    ASSERT_TRUE(set);
+    int seen = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(entry.path(), gone).string().find("[perf_event]") == std::string::npos) continue;
+        ++seen;
+        EXPECT_TRUE(::fcntl(std::stoi(entry.path().filename()), F_GETFD) & FD_CLOEXEC);
+    }
+    EXPECT_EQ(seen, 3);
+}
+
+TEST(Faults, UnknownEventIsNamedWhileItsGroupCounts) {
+    FakeKernel kernel;
+    kernel.fail_config(first, ENOENT);  // the leader
+    kernel.script(second, steady());
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_EQ(event(*sample, first).note, "not_supported");
+    EXPECT_EQ(event(*sample, second).reading.raw, 1000u);
+}
+
+TEST(Faults, OversizedGroupIsSplitAndStillCounts) {
+    FakeKernel kernel;
+    kernel.largest_group = 1;
+    for (const auto config : {first, second, third}) kernel.script(config, steady());
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    for (const auto& counted : sample->events) EXPECT_EQ(counted.reading.raw, 1000u) << counted.name;
+}
+
+TEST(Faults, EndOfFileIsNotCounted) {
+    FakeKernel kernel;
+    kernel.script(second, {{0, 0, 0, 0, 0}});
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(event(*sample, second).note, "not_counted");
+    EXPECT_EQ(event(*sample, second).reading.time_running_ns, 0u);
+    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(), [](const auto& w) { return w.id == "not_counted"; }));
+}
+
+TEST(Faults, ShortReadsAreReadOn) {
+    FakeKernel kernel;
+    auto counts = steady();
+    for (auto& count : counts) count.bytes = 8;
+    kernel.script(second, counts);
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(event(*sample, second).reading.raw, 1000u);
+}
+
+/// The counter's last two reads are those of the measurement; the earlier ones find the overhead.
+std::vector<FakeCount> ending_with(const FakeCount& before, const FakeCount& after) {
+    std::vector<FakeCount> counts(40, before);
+    counts.push_back(after);
+    return counts;
+}
+
+TEST(Faults, ShareBelowOneIsScaledAndBounded) {
+    FakeKernel kernel;
+    kernel.script(first, ending_with({0, 0, 0, 0, 24}, {1000, 400, 100, 0, 24}));
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    const auto& counted = event(*sample, first);
+    EXPECT_EQ(counted.reading.raw, 1000u);
+    EXPECT_DOUBLE_EQ(counted.reading.value, 4000);
+    ASSERT_TRUE(counted.low && counted.high);
+    EXPECT_LT(*counted.low, 4000);
+    EXPECT_GE(*counted.low, 1000);
+    EXPECT_GT(*counted.high, 4000);
+    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(),
+                            [](const auto& w) { return w.id == "multiplexed_against_plan"; }));
+}
+
+TEST(Faults, NeverRunningIsNotCounted) {
+    FakeKernel kernel;
+    kernel.script(first, ending_with({0, 0, 0, 0, 24}, {0, 400, 0, 0, 24}));
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(event(*sample, first).note, "not_counted");
+}
+
+TEST(Faults, WrapAt48Bits) {
+    FakeKernel kernel;
+    kernel.script(first, ending_with({(std::uint64_t{1} << 48) - 1, 10, 10, 0, 24}, {99, 20, 20, 0, 24}));
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(event(*sample, first).reading.raw, 100u);
+    EXPECT_EQ(event(*sample, first).note, "wrapped");
+}
+
+TEST(Faults, TimeGoingBackwardsIsFlagged) {
+    FakeKernel kernel;
+    kernel.script(first, ending_with({10, 100, 100, 0, 24}, {20, 90, 90, 0, 24}));
+    Region region;
+    const auto sample = measure(region, in_process);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(event(*sample, first).note, "time_went_backwards");
+    EXPECT_EQ(event(*sample, first).reading.time_running_ns, 0u);
+    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(), [](const auto& w) { return w.id == "unreliable_count"; }));
+}
+
+TEST(Faults, AllRefusedNamesTheCause) {
+    for (const auto& [error, word] : std::vector<std::pair<int, const char*>>{
+             {ENOSYS, "perf_event_open"}, {EMFILE, "file descriptors"}, {ENFILE, "file descriptors"}, {ENOMEM, "memory"}}) {
+        FakeKernel kernel;
+        for (const auto config : {first, second, third}) kernel.fail_config(config, error);
+        Region region;
+        const auto sample = measure(region, in_process);
+        ASSERT_FALSE(sample) << word;
+        EXPECT_NE(sample.error().what.find(word), std::string::npos) << sample.error().what;
+        EXPECT_FALSE(sample.error().hint.empty());
+    }
+}
+
+}  // namespace
+}  // namespace tmaprobe::counters::perf
