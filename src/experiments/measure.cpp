@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "base/suggest.h"
 #include "counters/perf/perf.h"
+#include "counters/perf/session.h"
 #include "counters/software.h"
 #include "experiments/assess.h"
 #include "experiments/canary.h"
@@ -132,6 +133,8 @@ void add_software_events(counters::Workload& workload, std::uint64_t iterations,
     if (!counted) return;
     measured.run.events.insert(measured.run.events.end(), counted->events.begin(), counted->events.end());
     if (counted->exit_status) measured.exit_status = counted->exit_status;
+    for (const auto& warning : counted->warnings)
+        if (warning.id == "interrupted") measured.warnings.push_back(warning);
     if (!workload.command().empty() && counted->elapsed_ns > 0) {
         measured.run.time.known = true;
         measured.run.time.operation = "command";
@@ -333,13 +336,17 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
 Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
     if (!request.command.empty())
         if (const auto startable = check_command(request.command); !startable) return pass_on(startable);
+    if (request.scope.kind == counters::Scope::Kind::process)
+        if (const auto there = counters::perf::threads_of(request.scope.pid); !there) return pass_on(there);
     CommandWorkload workload(request.command);
 
     Measured measured;
     measured.run.kernel = "command";
     measured.run.parameters["command"] = request.command;
     measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
-    measured.run.time.reason = "the command ran under the tracer, which slows it down; --source none times it";
+    measured.run.time.reason = request.command.empty()
+                                   ? "nothing was started: what runs anyway was counted"
+                                   : "the command ran under the tracer, which slows it down; --source none times it";
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) {
             add_software_events(workload, 1, request.scope, measured);

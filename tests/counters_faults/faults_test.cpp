@@ -191,9 +191,9 @@ TEST(Faults, ShortReadsAreReadOn) {
     EXPECT_EQ(event(*sample, second).reading.raw, 1000u);
 }
 
-/// The counter's last two reads are those of the measurement; the earlier ones find the overhead.
+/// The 20 pairs of reads that find the overhead and the one before the region, then the one after it.
 std::vector<FakeCount> ending_with(const FakeCount& before, const FakeCount& after) {
-    std::vector<FakeCount> counts(40, before);
+    std::vector<FakeCount> counts(41, before);
     counts.push_back(after);
     return counts;
 }

@@ -85,7 +85,7 @@ class ModelSource final : public CounterSource {
 
     std::vector<record::Event> events_of(const Facts& facts, std::size_t pass, nlohmann::json& missing) const {
         std::vector<record::Event> events;
-        if (pass >= plan_.passes.size()) return events;
+        if (pass >= plan_.passes.size() || facts.empty()) return events;
         int group_number = 0;
         for (const Group& group : plan_.passes[pass].groups) {
             for (const PlannedEvent& planned : group.events) {

@@ -242,6 +242,11 @@ class Simulation {
     }
 
     Result<Modelled> finish() {
+        if (windows_.empty() && is_command_) {  // it has run and its status is known: that is worth telling
+            modelled_.warnings.push_back({"nothing_traced", "the command ended before anything could be traced: nothing is modelled",
+                                          "give it more to do; --source none measures its time"});
+            return std::move(modelled_);
+        }
         if (windows_.empty())
             return fail(ErrorCode::unavailable, "the program ended before anything could be traced", "give it more to do");
         modelled_.windows = windows_.size();
