@@ -59,15 +59,7 @@ class ChaseKernel final : public Kernel {
         : buffer_(std::move(buffer)), chains_(chains), parameters_(std::move(parameters)) {
         refresh_ = parameters_["refresh"] == "yes";
         write_cycle(buffer_.data(), layout, seed);
-        // The chains share the one cycle, equally far apart; a walk of one lap finds their places.
-        const std::uint64_t lap = chase::places(layout);
-        void* at = first_place(layout);
-        std::uint64_t walked = 0;
-        for (int chain = 0; chain < chains; ++chain) {
-            for (; walked < lap * static_cast<std::uint64_t>(chain) / static_cast<std::uint64_t>(chains); ++walked)
-                follow(at);
-            places_[static_cast<std::size_t>(chain)] = at;
-        }
+        place_chains(layout);
     }
 
     /// Reads every line once, so that the block is in the caches as far as it fits.
@@ -95,11 +87,31 @@ class ChaseKernel final : public Kernel {
   private:
     static constexpr std::uint64_t seed = 20231;
 
-    /// Any place of the cycle: the orders by page choose where in page 0 theirs is.
-    void* first_place(const Layout& layout) const {
-        if (layout.order != Order::tlb) return buffer_.data();
-        for (std::uint64_t at = 0;; at += layout.line_bytes)
-            if (void* next = *reinterpret_cast<void**>(buffer_.data() + at)) return next;
+    /// The chains share the one cycle, equally far apart; a walk of one lap finds their places, and leaves in
+    /// the caches what any lap leaves there: the lines that were met last, which are the last to come again.
+    /// In a block of more lines the chains begin anywhere, and the walk is as long.
+    void place_chains(const Layout& layout) {
+        constexpr std::uint64_t longest_walk = std::uint64_t{1} << 22;
+        const std::uint64_t lap = chase::places(layout);
+        const auto chains = static_cast<std::uint64_t>(chains_);
+        if (lap > longest_walk) {
+            for (std::uint64_t chain = 0; chain < chains; ++chain)
+                places_[chain] = place_after(layout, layout.bytes / chains * chain);
+            return run(longest_walk / (loads_per_iteration * chains));
+        }
+        void* at = place_after(layout, 0);
+        for (std::uint64_t chain = 0, walked = 0; chain < chains; ++chain) {
+            places_[chain] = at;
+            for (; walked < lap * (chain + 1) / chains; ++walked) follow(at);
+        }
+    }
+
+    /// The first place of the cycle at or after the page that holds the offset: the order tlb leaves most
+    /// lines out.
+    void* place_after(const Layout& layout, std::uint64_t offset) const {
+        const std::uint64_t unit = layout.order == Order::tlb ? layout.page_bytes : layout.line_bytes;
+        for (std::uint64_t at = offset / unit * unit;; at += layout.line_bytes)
+            if (*reinterpret_cast<void**>(buffer_.data() + at)) return buffer_.data() + at;
     }
 
     memory::Buffer buffer_;

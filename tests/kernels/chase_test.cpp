@@ -115,6 +115,12 @@ TEST(ChaseKernel, CountsLoadsPerChain) {
     }
 }
 
+TEST(ChaseKernel, BeginsAnywhereInABlockOfVeryManyLines) {
+    auto kernel = make(std::uint64_t{66} << 20, {{"order", "tlb"}, {"page", "16"}, {"line", "8"}, {"chains", "3"}});
+    ASSERT_TRUE(kernel) << kernel.error().what;
+    (*kernel)->run(10);
+}
+
 TEST(ChaseKernel, RunsInEveryOrder) {
     for (const char* order : {"random", "page", "newpage", "tlb"}) {
         auto kernel = make(1 << 20, {{"order", order}, {"refresh", "yes"}, {"chains", "3"}});

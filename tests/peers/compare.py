@@ -37,6 +37,37 @@ def tmaprobe(setup, spec, statistic):
     return typical, extreme
 
 
+# likwid-bench's test of each operation, by vector; what it has no test for is left out.
+LIKWID = {"read": "load_{}", "write": "store_{}", "ntwrite": "store_mem_{}", "copy": "copy_{}",
+          "ntcopy": "copy_mem_{}", "triad": "stream_{}_fma", "nttriad": "stream_mem_{}_fma"}
+# STREAM's line, tinymembench's line and how often it counts a byte less than the program moves, and mbw, whose
+# copy is the C library's: past the caches when it is large.
+STREAM = {"copy": "Copy", "triad": "Triad"}
+TINYMEMBENCH = {"write": ("C fill", 1), "ntwrite": ("SSE2 nontemporal fill", 1), "copy": ("C copy", 2),
+                "ntcopy": ("SSE2 nontemporal copy", 2)}
+
+
+def stream_cases(setup):
+    """Each operation at each size and vector against the same of likwid-bench, and in memory against all."""
+    vectors = {"avx2": "avx", **({"avx512": "avx512"} if setup.avx512 else {})}
+    for name, size in {"16K": 16 << 10, "256K": 256 << 10, "8M": 8 << 20, "256M": 256 << 20}.items():
+        in_memory = name == "256M"
+        for op, test in LIKWID.items():
+            if op.startswith("nt") and not in_memory:
+                continue
+            for variant, vector in vectors.items():
+                others = {f"likwid {test.format(vector)}":
+                          lambda test=test.format(vector), size=size: peers.likwid(setup, test, size)}
+                if in_memory and op in STREAM:
+                    others["STREAM"] = lambda line=STREAM[op]: peers.stream(setup, line)
+                if in_memory and op in TINYMEMBENCH:
+                    others["tinymembench"] = lambda line=TINYMEMBENCH[op]: peers.tinymembench(setup, *line)
+                if in_memory and op == "ntcopy":
+                    others["mbw"] = lambda size=size: peers.mbw(setup, size)
+                yield (f"stream {op} {name} {variant}", f"stream:size={name},op={op},variant={variant}",
+                       "bytes_per_second", "typical", others)
+
+
 def cases(setup, wanted):
     """(name, tmaprobe's spec, statistic, peer's statistic, {peer: function}) of what was asked for."""
     sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
@@ -48,31 +79,7 @@ def cases(setup, wanted):
                     "Chips and Cheese": lambda size=size, pages=pages:
                         peers.chips_and_cheese_latency(setup, size, pages)})
     if "stream" in wanted:
-        tests = {"read": ["load_avx", "load_avx512"], "write": ["store_avx", "store_avx512"],
-                 "ntwrite": ["store_mem_avx", "store_mem_avx512"], "copy": ["copy_avx", "copy_avx512"],
-                 "ntcopy": ["copy_mem_avx"], "triad": ["stream_avx_fma", "stream_avx512_fma"],
-                 "nttriad": ["stream_mem_avx_fma"]}
-        for size in ("16K", "256K", "8M", "256M"):
-            number = int(size[:-1]) << (10 if size[-1] == "K" else 20)
-            for op, names in tests.items():
-                if op.startswith("nt") and size != "256M":
-                    continue
-                others = {f"likwid {test}": lambda test=test, number=number: peers.likwid(setup, test, number)
-                          for test in names if setup.avx512 or "512" not in test}
-                if size == "256M":
-                    line = {"copy": "Copy", "triad": "Triad"}.get(op)
-                    if line:
-                        others["STREAM"] = lambda line=line: peers.stream(setup, line)
-                    if op == "copy":
-                        others["mbw"] = lambda number=number: peers.mbw(setup, number)
-                        others["tinymembench C"] = lambda: peers.tinymembench(setup, "C copy", 2)
-                    if op == "write":
-                        others["tinymembench C"] = lambda: peers.tinymembench(setup, "C fill", 1)
-                    if op == "ntwrite":
-                        others["tinymembench SSE2"] = lambda: peers.tinymembench(setup, "SSE2 nontemporal fill", 1)
-                    if op == "ntcopy":
-                        others["tinymembench SSE2"] = lambda: peers.tinymembench(setup, "SSE2 nontemporal copy", 2)
-                yield f"stream {op} {size}", f"stream:size={size},op={op}", "bytes_per_second", "typical", others
+        yield from stream_cases(setup)
     if "sha256" in wanted:
         for variant in peers.OPENSSL_MASKS:
             yield (f"sha256 {variant}", f"sha256:variant={variant}", "bytes_per_second", "typical",
