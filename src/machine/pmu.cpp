@@ -10,20 +10,20 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "machine/pmu_devices.h"
 
 namespace tmaprobe::machine {
 namespace {
 
 constexpr int loop_length = 10000;
 
-}  // namespace
-
-PmuProbe probe_instructions() {
+/// Counts the instructions of a short loop with the generic event that `config` names.
+PmuProbe count_loop(std::uint64_t config) {
     perf_event_attr attributes;
     std::memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_HARDWARE;
-    attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
+    attributes.config = config;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
@@ -39,6 +39,21 @@ PmuProbe probe_instructions() {
     if (read(counter.get(), read_back.data(), sizeof read_back) == static_cast<ssize_t>(sizeof read_back)) {
         probe.value = read_back[0];
         probe.running_ns = read_back[2];
+    }
+    return probe;
+}
+
+}  // namespace
+
+PmuProbe probe_instructions() {
+    const auto pmus = core_pmus();
+    if (pmus.size() < 2) return count_loop(PERF_COUNT_HW_INSTRUCTIONS);
+    // On a hybrid the plain event means the larger cores alone; this thread may be on any of them.
+    constexpr int pmu_type_shift = 32;
+    PmuProbe probe;
+    for (const Pmu& pmu : pmus) {
+        probe = count_loop(PERF_COUNT_HW_INSTRUCTIONS | static_cast<std::uint64_t>(pmu.type) << pmu_type_shift);
+        if (probe.running_ns > 0) break;
     }
     return probe;
 }

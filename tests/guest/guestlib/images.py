@@ -132,21 +132,24 @@ def build_root(arch, build):
     return target
 
 
-def shared_libraries(binary):
-    """The libraries a program of this machine loads, as ldd resolves them; none for a static one."""
+def shared_libraries(arch, binary):
+    """The libraries a program loads beyond the C library: as ldd resolves them here, or out of the arm64 ones."""
+    if arch == "arm64":
+        needed = re.findall(r"NEEDED.*\[(.*)\]", run(["aarch64-linux-gnu-readelf", "-d", binary]))
+        folders = [CACHE / "arm64/dev" / folder / "aarch64-linux-gnu" for folder in ("usr/lib", "lib")]
+        return [folder / name for name in needed for folder in folders if (folder / name).exists()]
     listed = subprocess.run(["ldd", binary], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", listed)]
 
 
-def build_tool_image(arch, build, programs, extra_libraries=()):
+def build_tool_image(arch, build, programs):
     """/tool of the guest: the programs under test with their libraries, and the module.
 
-    programs: name in the guest -> file here. Libraries of this machine's own programs are found by ldd; those of a
-    foreign one are given.
+    programs: name in the guest -> file here.
     """
     target = build / arch / "tool.img"
     module = build_module(arch, build)
-    stamp = stamp_of("tool 2", module, *programs.keys(), *programs.values(), *extra_libraries)
+    stamp = stamp_of("tool 2", module, *programs.keys(), *programs.values())
     if up_to_date(target, stamp):
         return target
     tree = build / arch / "tool"
@@ -156,8 +159,7 @@ def build_tool_image(arch, build, programs, extra_libraries=()):
     for name, program in programs.items():
         run([strip, "-o", tree / name, program])
         (tree / name).chmod(0o755)
-        libraries = shared_libraries(program) if arch == "amd64" else extra_libraries
-        for library in libraries:
+        for library in shared_libraries(arch, program):
             if "ld-linux" not in library.name:
                 shutil.copy2(library, tree / "lib" / library.name)
     shutil.copy2(module, tree / "known_pmu.ko")
