@@ -51,6 +51,9 @@ class Simulation {
           memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(address); }, {}) {}
 
     Result<Modelled> run() {
+        if (!is_command_ && !workload_.threads().empty())
+            return fail(ErrorCode::unavailable, "this kernel's work is done by several threads, which are not modelled",
+                        "the model follows one thread; run it with one, or count with --source perf");
         if (auto chosen = choose_pages(); !chosen) return pass_on(chosen);
         auto process = start();
         if (!process) return pass_on(process);

@@ -305,9 +305,34 @@ Result<> TracedProcess::finish() {
 
 Result<Stop> TracedProcess::wait_for_thread() {
     int status = 0;
-    while (::waitpid(thread_, &status, __WALL) != thread_)
-        if (errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
-    return classify(thread_, status);
+    int idle = 0;
+    for (;;) {
+        // Alone, it can be waited for; else it may itself be waiting for another that has to be let run.
+        const bool alone = tasks_.size() <= 1;
+        const pid_t got = ::waitpid(thread_, &status, __WALL | (alone ? 0 : WNOHANG));
+        if (got == thread_) return classify(thread_, status);
+        if (got < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
+        constexpr int spins = 100;
+        constexpr long nap_us = 100;
+        if (!serve_others() && ++idle > spins) pause_us(nap_us);
+    }
+}
+
+bool TracedProcess::serve_others() {
+    bool any = false;
+    for (const pid_t task : std::set<pid_t>(tasks_)) {
+        int status = 0;
+        if (task == thread_) continue;
+        const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
+        if (got == task) {
+            handle_while_running(task, status);
+            any = true;
+        } else if (got < 0 && errno == ECHILD) {
+            tasks_.erase(task);  // a thread that another thread's exec took away
+            running_.erase(task);
+        }
+    }
+    return any;
 }
 
 Result<Stop> TracedProcess::step(int signal) {

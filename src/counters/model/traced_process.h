@@ -71,6 +71,8 @@ class TracedProcess {
     Result<> seize(pid_t pid, bool kill_with_us);
     Result<> stop(pid_t task);
     Result<Stop> wait_for_thread();
+    /// Lets all but the traced thread go on from where they stopped. False when none had stopped.
+    bool serve_others();
     Result<Stop> classify(pid_t task, int status);
     void handle_while_running(pid_t task, int status);
     void add_task(pid_t task);

@@ -5,9 +5,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <sstream>
 
-#include "counters/model/software_step.h"
+#include "base/file.h"
 
 namespace tmaprobe::counters::model {
 
@@ -109,8 +111,7 @@ void Translator::forget() {
     blocks_.clear();
     block_at_.clear();
     block_instructions_.clear();
-    instructions_.clear();
-    number_at_.clear();
+    number_at_.clear();  // the instructions stay: steps that were given out refer to them
     traps_.clear();
     stale_ = false;
     code_next_ = area_ + code_offset;
@@ -215,7 +216,7 @@ void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
     while (block.count < longest_block && !branched) {
         const std::uint32_t instruction_number = number_of(address);
         const StaticInstruction instruction = instructions_[instruction_number];
-        if (!copyable(instruction)) {
+        if (!copyable(instruction) || rewritable(address)) {
             exit_to(address, Trap::Kind::in_place, emitter);
             branched = true;
             break;
@@ -318,7 +319,29 @@ std::size_t Translator::drain(const OnStep& on_step) {
     return executed;
 }
 
-Result<Traced> Translator::step_in_place(const OnStep& on_step) { return step_only(1, on_step); }
+Result<Traced> Translator::step_in_place(const OnStep& on_step) {
+    const auto before = process_.registers();
+    if (!before) return pass_on(before);
+    // Code that the program may rewrite at any time is read anew at each step.
+    constexpr std::size_t at_once = 100;
+    const std::uint64_t at = before->instruction_pointer();
+    if (rewritable(at)) {
+        for (const auto& [address, number] : std::unordered_map<std::uint64_t, std::uint32_t>(number_at_))
+            if (rewritable(address)) number_at_.erase(address);
+        return step_only(at_once, on_step);
+    }
+    auto traced = step_only(1, on_step);
+    const auto call = before->native.rax;
+    const bool maps = call == SYS_mmap || call == SYS_mprotect || call == SYS_munmap || call == SYS_mremap;
+    if (traced && !traced->ended && maps) {
+        maps_known_ = false;
+        if (code_changed()) {
+            traced->code_changed = true;
+            forget();
+        }
+    }
+    return traced;
+}
 
 Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
     for (;;) {
@@ -349,11 +372,31 @@ Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
 
 bool Translator::code_changed() {
     std::uint8_t now[16];
-    for (const StaticInstruction& instruction : instructions_)
+    for (const auto& [address, number] : number_at_) {
+        const StaticInstruction& instruction = instructions_[number];
         if (instruction.decoded && process_.read(instruction.address, now, instruction.length) == instruction.length &&
             std::memcmp(now, instruction.bytes.data(), instruction.length) != 0)
             return true;
+    }
     return false;
+}
+
+bool Translator::rewritable(std::uint64_t address) {
+    if (!maps_known_) {
+        maps_known_ = true;
+        rewritable_.clear();
+        const auto maps = read_file("/proc/" + std::to_string(process_.thread()) + "/maps");
+        std::istringstream lines(maps ? *maps : std::string());
+        std::string line;
+        while (std::getline(lines, line)) {
+            unsigned long long begin = 0, end = 0;
+            char permissions[8] = {};
+            if (std::sscanf(line.c_str(), "%llx-%llx %7s", &begin, &end, permissions) == 3 && permissions[1] == 'w' && permissions[2] == 'x')
+                rewritable_.emplace_back(begin, end);
+        }
+    }
+    return std::any_of(rewritable_.begin(), rewritable_.end(),
+                       [&](const auto& area) { return address >= area.first && address < area.second; });
 }
 
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
@@ -375,6 +418,8 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
     const std::uint64_t buffer = area_ + buffer_offset;
     process_.write(area_ + CodeEmitter::trace_pointer, &buffer, sizeof buffer);
 
+    bool changed = false;
+    maps_known_ = false;
     while (traced.steps < count) {
         constexpr std::size_t blocks_per_buffer = buffer_entries / most_entries_per_block;
         // Blocks are a handful of instructions; asking for fewer at the end keeps close to the count.
@@ -399,6 +444,7 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
                 traced.steps += stepped->steps;
                 traced.undecodable += stepped->undecodable;
                 traced.stepped_in_software += stepped->stepped_in_software;
+                changed |= stepped->code_changed;
                 if (stepped->ended) {
                     traced.ended = true;
                     return traced;
@@ -431,7 +477,8 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
     if (auto left = leave(address); !left) return pass_on(left);
     for (const int signal : held_signals_) ::kill(process_.pid(), signal);
     held_signals_.clear();
-    stale_ = traced.code_changed = code_changed();
+    stale_ = code_changed();
+    traced.code_changed = stale_ || changed;
     // Stepping each of many is cheaper than entering and leaving the translation for each.
     constexpr std::size_t many = 10;
     if (traced.stepped_in_software * many > traced.steps) refused_ = true;

@@ -60,6 +60,8 @@ class Translator {
     Result<Traced> step_only(std::size_t count, const OnStep& on_step);
     Result<Trap> run_to_trap(Traced& traced);
     bool code_changed();
+    /// Memory that is writable and executable at once, as of some just-in-time compilers.
+    bool rewritable(std::uint64_t address);
     void forget();
 
     TracedProcess& process_;
@@ -76,6 +78,8 @@ class Translator {
     std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
     std::vector<std::uint64_t> buffer_;
     std::vector<int> held_signals_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> rewritable_;
+    bool maps_known_ = false;
 };
 
 }  // namespace tmaprobe::counters::model

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "tests/counters/model_fixture.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+#if defined(__x86_64__)
+constexpr const char* target = "amdzen4";
+#else
+constexpr const char* target = "neoverse-n1";
+#endif
+
+Result<Sample> measure(std::vector<std::string> command) {
+    const auto table = events::load({}, target);
+    if (!table) return pass_on(table);
+    Options options;
+    options.command_windows = 6;
+    auto source = make_source({}, *table, host_of_test(), options);
+    if (!source) return pass_on(source);
+    if (auto prepared = (*source)->prepare(plan_of(*table, tree_metrics(*table))); !prepared) return pass_on(prepared);
+    CommandWorkload workload(std::move(command));
+    return (*source)->measure(workload, {0, 0, 1});
+}
+
+std::vector<std::string> warning_ids(const Sample& sample) {
+    std::vector<std::string> ids;
+    for (const auto& warning : sample.warnings) ids.push_back(warning.id);
+    return ids;
+}
+
+TEST(ModelledCommand, OneThatEndsAtOnceIsTracedFromItsStart) {
+    const auto sample = measure({"/bin/true"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 0);
+    EXPECT_GT(sample->detail["instructions"], 1000);
+}
+
+TEST(ModelledCommand, ItsExitStatusIsHandedOn) {
+    const auto sample = measure({"/bin/sh", "-c", "exit 3"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 3);
+    const auto killed = measure({"/bin/sh", "-c", "kill -TERM $$"});
+    ASSERT_TRUE(killed.has_value()) << killed.error().what;
+    EXPECT_EQ(killed->exit_status, 128 + 15);
+}
+
+TEST(ModelledCommand, OneThatDoesNotExistIsBadUsage) {
+    const auto sample = measure({"/nonexistent/program"});
+    ASSERT_FALSE(sample.has_value());
+    EXPECT_EQ(sample.error().code, ErrorCode::bad_usage);
+    EXPECT_THAT(sample.error().what, testing::HasSubstr("/nonexistent/program"));
+}
+
+TEST(ModelledCommand, ChildrenAreFollowedAndSaid) {
+    const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 20 ]; do /bin/true; i=$((i+1)); done"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 0);
+    EXPECT_GT(sample->detail["further_tasks"], 0);
+    EXPECT_THAT(warning_ids(*sample), testing::Contains("model_tasks"));
+}
+
+TEST(ModelledCommand, ALongRunHasSeveralWindowsAndSaysWhatShareOfItTheyAre) {
+    const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_GT(sample->detail["windows"], 2);
+    EXPECT_GT(sample->detail["coverage"], 0.0);
+    EXPECT_LT(sample->detail["coverage"], 1.0);
+}
+
+#if defined(__x86_64__)
+
+/// A 32-bit program of one exit system call.
+std::string write_32_bit_program() {
+    const std::uint8_t code[] = {0xb9, 0x00, 0x00, 0x10, 0x00, 0x49, 0x75, 0xfd,  // count down from 2^20
+                                 0xb8, 0x01, 0, 0, 0, 0x31, 0xdb, 0xcd, 0x80};
+    std::uint8_t file[84 + sizeof code] = {0x7f, 'E', 'L', 'F', 1, 1, 1};
+    const auto put = [&](std::size_t at, std::uint32_t value, std::size_t bytes) { std::memcpy(file + at, &value, bytes); };
+    constexpr std::uint32_t base = 0x8048000, entry = base + 84;
+    put(16, 2, 2); put(18, 3, 2); put(20, 1, 4); put(24, entry, 4); put(28, 52, 4); put(40, 52, 2); put(42, 32, 2); put(44, 1, 2);
+    put(52, 1, 4); put(60, base, 4); put(64, base, 4); put(68, sizeof file, 4); put(72, sizeof file, 4); put(76, 5, 4); put(80, 4096, 4);
+    std::memcpy(file + 84, code, sizeof code);
+    const std::string path = testing::TempDir() + "tmaprobe_32_bit";
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file), sizeof file);
+    ::chmod(path.c_str(), 0755);
+    return path;
+}
+
+TEST(ModelledCommand, ThirtyTwoBitCodeIsRefused) {
+    const std::string path = write_32_bit_program();
+    const auto sample = measure({path});
+    ASSERT_FALSE(sample.has_value());
+    if (sample.error().code == ErrorCode::bad_usage) GTEST_SKIP() << "this kernel does not run 32-bit programs: " << sample.error().what;
+    EXPECT_EQ(sample.error().code, ErrorCode::unavailable);
+    EXPECT_THAT(sample.error().what, testing::HasSubstr("32-bit"));
+}
+
+TEST(ModelledCode, ThatRewritesItselfRunsAsItShould) {
+    auto* code = static_cast<std::uint8_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(code, MAP_FAILED);
+    auto* wrong = static_cast<std::uint64_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    FunctionWorkload workload([&](std::uint64_t rounds) {
+        for (std::uint32_t i = 0; i < rounds; ++i) {
+            const std::uint8_t body[] = {0xb8, std::uint8_t(i), std::uint8_t(i >> 8), 0, 0, 0xc3};  // mov $i, %eax; ret
+            std::memcpy(code, body, sizeof body);
+            if (reinterpret_cast<std::uint32_t (*)()>(code)() != (i & 0xffff)) ++*wrong;
+        }
+    });
+    const Evaluated evaluated = model_of(workload, target);
+    EXPECT_EQ(*wrong, 0u);
+    EXPECT_GT(evaluated.sample.detail["instructions"], 1000);
+    ::munmap(code, 4096);
+    ::munmap(wrong, 4096);
+}
+
+TEST(ModelledCode, InstructionsThatNobodyKnowsEndTheProgramAsTheyWould) {
+    const auto sample = measure({"/bin/sh", "-c", "kill -ILL $$"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 128 + 4);
+}
+
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::counters::model

@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "counters/model/branch_predictor.h"
+#include "counters/model/memory_system.h"
+#include "counters/model/page_map.h"
+
+namespace tmaprobe::counters::model {
+namespace {
+
+constexpr std::uint64_t kib = 1024, mib = kib * kib, small = 4 * kib, large = 2 * mib;
+
+Geometry plain() {
+    Geometry geometry;
+    geometry.l1_data = {32 * kib, 8, 4};
+    geometry.l1_code = {32 * kib, 8, 0};
+    geometry.l2 = {512 * kib, 8, 12};
+    geometry.l3 = {16 * mib, 16, 40};
+    geometry.tlbs = {{1, true, false, {small, large}, 64, -1}, {2, true, true, {small, large}, 2048, 8}};
+    geometry.prefetchers.streams = 0;
+    geometry.frequency_hz = 1e9;  // a cycle is a nanosecond
+    geometry.memory = {100, 80, 120, 64e9, 10, 20};
+    return geometry;
+}
+
+PageSizes all(std::uint64_t bytes) {
+    return [bytes](std::uint64_t) { return bytes; };
+}
+
+StaticInstruction a_load() {
+    StaticInstruction instruction;
+    instruction.loads = true;
+    return instruction;
+}
+
+/// Mean extra latency of dependent loads at random lines of a block, in steady state.
+double chase(const Geometry& geometry, std::uint64_t bytes, std::uint64_t page) {
+    MemorySystem memory(geometry, all(page), {});
+    std::mt19937_64 random(7);
+    const std::uint64_t lines = bytes / 64;
+    const auto address = [&] { return (std::uint64_t{1} << 40) + random() % lines * 64; };
+    for (std::uint64_t i = 0; i < 4 * std::min<std::uint64_t>(lines, 600000); ++i) memory.warm(a_load(), {0, address(), 0});
+    memory.begin_window();
+    double sum = 0;
+    std::uint64_t cycle = 0;
+    constexpr int loads = 20000;
+    for (int i = 0; i < loads; ++i) {
+        const unsigned extra = memory.load(address(), 0, cycle);
+        sum += extra;
+        cycle += extra + 4;
+    }
+    return sum / loads;
+}
+
+TEST(MemorySystem, AnswersWithTheLatencyOfTheLevelThatHoldsTheBlock) {
+    EXPECT_EQ(chase(plain(), 16 * kib, large), 0);
+    EXPECT_NEAR(chase(plain(), 256 * kib, large), 12 - 4, 1.5);
+    EXPECT_NEAR(chase(plain(), 4 * mib, large), 40 - 4, 6);
+    EXPECT_NEAR(chase(plain(), 512 * mib, large), 140 - 4, 12);
+}
+
+TEST(MemorySystem, SmallPagesCostWalksBeyondTheReachOfTheTranslationBuffer) {
+    // 2048 entries of 4 KiB reach 8 MiB.
+    const double within = chase(plain(), 6 * mib, small) - chase(plain(), 6 * mib, large);
+    const double beyond = chase(plain(), 14 * mib, small) - chase(plain(), 14 * mib, large);
+    EXPECT_LT(within, 12);
+    EXPECT_GT(beyond, within + 4);
+}
+
+TEST(MemorySystem, OutstandingMissesAreLimited) {
+    Geometry geometry = plain();
+    geometry.memory.outstanding_l1_misses = 4;
+    MemorySystem memory(geometry, all(large), {});
+    memory.begin_window();
+    memory.load(0x1000000, 0, 0);  // translation
+    std::vector<unsigned> extra;
+    for (std::uint64_t i = 1; i <= 9; ++i) extra.push_back(memory.load(0x1000000 + i * 64 * 1024, 0, 1000));
+    EXPECT_LT(extra[3], 200u);
+    EXPECT_GT(extra[4], extra[3] + 100);  // had to wait for one of the first four
+    EXPECT_GT(extra[8], extra[4] + 100);
+}
+
+TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
+    Geometry geometry = plain();
+    geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 1000;
+    geometry.memory.bandwidth_bytes_per_second = 6.4e9;  // ten cycles a line
+    MemorySystem memory(geometry, all(large), {});
+    memory.begin_window();
+    unsigned last = 0;
+    for (std::uint64_t i = 0; i < 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 0);
+    EXPECT_NEAR(last, 140 + 1000, 60);
+}
+
+TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
+    Geometry geometry = plain();
+    geometry.prefetchers = {true, 8, 12};
+    double with = 0, without = 0;
+    for (const bool prefetch : {true, false}) {
+        MemorySystem memory(geometry, all(large), {0, prefetch});
+        memory.begin_window();
+        std::uint64_t cycle = 0;
+        for (std::uint64_t line = 0; line < 5000; ++line) {
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle);
+            (prefetch ? with : without) += extra;
+            cycle += extra + 20;
+        }
+    }
+    EXPECT_LT(with, without / 3);
+}
+
+TEST(MemorySystem, AStoreIsDoneWhenItsLineIsThere) {
+    MemorySystem memory(plain(), all(large), {});
+    memory.begin_window();
+    EXPECT_GT(memory.store(0x5000000, 0, 1000), 1100u);
+    EXPECT_EQ(memory.store(0x5000000, 0, 5000), 5000u);
+}
+
+TEST(SetAssociative, ForgetsTheLeastRecentlyUsed) {
+    SetAssociative cache(4, 2);  // two sets
+    cache.insert(0, 0);
+    cache.insert(2, 0);
+    EXPECT_NE(cache.find(0), nullptr);
+    cache.insert(4, 0);
+    EXPECT_NE(cache.find(0), nullptr);
+    EXPECT_EQ(cache.find(2), nullptr);
+    EXPECT_NE(cache.find(4), nullptr);
+}
+
+TEST(PageMap, ReadsWhatTheKernelSaysOfEachMapping) {
+    const PageMap map = PageMap::parse(
+        "7f0000000000-7f0000800000 rw-p 00000000 00:00 0\nSize: 8192 kB\nKernelPageSize:        4 kB\nAnonHugePages:      8192 kB\n"
+        "7f1000000000-7f1040000000 rw-s 00000000 00:0f 12 /anon_hugepage (deleted)\nKernelPageSize:     2048 kB\nAnonHugePages:         0 kB\n"
+        "7f2000000000-7f2000001000 r-xp 00000000 08:01 99 /bin/x\nKernelPageSize:        4 kB\nAnonHugePages:         0 kB\n");
+    EXPECT_EQ(map.page_bytes(0x7f0000000000), large);
+    EXPECT_EQ(map.page_bytes(0x7f00007fffff), large);
+    EXPECT_EQ(map.page_bytes(0x7f0000800000), small);
+    EXPECT_EQ(map.page_bytes(0x7f1000000000), large);
+    EXPECT_EQ(map.page_bytes(0x7f2000000000), small);
+    EXPECT_EQ(map.page_bytes(0x1000), small);
+    EXPECT_FALSE(map.partly_known());
+}
+
+TEST(PageMap, SaysWhenHugePagesCoverAPart) {
+    const PageMap map = PageMap::parse(
+        "7f0000000000-7f0000800000 rw-p 00000000 00:00 0\nKernelPageSize:        4 kB\nAnonHugePages:      4096 kB\n");
+    EXPECT_TRUE(map.partly_known());
+    int huge = 0;
+    for (std::uint64_t extent = 0; extent < 4; ++extent) huge += map.page_bytes(0x7f0000000000 + extent * large) == large;
+    EXPECT_EQ(huge, 2);
+}
+
+TEST(BranchPredictor, LearnsLoopsAndPatternsAndNotNoise) {
+    StaticInstruction branch;
+    branch.address = 0x400000;
+    branch.length = 2;
+    branch.branch = branch.conditional = true;
+    const auto missed = [&](auto outcome) {
+        BranchPredictor predictor;
+        int count = 0;
+        for (int i = 0; i < 4000; ++i) {
+            const bool miss = predictor.mispredicts(branch, outcome(i), 0);
+            if (i >= 1000) count += miss;
+        }
+        return count / 3000.0;
+    };
+    std::mt19937 random(3);
+    EXPECT_LT(missed([](int) { return true; }), 0.001);
+    EXPECT_LT(missed([](int i) { return i % 7 != 0; }), 0.01);
+    EXPECT_NEAR(missed([&](int) { return (random() & 1) != 0; }), 0.5, 0.07);
+}
+
+TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
+    BranchPredictor predictor;
+    StaticInstruction call, back;
+    call.address = 0x1000;
+    call.length = 5;
+    call.branch = call.call = true;
+    back.address = 0x2000;
+    back.length = 1;
+    back.branch = back.returns = back.indirect = true;
+    EXPECT_FALSE(predictor.mispredicts(call, true, 0x2000));
+    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005));
+    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));  // nothing was called
+}
+
+}  // namespace
+}  // namespace tmaprobe::counters::model
