@@ -40,11 +40,13 @@ double chase(const Geometry& geometry, std::uint64_t bytes, std::uint64_t page) 
     std::mt19937_64 random(7);
     const std::uint64_t lines = bytes / 64;
     const auto address = [&] { return (std::uint64_t{1} << 40) + random() % lines * 64; };
-    for (std::uint64_t i = 0; i < 4 * std::min<std::uint64_t>(lines, 600000); ++i) memory.warm(a_load(), {0, address(), 0});
+    for (std::uint64_t line = 0; line < std::min<std::uint64_t>(lines, 300000); ++line)
+        memory.warm(a_load(), {0, (std::uint64_t{1} << 40) + line * 64, 0});
+    for (std::uint64_t i = 0; i < 3 * std::min<std::uint64_t>(lines, 250000); ++i) memory.warm(a_load(), {0, address(), 0});
     memory.begin_window();
     double sum = 0;
     std::uint64_t cycle = 0;
-    constexpr int loads = 20000;
+    constexpr int loads = 5000;
     for (int i = 0; i < loads; ++i) {
         const unsigned extra = memory.load(address(), 0, cycle);
         sum += extra;
@@ -54,7 +56,7 @@ double chase(const Geometry& geometry, std::uint64_t bytes, std::uint64_t page) 
 }
 
 TEST(MemorySystem, AnswersWithTheLatencyOfTheLevelThatHoldsTheBlock) {
-    EXPECT_EQ(chase(plain(), 16 * kib, large), 0);
+    EXPECT_NEAR(chase(plain(), 16 * kib, large), 0, 0.2);
     EXPECT_NEAR(chase(plain(), 256 * kib, large), 12 - 4, 1.5);
     EXPECT_NEAR(chase(plain(), 4 * mib, large), 40 - 4, 6);
     EXPECT_NEAR(chase(plain(), 512 * mib, large), 140 - 4, 12);
@@ -87,9 +89,10 @@ TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
     geometry.memory.bandwidth_bytes_per_second = 6.4e9;  // ten cycles a line
     MemorySystem memory(geometry, all(large), {});
     memory.begin_window();
+    memory.load(0x40000000, 0, 0);  // the translation
     unsigned last = 0;
-    for (std::uint64_t i = 0; i < 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 0);
-    EXPECT_NEAR(last, 140 + 1000, 60);
+    for (std::uint64_t i = 1; i <= 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 10000);
+    EXPECT_NEAR(last, 136 + 1000, 20);
 }
 
 TEST(MemorySystem, PrefetchersRunAheadOfAStream) {

@@ -76,44 +76,47 @@ TEST(Translator, LeavesTheProgramAsItWouldHaveBeen) {
     EXPECT_GT(executed, rounds * 30);
 }
 
+struct Seen {
+    std::uint64_t address, load, store;
+    bool operator==(const Seen&) const = default;
+};
+
+/// From one place in the code, so that all children have the same stack.
+__attribute__((noinline)) std::vector<Seen> seen_by(bool translated, Decoder& decoder, std::size_t steps) {
+    std::vector<Seen> seen;
+    auto process = TracedProcess::fork_function([] { exercise(1000); });
+    if (!process) return seen;
+    Tracer tracer(*process, decoder, false);
+    Translator translator(*process, tracer);
+    // One step of a repeated instruction is one element; the translation gives larger pieces.
+    if (translated) {
+        (void)translator.steps(steps, [&](const StaticInstruction& what, const Step& step) {
+            if (!what.repeated) seen.push_back({what.address, step.load, step.store});
+        });
+        return seen;
+    }
+    Trace trace;
+    (void)tracer.trace(steps, trace);
+    for (const Step& step : trace.steps) {
+        const auto& what = trace.instructions[step.instruction];
+        if (!what.repeated) seen.push_back({what.address, step.load, step.store});
+    }
+    return seen;
+}
+
 TEST(Translator, SeesTheSameInstructionsAndAddressesAsSingleSteps) {
     auto decoder = core::make_decoder("x86_64");
     ASSERT_TRUE(decoder.has_value());
-    constexpr std::size_t compared = 3000;
-    struct Seen {
-        std::uint64_t address, load, store;
-        bool operator==(const Seen&) const = default;
-    };
-    std::vector<Seen> stepped, translated;
-    const auto body = [] { exercise(1000); };
-    {
-        auto process = TracedProcess::fork_function(body);
-        ASSERT_TRUE(process.has_value());
-        Tracer tracer(*process, **decoder, false);
-        Trace trace;
-        ASSERT_TRUE(tracer.trace(compared + 500, trace).has_value());
-        for (const Step& step : trace.steps) {
-            const auto& what = trace.instructions[step.instruction];
-            // One step of a repeated instruction is one element; the translation gives larger pieces.
-            if (!what.repeated) stepped.push_back({what.address, step.load, step.store});
-        }
-    }
-    {
-        auto process = TracedProcess::fork_function(body);
-        ASSERT_TRUE(process.has_value());
-        Tracer tracer(*process, **decoder, false);
-        Translator translator(*process, tracer);
-        ASSERT_TRUE(translator.steps(compared + 500, [&](const StaticInstruction& what, const Step& step) {
-            if (!what.repeated) translated.push_back({what.address, step.load, step.store});
-        }).has_value());
-    }
-    const std::size_t common = std::min({stepped.size(), translated.size(), compared});
-    ASSERT_GT(common, 500u);
-    for (std::size_t i = 0; i < common; ++i) {
-        ASSERT_EQ(stepped[i].address, translated[i].address) << "instruction " << i;
-        // Stack and kernel-chosen addresses are the same in both children: they are copies of one process.
-        EXPECT_EQ(stepped[i].load, translated[i].load) << "instruction " << i << std::hex << " at " << stepped[i].address;
-        EXPECT_EQ(stepped[i].store, translated[i].store) << "instruction " << i << std::hex << " at " << stepped[i].address;
+    std::vector<std::vector<Seen>> both;
+    for (const bool translated : {false, true}) both.push_back(seen_by(translated, **decoder, 20000));
+    const std::size_t common = std::min(both[0].size(), both[1].size());
+    ASSERT_GT(common, 5000u);
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < common && different < 5; ++i) {
+        if (both[0][i] == both[1][i]) continue;
+        ++different;
+        ADD_FAILURE() << "instruction " << i << std::hex << " at " << both[0][i].address << " and " << both[1][i].address << ": loads "
+                      << both[0][i].load << " and " << both[1][i].load << ", stores " << both[0][i].store << " and " << both[1][i].store;
     }
 }
 
@@ -154,7 +157,7 @@ TEST(SoftwareStep, ComputesWhatTheProcessorComputes) {
     ASSERT_TRUE(decoder.has_value());
     Tracer tracer(*process, **decoder, true);
     Trace trace;
-    auto traced = tracer.trace(3000, trace);
+    auto traced = tracer.trace(30000, trace);
     ASSERT_TRUE(traced.has_value());
     EXPECT_EQ(traced->stepped_in_software, 150u);
     ASSERT_TRUE(process->finish().has_value());
