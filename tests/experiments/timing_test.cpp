@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace tmaprobe::experiments {
 namespace {
@@ -18,14 +19,16 @@ class FakeWorkload final : public counters::Workload {
     FakeWorkload(Stage& stage, char letter, double ns) : stage_(stage), letter_(letter), ns_(ns) {}
     void run(std::uint64_t iterations) override {
         stage_.order += letter_;
+        stage_.now_ns += std::exchange(lost_ns_, 0);
         stage_.now_ns += ns_ * static_cast<double>(iterations) * (1 + noise_ * static_cast<double>(++runs_ % 3));
     }
     void make_noisy(double noise) { noise_ = noise; }
+    void lose_the_cpu_once(double ns) { lost_ns_ = ns; }
 
   private:
     Stage& stage_;
     char letter_;
-    double ns_, noise_ = 0;
+    double ns_, noise_ = 0, lost_ns_ = 0;
     int runs_ = 0;
 };
 
@@ -91,6 +94,16 @@ TEST(Timing, DoesNotTrustATightMedianOfDisturbedRepetitions) {
     EXPECT_EQ(time.clean, 3);
     EXPECT_EQ(time.disturbed, 8);
     EXPECT_EQ(time.ns_per_op.count, 3U);
+}
+
+TEST(Timing, IsNotFooledByOneInterruptionWhileItCalibrates) {
+    Stage stage;
+    FakeClock clock(stage);
+    FakeWorkload workload(stage, 'a', 10);
+    workload.lose_the_cpu_once(5e6);
+    const auto timing = time_workload(clock, workload, {}, small(), {});
+    ASSERT_TRUE(timing);
+    EXPECT_GE(static_cast<double>(timing->iterations) * 10, 0.5e6);
 }
 
 TEST(TimingInTurn, GivesEachAWarmUpAndTwoRepetitionsPerRound) {
