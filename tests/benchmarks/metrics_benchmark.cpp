@@ -5,7 +5,6 @@
 #include <string>
 
 #include "events/table.h"
-#include "experiments/assess.h"
 #include "metrics/formulas.h"
 
 namespace {

@@ -5,7 +5,7 @@
 set -eu
 seconds=${1:?seconds for each target}
 here=$(cd "$(dirname "$0")" && pwd)
-build=${2:-$here/../../build/fuzz}
+build=$(cd "${2:-$here/../../build/fuzz}" && pwd)
 status=0
 for name in expression table counts; do
     corpus=$build/corpus-$name
