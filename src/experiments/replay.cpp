@@ -8,6 +8,7 @@
 #include "counters/replay/replay.h"
 #include "experiments/assess.h"
 #include "experiments/host_json.h"
+#include "experiments/setup.h"
 #include "machine/host.h"
 
 namespace tmaprobe::experiments {
@@ -162,6 +163,7 @@ Result<record::Record> replay(const ReplayRequest& request) {
     record.host = host_json(machine::detect());
     record.source = {"replay", table->cpu_id, fmt::format("counts of {}, {}", counts->label, table->title.empty() ? table->folder : table->title)};
     record.extra["level"] = request.level;
+    record.extra["deeper"] = deeper_levels(*table, request.level);
     record.extra["table"] = {{"folder", table->folder}, {"title", table->title}, {"source", table->source}};
     record.warnings = counts->matched.warnings;
     if (const auto adapted = adapt_to_counts(request, counts->matched.events, *table, record.warnings); !adapted)

@@ -146,6 +146,19 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     return setup;
 }
 
+nlohmann::json deeper_levels(const events::Table& table, int shown) {
+    auto deeper = nlohmann::json::object();
+    for (const auto& child : table.metrics) {
+        if (child.level <= shown || child.parent.empty()) continue;
+        const auto parent = std::find_if(table.metrics.begin(), table.metrics.end(),
+                                         [&](const auto& metric) { return metric.name == child.parent; });
+        if (parent == table.metrics.end() || parent->level < 1 || parent->level > shown) continue;
+        const int known = deeper.value(child.parent, child.level);
+        deeper[child.parent] = std::min(known, child.level);
+    }
+    return deeper;
+}
+
 record::Record start_record(const RunRequest& request, const Setup& setup) {
     record::Record record;
     record.command_line = request.command_line;
@@ -156,6 +169,7 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     record.extra["why_source"] = setup.decision.why;
     if (!setup.decision.hint.empty()) record.extra["source_hint"] = setup.decision.hint;
     record.extra["level"] = request.level;
+    if (setup.table) record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
                                  {"source", setup.table->source}};

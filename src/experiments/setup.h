@@ -34,6 +34,10 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
 metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
                                      const counters::Scope& scope);
 
+/// The tree nodes down to level `shown` whose children lie deeper, each with the level of its first child:
+/// what a report may suggest to look into.
+nlohmann::json deeper_levels(const events::Table& table, int shown);
+
 /// A record with host, command line, tables and source filled in, and no runs yet.
 record::Record start_record(const RunRequest& request, const Setup& setup);
 
