@@ -9,6 +9,11 @@ say() { echo "report_real: $*"; }
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 
+apt_install() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq install -y \
+        --no-install-recommends "$@" >/dev/null
+}
+
 install_packages() {
     local missing=() package
     for package in "$@"; do
@@ -16,8 +21,9 @@ install_packages() {
     done
     [ ${#missing[@]} = 0 ] && return 0
     say "installing ${missing[*]}"
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq install -y \
-        --no-install-recommends "${missing[@]}" >/dev/null
+    apt_install "${missing[@]}" 2>/dev/null && return 0
+    # The package lists may be missing or old.
+    "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 -qq update && apt_install "${missing[@]}"
 }
 
 # Another source of Node.js may bring npm with it, and refuses Debian's package of it.
