@@ -38,6 +38,8 @@ __attribute__((noinline)) std::uint64_t exercise(std::uint64_t rounds) {
         asm volatile("mov $5, %%ecx\n add %0, %0\n 1: jmp 2f\n 2: adc $0, %0\n dec %%ecx\n jnz 1b\n"
                      "mov $3, %%ecx\n 3: lea 1(%0), %0\n loop 3b\n push %0\n pop %0"
                      : "+r"(carried)::"rcx", "cc", "memory");
+        __atomic_fetch_add(&scratch.words[carried & 63], 3, __ATOMIC_SEQ_CST);
+        asm volatile("lock addq $1, %0" : "+m"(scratch.words[0])::"cc");
         sum ^= carried;
     }
     return sum;
@@ -108,7 +110,12 @@ TEST(Translator, SeesTheSameInstructionsAndAddressesAsSingleSteps) {
     auto decoder = core::make_decoder("x86_64");
     ASSERT_TRUE(decoder.has_value());
     std::vector<std::vector<Seen>> both;
-    for (const bool translated : {false, true}) both.push_back(seen_by(translated, **decoder, 20000));
+    for (const bool translated : {false, true}) {
+        std::vector<Seen> seen = seen_by(translated, **decoder, 20000);
+        // How the child's wait for its parent ends is a matter of chance; its own code begins here.
+        const auto start = std::find_if(seen.begin(), seen.end(), [](const Seen& one) { return one.address == reinterpret_cast<std::uint64_t>(&exercise); });
+        both.emplace_back(start, seen.end());
+    }
     const std::size_t common = std::min(both[0].size(), both[1].size());
     ASSERT_GT(common, 5000u);
     std::size_t different = 0;
@@ -162,6 +169,18 @@ TEST(SoftwareStep, ComputesWhatTheProcessorComputes) {
     EXPECT_EQ(traced->stepped_in_software, 150u);
     ASSERT_TRUE(process->finish().has_value());
     EXPECT_EQ(std::memcmp(child.result, expected, 32), 0);
+}
+
+TEST(Decoder, TakesAPrefixAsPartOfItsInstruction) {
+    auto decoder = core::make_decoder("x86_64");
+    ASSERT_TRUE(decoder.has_value());
+    const std::uint8_t locked_add[] = {0xf0, 0x83, 0x05, 0x1a, 0x2e, 0x02, 0x00, 0x01, 0x90, 0x90};
+    const StaticInstruction instruction = (*decoder)->decode(locked_add, sizeof locked_add, 0x1000);
+    EXPECT_TRUE(instruction.decoded);
+    EXPECT_EQ(instruction.length, 8);
+    EXPECT_TRUE(instruction.loads && instruction.stores);
+    EXPECT_EQ(instruction.memory.base, MemoryOperand::instruction_pointer);
+    EXPECT_EQ(instruction.bytes[0], 0xf0);
 }
 
 TEST(CodeEmitter, FindsTheOperandByteOfEveryEncoding) {

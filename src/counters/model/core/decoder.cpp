@@ -51,6 +51,18 @@ class LlvmDecoder final : public Decoder {
         const auto status = target_->disassembler->getInstruction(
             instruction, size, llvm::ArrayRef<std::uint8_t>(bytes, available), address, llvm::nulls());
         if (status != llvm::MCDisassembler::Success || size == 0 || size > out.bytes.size()) return out;
+        // LLVM gives some prefixes (lock, rep) as instructions of their own; executed they are one with the next.
+        constexpr std::uint8_t prefixes[] = {0xf0, 0xf2, 0xf3, 0x2e, 0x3e, 0x66};
+        if (x86_ && size == 1 && available > 1 && std::find(std::begin(prefixes), std::end(prefixes), bytes[0]) != std::end(prefixes)) {
+            StaticInstruction rest = decode(bytes + 1, available - 1, address + 1);
+            if (!rest.decoded || rest.length + 1u > rest.bytes.size()) return out;
+            std::memmove(rest.bytes.data() + 1, rest.bytes.data(), rest.length);
+            rest.bytes[0] = bytes[0];
+            rest.address = address;
+            ++rest.length;
+            rest.repeated = rest.repeated || (rest.string && (bytes[0] == 0xf2 || bytes[0] == 0xf3));
+            return rest;
+        }
         out.decoded = true;
         out.length = static_cast<std::uint8_t>(size);
         std::memcpy(out.bytes.data(), bytes, size);

@@ -134,6 +134,13 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
     const std::vector<std::uint8_t> bytes = stand_in(instruction, parameters_.architecture);
     if (target_.disassembler->getInstruction(code, size, bytes, instruction.address, llvm::nulls()) != llvm::MCDisassembler::Success)
         return made;
+    if (size == 1 && bytes.size() > 1) {
+        // A prefix alone: the scheduling facts are those of what it precedes.
+        const std::vector<std::uint8_t> rest(bytes.begin() + 1, bytes.end());
+        code = llvm::MCInst();
+        if (target_.disassembler->getInstruction(code, size, rest, instruction.address + 1, llvm::nulls()) != llvm::MCDisassembler::Success)
+            return made;
+    }
     auto built = builder_.createInstruction(code, {});
     if (!built) {
         llvm::consumeError(built.takeError());
