@@ -18,6 +18,7 @@ struct ModeCurve {
     std::string effective;  ///< page size of the TLB's entries; "" not known
     std::vector<CurvePoint> points;
     int left_out = 0;  ///< doubtful points
+    std::uint64_t smallest = 0, largest = 0;  ///< of all points, doubtful ones too
 };
 
 std::vector<ModeCurve> curves_of(const record::Record& record) {
@@ -25,9 +26,11 @@ std::vector<ModeCurve> curves_of(const record::Record& record) {
     for (const auto& run : record.runs) {
         if (!run.time.known || !run.pages || !run.parameters.contains("size_bytes")) continue;
         auto curve = std::find_if(curves.begin(), curves.end(), [&](const auto& one) { return one.pages == run.pages->requested; });
-        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}, 0});
+        if (curve == curves.end()) curve = curves.insert(curves.end(), {run.pages->requested, run.pages->effective, {}, 0, 0, 0});
         const Summary& time = run.time.ns_per_op;
         const auto size = run.parameters.value("size_bytes", std::uint64_t{0});
+        if (curve->smallest == 0 || size < curve->smallest) curve->smallest = size;
+        curve->largest = std::max(curve->largest, size);
         if (is_doubtful(run.time))
             ++curve->left_out;
         else
@@ -44,12 +47,11 @@ nlohmann::json knee_json(const record::Knee& knee, const std::string& pages) {
 
 /// Predicted knees within the sizes swept (a knee at the last size could not be seen).
 std::vector<record::Knee> predicted_within(const machine::Host& host, const ModeCurve& curve) {
-    if (curve.points.empty()) return {};
     const std::string name = curve.effective.empty() ? curve.pages : curve.effective;
     const auto page = parse_size(name == "thp" ? "2m" : name);
     std::vector<record::Knee> knees = predicted_knees(host, page ? *page : 4096);
     std::erase_if(knees, [&](const auto& knee) {
-        return knee.size_bytes < curve.points.front().size_bytes || knee.size_bytes >= curve.points.back().size_bytes;
+        return knee.size_bytes < curve.smallest || knee.size_bytes >= curve.largest;
     });
     return knees;
 }
