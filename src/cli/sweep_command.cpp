@@ -17,7 +17,7 @@ namespace {
 /// The words of the command line before they are understood.
 struct Words {
     std::string kernel = "chase", variant, sizes = "16K..256M", cpus, source = "auto", target, assume_pages, resume, events_directory;
-    std::vector<std::string> pages{"4k"}, options, metrics{"tlb"};
+    std::vector<std::string> pages, options, metrics{"tlb"};
     int points = 0, threads = 1, level = 1, numa_node = -1, repeat = 0;
     double seconds = 0.4;
     OutputOptions output;
@@ -118,7 +118,7 @@ void add_sweep_command(CLI::App& app, int& status) {
         command->add_option("--variant", words->variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME"),
         command->add_option("--sizes", words->sizes, "Range FIRST..LAST or list")->type_name("SIZES")->capture_default_str(),
         command->add_option("--points", words->points, "Sizes in the range, evenly over the logarithm; default: every 2^k and 1.5 x 2^k")->type_name("N"),
-        command->add_option("--pages", words->pages, "Page modes, each a curve: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...")->capture_default_str(),
+        command->add_option("--pages", words->pages, "Page modes, each a curve: 4k, thp, 2m, 1g; default: the base page")->delimiter(',')->allow_extra_args(false)->type_name("MODE,..."),
         command->add_option("--threads", words->threads, "Threads of the kernel")->type_name("N")->check(CLI::PositiveNumber),
         command->add_option("--cpu", words->cpus, "CPUs it is pinned to")->type_name("LIST"),
         command->add_option("--numa-node", words->numa_node, "Bind the memory to this node")->check(CLI::NonNegativeNumber)->type_name("N"),
