@@ -84,6 +84,8 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
                 result.ended = true;
                 return result;
             }
+            // A fork or clone stops in the middle of its system call; the step ends when that returns.
+            if (stop->why == Stop::Why::event) continue;
             if (stop->why == Stop::Why::signal && stop->signal == SIGILL && can_step_in_software(instruction)) {
                 if (auto stepped = step_in_software(process_, instruction, *registers); !stepped) return pass_on(stepped);
                 ++result.stepped_in_software;

@@ -363,6 +363,9 @@ Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
             continue;
         }
         const auto found = traps_.find(registers->instruction_pointer());
+        // A step's own stop may come after a system call that something interrupted.
+        const auto starts_here = [&](const Block& block) { return block.code == registers->instruction_pointer(); };
+        if (found == traps_.end() && std::any_of(blocks_.begin(), blocks_.end(), starts_here)) continue;
         if (found == traps_.end()) return fail(ErrorCode::system, "the traced program stopped where nothing was planted");
         Trap trap = found->second;
         if (trap.kind == Trap::Kind::unknown_target) process_.read(area_ + CodeEmitter::jump_target, &trap.target, 8);
