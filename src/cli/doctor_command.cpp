@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "base/sizes.h"
 #include "counters/checks.h"
 #include "experiments/cache_share.h"
 #include "machine/host.h"
@@ -63,8 +62,7 @@ Check cache_check(const machine::Host& host) {
     if (!share) return {Check::State::note, "cache_share", "the share of the last-level cache is not known: " + share.error().what, {}};
     const bool all = share->effective_bytes >= share->cache_bytes / 2;
     return {all ? Check::State::ok : Check::State::warning, "cache_share",
-            fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", format_size(share->cache_bytes),
-                        share->effective_bytes ? format_size(share->effective_bytes) : "less than an eighth"),
+            experiments::describe(*share),
             all ? "" : "neighbours evict the rest: knees come earlier than the cache size says; tmaprobe sweep shows where"};
 }
 

@@ -16,7 +16,7 @@ namespace {
 struct Words {
     std::string victim = "chase:size=8M", aggressor = "stream:size=256M", place = "l3", limit, protect,
                 resctrl = counters::resctrl::usual_root, source = "auto", events_directory;
-    std::vector<std::string> metrics{"tlb"};
+    std::vector<std::string> metrics{"tlb"}, allocations;
     int rounds = 10, level = 2;
     double seconds = 0.15;
     bool clean_up = false;
@@ -28,6 +28,7 @@ Result<experiments::InterferenceRequest> understand(const Words& words) {
     request.victim = words.victim;
     request.aggressor = words.aggressor;
     request.place = words.place;
+    request.allocations = words.allocations;
     request.rounds = words.rounds;
     request.seconds = words.seconds;
     request.resctrl_root = words.resctrl;
@@ -85,6 +86,7 @@ void add_interference_command(CLI::App& app, int& status) {
     command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
     command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
     command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");
+    command->add_option("--allocations", words->allocations, "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")->delimiter(',')->allow_extra_args(false)->type_name("l3,mb");
     command->add_option("--rounds", words->rounds, "Measure every state this often, in turn")->type_name("N");
     command->add_option("--seconds", words->seconds, "Length of one measurement of a kernel")->check(CLI::Range(0.01, 3600.0))->type_name("S");
     command->add_option("-l,--level", words->level, "Depth of the victim's top-down tree")->type_name("N");

@@ -2,7 +2,7 @@
 
 namespace tmaprobe::cli {
 
-/// From now on the first Ctrl-C (or SIGTERM) is only noted, so that what was measured can be saved; a
+/// From now on the first Ctrl-C (or SIGTERM, or SIGHUP when the terminal goes) is only noted, so that what was measured can be saved; a
 /// second one ends the program at once.
 void note_interrupts();
 

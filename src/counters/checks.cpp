@@ -1,6 +1,7 @@
 #include "counters/checks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -163,6 +164,11 @@ std::vector<Check> check_pages(const Surroundings& around) {
 }
 
 Check check_resctrl(const Surroundings& around) {
+    if (!around.resctrl_leftovers.empty())
+        return {State::warning, "resctrl",
+                fmt::format("resctrl is mounted; killed runs left {} group(s): {}", around.resctrl_leftovers.size(),
+                            fmt::join(around.resctrl_leftovers, ", ")),
+                "sudo tmaprobe interference --clean-up"};
     if (around.resctrl_mounted) return {State::ok, "resctrl", "resctrl is mounted", {}};
     if (around.resctrl_known)
         return {State::note, "resctrl", "resctrl is not mounted: no cache or bandwidth partitions",

@@ -41,6 +41,7 @@ struct Surroundings {
     std::map<std::uint64_t, HugePages> huge_pages;  ///< by page size in bytes; what the kernel knows
     std::string transparent_huge_pages;  ///< "always", "madvise", "never"; empty: not in this kernel
     bool resctrl_known = false, resctrl_mounted = false;
+    std::vector<std::string> resctrl_leftovers;  ///< groups that a killed run of ours left behind
     std::vector<int> offline_cpus;
     bool arm_user_access = false;        ///< kernel.perf_user_access is 1
 };

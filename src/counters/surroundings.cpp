@@ -7,6 +7,7 @@
 #include "counters/fit.h"
 #include "counters/model/model.h"
 #include "counters/perf/perf.h"
+#include "counters/resctrl/group.h"
 #include "events/table.h"
 #include "machine/sysfs.h"
 
@@ -74,6 +75,7 @@ Surroundings look_around(const machine::Host& host) {
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
     around.resctrl_known = file_mentions("/proc/filesystems", "resctrl");
     around.resctrl_mounted = file_mentions("/proc/mounts", " resctrl ");
+    for (const auto& leftover : resctrl::find_leftovers(resctrl::usual_root)) around.resctrl_leftovers.push_back(leftover.filename());
     around.offline_cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/offline"));
     around.arm_user_access = read_line("/proc/sys/kernel/perf_user_access") == "1";
     return around;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
+#include "base/sizes.h"
 #include "counters/source.h"
 #include "experiments/timing.h"
 #include "experiments/workloads.h"
@@ -48,6 +52,18 @@ std::uint64_t effective_share(const std::vector<SharePoint>& points, double memo
         effective = point.size_bytes;
     }
     return effective;
+}
+
+nlohmann::json to_json(const CacheShare& share) {
+    auto points = nlohmann::json::array();
+    for (const auto& point : share.points)
+        points.push_back({{"size_bytes", point.size_bytes}, {"kept_ns", point.kept_ns}, {"refreshed_ns", point.refreshed_ns}});
+    return {{"cache_bytes", share.cache_bytes}, {"effective_bytes", share.effective_bytes}, {"memory_ns", share.memory_ns}, {"points", points}};
+}
+
+std::string describe(const CacheShare& share) {
+    return fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", format_size(share.cache_bytes),
+                       share.effective_bytes ? format_size(share.effective_bytes) : "less than an eighth");
 }
 
 Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu) {

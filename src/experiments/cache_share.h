@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +28,12 @@ struct CacheShare {
 /// Judges the points: a block stayed when its kept latency is nearer (as a ratio) to the refreshed one
 /// than to memory's, and every smaller one stayed as well.
 std::uint64_t effective_share(const std::vector<SharePoint>& points, double memory_ns);
+
+/// As a record keeps it under extra["cache_share"]: bytes, and ns per load of each point.
+nlohmann::json to_json(const CacheShare& share);
+
+/// In words: "of the last-level cache (32M) blocks up to 12M stay cached while they are used".
+std::string describe(const CacheShare& share);
 
 /// Chases blocks of an eighth of the last-level cache up to all of it, on one CPU: about a second.
 /// Errors: unavailable when no last-level cache is known, or memory or the CPU cannot be had.

@@ -52,8 +52,9 @@ Result<Child> Child::start(const std::function<void(int)>& body) {
     const pid_t pid = ::fork();
     if (pid < 0) return fail_errno(errno, "cannot start a process");
     if (pid == 0) {
-        // Ctrl-C reaches the whole group; the parent decides what it means.
-        ::signal(SIGINT, SIG_IGN);
+        // A process group of its own: Ctrl-C reaches the parent alone, which decides what it means, and
+        // what a command starts ends with it.
+        ::setpgid(0, 0);
         ::signal(SIGTERM, SIG_DFL);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         go_write.close();
@@ -62,6 +63,7 @@ Result<Child> Child::start(const std::function<void(int)>& body) {
         if (::getppid() == parent && ::read(go_read.get(), &byte, 1) == 1) body(output_write.get());
         ::_exit(0);
     }
+    ::setpgid(pid, pid);  // whoever comes first
     Child child;
     child.pid_ = pid;
     child.go_ = std::move(go_write);
@@ -81,7 +83,7 @@ Child& Child::operator=(Child&& other) noexcept {
 
 Child::~Child() {
     if (pid_ <= 0 || !alive()) return;
-    ::kill(pid_, SIGKILL);
+    ::kill(-pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
 }
 
@@ -92,8 +94,12 @@ void Child::release() {
 
 bool Child::alive() {
     if (!how_.empty()) return false;
+    siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != pid_) return true;
+    // While it is not reaped its number is not given to others: only its own descendants can be hit.
+    ::kill(-pid_, SIGKILL);
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+    ::waitpid(pid_, &status, 0);
     how_ = describe_end(status);
     return false;
 }

@@ -10,7 +10,8 @@
 
 namespace tmaprobe::experiments {
 
-/// Owns a forked copy of this process; kills and reaps it when dropped. It dies with us, however we go.
+/// Owns a forked copy of this process; kills it with all that it started, and reaps it, when
+/// dropped. It dies with us, however we go.
 class Child {
   public:
     /// Forks; the child waits until release() and then runs `body` with the write end of a pipe, whose

@@ -1,5 +1,6 @@
 #include "experiments/neighbour.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/suggest.h"
 #include "experiments/interference.h"
@@ -112,11 +114,27 @@ Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machin
     return {};
 }
 
+/// In a process of its own: what a command prints is not our result.
+void silence_output() {
+    const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (nowhere) ::dup2(nowhere.get(), STDOUT_FILENO);
+}
+
+/// A victim that fails is not a shorter measurement.
+Result<> check_exit(const Measured& measured, const std::string& spec) {
+    const int status = measured.exit_status.value_or(0);
+    if (status == 0) return {};
+    constexpr int shell_found_none = 127;
+    return fail(ErrorCode::unavailable, fmt::format("the victim failed with exit status {}: {}", status, spec),
+                status == shell_found_none ? "the shell found no such command" : "take a victim that succeeds");
+}
+
 /// In the neighbour's process: work until killed. Says "r" once the memory is there and warm, or why not.
 void disturb(const Subject& aggressor, int output) {
     const auto say = [&](const std::string& text) { static_cast<void>(write_descriptor(output, text, "pipe")); };
     if (const auto pinned = machine::pin_this_thread(aggressor.cpu); !pinned) return say(pinned.error().what);
     if (!aggressor.point) {
+        silence_output();
         say("r");
         std::vector<char*> argv;
         for (const auto& word : aggressor.request.command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -137,10 +155,13 @@ Result<record::Record> Subject::measure() const {
     TimingRequest timing;
     timing.repetitions = 5;
     timing.repetition_ns = seconds * 1e9 / (timing.repetitions + 2);
-    if (!point)
+    if (!point) {
         if (const auto pinned = machine::pin_this_thread(cpu); !pinned) return pass_on(pinned);
+        silence_output();
+    }
     auto measured = point ? measure_kernel(request, setup, *point, timing, {}) : measure_command(request, setup, {});
     if (!measured) return pass_on(measured);
+    if (const auto went_well = check_exit(*measured, spec); !went_well) return pass_on(went_well);
     record::Record record;
     record.source = measured->source;
     record.runs.push_back(std::move(measured->run));
@@ -149,8 +170,9 @@ Result<record::Record> Subject::measure() const {
 
 Result<Subjects> choose_subjects(const InterferenceRequest& request, const machine::Host& host,
                                  const machine::Topology& topology) {
-    Subject victim{request.run, {}, {}, 0, "", request.seconds};
+    Subject victim{request.run, {}, {}, 0, "", request.seconds, request.victim};
     Subject aggressor = victim;
+    aggressor.spec = request.aggressor;
     if (const auto read = read_spec(victim, request.victim, "--victim"); !read) return pass_on(read);
     if (const auto read = read_spec(aggressor, request.aggressor, "--aggressor"); !read) return pass_on(read);
     auto setup = set_up(victim.request, host, topology);
@@ -163,6 +185,7 @@ Result<Subjects> choose_subjects(const InterferenceRequest& request, const machi
         victim.cpu = victim.request.cpus.empty() ? machine::default_cpu(topology) : victim.request.cpus.front();
     else if (const auto placed = place_kernel(victim); !placed)
         return pass_on(placed);
+    if (!request.allocations.empty()) return Subjects{std::move(victim), std::move(aggressor), std::move(*setup)};
     if (const auto placed = place_aggressor(aggressor, victim, topology, request.place); !placed) return pass_on(placed);
     if (!aggressor.request.kernel.empty())
         if (const auto placed = place_kernel(aggressor); !placed) return pass_on(placed);

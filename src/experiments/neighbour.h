@@ -23,8 +23,11 @@ struct Subject {
     int cpu = 0;                 ///< where a command is pinned
     std::string place;           ///< of the neighbour, seen from the victim: "l3", "smt", ...
     double seconds = 0.15;       ///< of one measurement
+    std::string spec;            ///< as the user wrote it
 
-    /// Measures it once as a record with one run. Errors: those of measure_kernel and measure_command.
+    /// Measures it once as a record with one run; to be called in a process of its own, whose stdout goes
+    /// nowhere when a command is run. Errors: those of measure_kernel and measure_command; unavailable when
+    /// the command fails.
     Result<record::Record> measure() const;
 };
 
@@ -34,7 +37,7 @@ struct Subjects {
 };
 
 /// Reads both specs and puts them on CPUs: the victim on the default one, the neighbour's threads on CPUs
-/// of the wanted class (or the ones its spec names). Errors: bad_usage for specs, unknown places and one
+/// of the wanted class (or the ones its spec names); no neighbour is placed for allocations. Errors: bad_usage for specs, unknown places and one
 /// CPU for both; unavailable when no CPU is so placed.
 Result<Subjects> choose_subjects(const InterferenceRequest& request, const machine::Host& host,
                                  const machine::Topology& topology);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/sizes.h"
+#include "experiments/cache_share.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -105,6 +106,23 @@ void sum_up_disturbance(record::Record& record) {
     if (disturbed > 0)
         record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
                                    "each point's statistics are over its clean ones where there are at least three"});
+}
+
+/// A curve of one core through the last-level cache is read beside how much of it this machine really gives us.
+void add_cache_share(const SweepRequest& request, const Point& point, const machine::Host& host, record::Record& record) {
+    std::uint64_t last_level = 0;
+    for (const auto& cache : host.caches)
+        if (cache.level >= 3) last_level = std::max(last_level, cache.size_bytes);
+    const bool through = last_level > 0 && request.sizes.front() < last_level && request.sizes.back() >= last_level;
+    const auto& cpus = point.parameters.cpus;
+    if (record.partial || !through || point.kernel->name != "chase" || !point.runs_here || cpus.size() != 1) return;
+    const auto share = measure_cache_share(host, cpus.front());
+    if (!share) {
+        record.warnings.push_back({"cache_share", "the share of the last-level cache is not known: " + share.error().what, share.error().hint});
+        return;
+    }
+    record.extra["cache_share"] = to_json(*share);
+    record.extra["verdicts"].push_back(describe(*share) + ", measured apart from the curve");
 }
 
 }  // namespace
@@ -231,6 +249,7 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     sort_runs(record, request);
     sum_up_disturbance(record);
     judge_sweep(record, setup->host);
+    add_cache_share(request, *point, setup->host, record);
     return record;
 }
 

@@ -48,7 +48,8 @@ bool is_doubtful(const record::Time& time);
 /// into the record's extra: "knees", "verdicts". Doubtful points take no part, and their number is said.
 void judge_sweep(record::Record& record, const machine::Host& host);
 
-/// The whole experiment. `resumed`: a partial record of the same request; its points are kept.
+/// The whole experiment. A chase of one thread through the last-level cache's size also gets that cache's
+/// effective share: extra["cache_share"] and a sentence. `resumed`: a partial record of the same request; its points are kept.
 /// Errors: those of set_up, choose_point and measure_points.
 Result<record::Record> sweep(const SweepRequest& request, const machine::Host& host, const machine::Topology& topology,
                              const SweepHooks& hooks, const record::Record* resumed = nullptr);

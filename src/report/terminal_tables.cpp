@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/sizes.h"
 #include "report/numbers.h"
@@ -212,6 +213,40 @@ void show_pairs(Screen& screen, const record::Record& record) {
     show_cpi(screen, *entry);
 }
 
+namespace {
+
+/// A monitor of resctrl among a run's events; null when it was not counted.
+const record::Event* monitor_of(const Run& run, const std::string& name) {
+    const auto found = std::find_if(run.events.begin(), run.events.end(), [&](const record::Event& event) {
+        return event.pmu == "resctrl" && event.name == name && event.reading.time_running_ns > 0;
+    });
+    return found == run.events.end() ? nullptr : &*found;
+}
+
+/// Adds a column where any run has the monitor.
+void add_monitor_column(const std::vector<Run>& runs, const std::string& monitor, const std::string& title,
+                        const std::function<std::string(const record::Reading&)>& text, Rows& rows) {
+    const auto has = [&](const Run& run) { return monitor_of(run, monitor) != nullptr; };
+    if (std::none_of(runs.begin(), runs.end(), has)) return;
+    rows[0].push_back(title);
+    for (std::size_t index = 0; index < runs.size(); ++index) {
+        const auto* event = monitor_of(runs[index], monitor);
+        rows[index + 1].push_back(event ? text(event->reading) : "not counted");
+    }
+}
+
+/// What the monitors of resctrl say of the victim in each state.
+void add_monitor_columns(const std::vector<Run>& runs, Rows& rows) {
+    const auto rate = [](const record::Reading& reading) {
+        return plain_number(1e9 * reading.value / static_cast<double>(reading.time_running_ns));
+    };
+    add_monitor_column(runs, "llc_occupancy", "occupancy", [](const record::Reading& reading) { return format_size(reading.raw); }, rows);
+    add_monitor_column(runs, "mbm_total_bytes", "memory bytes/s", rate, rows);
+    add_monitor_column(runs, "mbm_local_bytes", "local bytes/s", rate, rows);
+}
+
+}  // namespace
+
 void show_states(Screen& screen, const record::Record& record) {
     if (record.runs.empty()) return;
     screen.entry("Victim", run_label(record.runs.front()));
@@ -226,6 +261,7 @@ void show_states(Screen& screen, const record::Record& record) {
                         run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
                         change != run.extra.end() && change->is_number() ? fmt::format("{:+.1f}%", 100 * change->get<double>()) : "-"});
     }
+    add_monitor_columns(record.runs, rows);
     screen.table(rows);
     const auto metrics = rows_of(record.runs);
     if (metrics.empty()) return;

@@ -44,6 +44,18 @@ TEST(Checks, GoodMachineIsAllRight) {
     for (const auto& check : check(good())) EXPECT_EQ(check.state, State::ok) << check.id << ": " << check.what;
 }
 
+TEST(Checks, GroupsOfKilledRunsAreNamedWithTheirRemedy) {
+    auto around = good();
+    around.resctrl_leftovers = {"tmaprobe-77-victim", "tmaprobe-77-neighbour"};
+    const auto checks = check(around);
+    const auto* resctrl = find(checks, "resctrl");
+    ASSERT_NE(resctrl, nullptr);
+    EXPECT_EQ(resctrl->state, State::warning);
+    EXPECT_NE(resctrl->what.find("tmaprobe-77-victim, tmaprobe-77-neighbour"), std::string::npos) << resctrl->what;
+    EXPECT_NE(resctrl->hint.find("--clean-up"), std::string::npos);
+    EXPECT_FALSE(blocks(checks));
+}
+
 TEST(Checks, EveryProblemHasARemedy) {
     auto around = good();
     around.host.pmu = {false, "no counters", "a remedy"};

@@ -21,8 +21,8 @@ HERE = pathlib.Path(__file__).parent
 TMAPROBE = None
 
 
-def command(root, *arguments, aggressor="chase:size=128K", rounds=1, seconds=0.02):
-    return [TMAPROBE, "interference", "--resctrl", root, "--victim", "chase:size=64K", "--aggressor", aggressor,
+def command(root, *arguments, victim="chase:size=64K", aggressor="chase:size=128K", rounds=1, seconds=0.1):
+    return [TMAPROBE, "interference", "--resctrl", root, "--victim", victim, "--aggressor", aggressor,
             "--rounds", str(rounds), "--seconds", str(seconds), "--source", "none", *arguments]
 
 
@@ -49,9 +49,9 @@ class Mounted:
     def run(self, *arguments, **settings):
         return subprocess.run(command(self.folder, *arguments, **settings), capture_output=True, text=True, timeout=60)
 
-    def start_long(self):
-        return subprocess.Popen(command(self.folder, rounds=1000, seconds=0.3), stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+    def start_long(self, **settings):
+        return subprocess.Popen(command(self.folder, **({"rounds": 1000, "seconds": 0.3} | settings)),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def groups(self):
         return sorted(name for name in os.listdir(self.folder)
@@ -85,7 +85,8 @@ class Resctrl(unittest.TestCase):
             with self.subTest(flavour), Mounted(flavour) as fake:
                 before = fake.schemata()
                 states = self.states(fake.run("--limit", limit, "--protect", "l3=0xf0", "--json", "-"))
-                self.assertEqual(set(states), {"alone", "with neighbour", "neighbour limited", "victim protected"})
+                self.assertEqual(set(states), {"alone", "with neighbour", "neighbour limited", "victim protected",
+                                               "isolated"})
                 self.assert_untouched(fake, before)
 
     def test_monitors_become_events(self):
@@ -128,14 +129,99 @@ class Resctrl(unittest.TestCase):
             self.assertEqual(fake.groups(), ["also-theirs", "theirs"])
 
     def test_ended_by_a_signal_it_leaves_nothing(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number), Mounted("intel") as fake:
                 before = fake.schemata()
                 process = fake.start_long()
                 fake.wait_for_groups()
                 process.send_signal(number)
-                self.assertNotEqual(process.wait(timeout=30), 0)
+                process.communicate(timeout=30)
+                self.assertEqual(process.returncode, 1)
                 self.assert_untouched(fake, before)
+
+    def tasks_of(self, fake, label):
+        """Processes in the group of ours that is so labelled, once there are any."""
+        for _ in range(500):
+            for name in fake.groups():
+                try:
+                    tasks = pathlib.Path(fake.folder, name, "tasks").read_text().split()
+                except OSError:
+                    continue
+                if name.endswith(label) and tasks:
+                    return [int(task) for task in tasks]
+            time.sleep(0.01)
+        raise RuntimeError(f"no task in {label}")
+
+    def test_a_victim_or_a_neighbour_that_crashes_leaves_nothing(self):
+        for label, says in (("-victim", "the measuring process died: killed by signal 11"),
+                            ("-neighbour", "the neighbour ended by itself (killed by signal 11)")):
+            with self.subTest(label), Mounted("intel") as fake:
+                before = fake.schemata()
+                process = fake.start_long(seconds=2)
+                os.kill(self.tasks_of(fake, label)[0], signal.SIGSEGV)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 1, errors)
+                self.assertIn(says, errors)
+                self.assert_untouched(fake, before)
+
+    def test_interrupted_it_takes_the_victims_command_along(self):
+        with Mounted("intel") as fake:
+            process = fake.start_long(victim="cmd:sleep 987654")
+            self.tasks_of(fake, "-victim")
+            time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 1)
+            self.assertEqual(subprocess.run(["pgrep", "-f", "sleep 987654"], stdout=subprocess.DEVNULL).returncode, 1)
+            self.assertEqual(fake.groups(), [])
+
+    def test_allocations_are_swept_by_the_victim_alone(self):
+        for flavour, controls, first, last in (
+                ("intel", "l3", "l3=0x1 (1 of 11 bits)", "l3=0x7ff (11 of 11 bits)"),
+                ("intel", "mb", "mb=10 (percent)", "mb=100 (percent)"),
+                ("amd", "l3,mb", "l3=0x1 (1 of 16 bits)", "mb=2048 (of 2048)"),
+                ("intel-cdp", "l3", "l3=0x1 (1 of 11 bits)", "l3=0x7ff (11 of 11 bits)")):
+            with self.subTest(f"{flavour} {controls}"), Mounted(flavour) as fake:
+                before = fake.schemata()
+                states = self.states(fake.run("--allocations", controls, "--json", "-"))
+                names = list(states)
+                self.assertEqual((names[0], names[1], names[-1]), ("alone", first, last))
+                if flavour != "intel-cdp":
+                    occupancy, moved = (
+                        {name: event["value"] for name, run in states.items() for event in run["events"]
+                         if event["name"] == wanted} for wanted in ("llc_occupancy", "mbm_total_bytes"))
+                    self.assertLess(occupancy[first], occupancy["alone"])
+                    self.assertLess(0, moved["alone"])
+                self.assert_untouched(fake, before)
+
+    def test_the_table_of_states_shows_the_monitors(self):
+        with Mounted("intel") as fake:
+            result = fake.run("--allocations", "l3")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for word in ("occupancy", "memory bytes/s", "l3=0x3 (2 of 11 bits)", "within 5% of alone"):
+                self.assertIn(word, result.stdout)
+
+    def test_allocations_say_what_they_cannot(self):
+        nowhere = subprocess.run(command("/nonexistent", "--allocations", "l3"), capture_output=True, text=True, timeout=60)
+        self.assertEqual((nowhere.returncode, nowhere.stdout), (1, ""))
+        self.assertIn("--allocations needs resctrl", nowhere.stderr)
+        self.assertIn("mount -t resctrl", nowhere.stderr)
+        with Mounted("intel-cdp") as fake:
+            for arguments, status, says in ((["--allocations", "mb"], 1, "cannot limit memory bandwidth"),
+                                            (["--allocations", "l2"], 2, "no such control"),
+                                            (["--allocations", "l3", "--limit", "l3=1"], 2, "do not go with it")):
+                result = fake.run(*arguments)
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertIn(says, result.stderr)
+
+    def test_commands_as_victims(self):
+        result = subprocess.run(command("/nonexistent", "--json", "-", victim="cmd:sh -c 'echo words; sleep 0.05'"),
+                                capture_output=True, text=True, timeout=60)
+        self.assertGreater(self.states(result)["alone"]["time"]["ns_per_op"]["median"], 5e7)
+        for victim, says in (("cmd:false", "exit status 1"), ("cmd:no-such-program-here", "no-such-program-here")):
+            result = subprocess.run(command("/nonexistent", victim=victim), capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertIn(says, result.stderr)
 
     def test_a_neighbour_that_dies_leaves_nothing(self):
         with Mounted("intel") as fake:

@@ -73,13 +73,13 @@ CacheControl read_cache(const fs::path& folder) {
 }
 
 /// Value of the first domain in the default group's line of a control: "MB:0=2048;1=2048" -> 2048.
-int default_value(const std::string& schemata, const std::string& control) {
+std::uint64_t default_value(const std::string& schemata, const std::string& control) {
     std::istringstream lines(schemata);
     for (std::string line; std::getline(lines, line);) {
         line.erase(0, line.find_first_not_of(" \t"));
         const auto equals = line.find('=');
         if (!line.starts_with(control + ":") || equals == std::string::npos) continue;
-        int value = 0;
+        std::uint64_t value = 0;
         const auto digits = line.find_first_not_of(' ', equals + 1);
         if (digits != std::string::npos) std::from_chars(line.data() + digits, line.data() + line.size(), value);
         return value;
@@ -153,9 +153,12 @@ Result<Info> read_info(const fs::path& root) {
         control.least = number_in(root / "info" / "MB" / "min_bandwidth", 0);
         control.step = std::max(1, number_in(root / "info" / "MB" / "bandwidth_gran", 1));
         control.groups = number_in(root / "info" / "MB" / "num_closids", 0);
-        control.most = default_value(info.default_schemata, "MB");
+        // With mba_MBps the kernel writes 4294967295 for "no cap".
+        constexpr std::uint64_t no_cap = 1 << 30;
+        const std::uint64_t most = default_value(info.default_schemata, "MB");
+        control.unlimited = most >= no_cap;
+        control.most = static_cast<int>(std::min(most ? most : 100, no_cap));
         control.percent = control.most == 100;
-        if (control.most == 0) control.most = 100;
         info.bandwidth = control;
     }
     return info;

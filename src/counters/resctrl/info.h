@@ -28,6 +28,7 @@ struct BandwidthControl {
     int step = 1;         ///< info/MB/bandwidth_gran
     int most = 100;       ///< 100 where the unit is percent, else the value of the default group
     bool percent = true;  ///< false: MBps (mount option mba_MBps) or AMD's eighths of GB/s
+    bool unlimited = false;  ///< the default group has no cap: MBps without an upper end (mba_MBps)
     int groups = 0;
 };
 

@@ -1,0 +1,74 @@
+#include "experiments/interference_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tmaprobe::experiments {
+
+record::Run summarize_state(const std::string& state, const Outcomes& outcomes, const std::vector<double>& alone) {
+    const auto order = summarize(outcomes.ns_per_op);
+    std::size_t middle = 0;
+    for (std::size_t index = 0; index < outcomes.ns_per_op.size(); ++index)
+        if (std::fabs(outcomes.ns_per_op[index] - order.median) < std::fabs(outcomes.ns_per_op[middle] - order.median))
+            middle = index;
+    record::Run run = outcomes.records[middle].runs.front();
+    const double bytes_per_op =
+        run.time.bytes_per_second.count ? run.time.bytes_per_second.median * run.time.ns_per_op.median : 0;
+    run.time.ns_per_op = order;
+    if (bytes_per_op > 0) {
+        std::vector<double> rates;
+        for (const double ns : outcomes.ns_per_op) rates.push_back(bytes_per_op / ns);
+        run.time.bytes_per_second = summarize(rates);
+    }
+    // Each metric's bounds cover every round, not only the one that is shown.
+    for (auto& metric : run.metrics)
+        for (const auto& record : outcomes.records)
+            for (const auto& other : record.runs.front().metrics)
+                if (other.name == metric.name && other.status == metric.status) {
+                    metric.low = std::min(metric.low, other.value);
+                    metric.high = std::max(metric.high, other.value);
+                }
+    run.extra["state"] = state;
+    run.extra["rounds_ns_per_op"] = outcomes.ns_per_op;
+    if (state != "alone") {
+        std::vector<double> changes;
+        for (std::size_t round = 0; round < std::min(alone.size(), outcomes.ns_per_op.size()); ++round)
+            changes.push_back(outcomes.ns_per_op[round] / alone[round] - 1);
+        const auto change = summarize(changes);
+        run.extra["against_alone"] = change.median;
+        run.extra["against_alone_low"] = change.low;
+        run.extra["against_alone_high"] = change.high;
+    }
+    return run;
+}
+
+std::string state_sentence(const record::Run& run) {
+    const double change = run.extra["against_alone"], low = run.extra["against_alone_low"],
+                 high = run.extra["against_alone_high"];
+    const std::string state = run.extra["state"];
+    if (low <= 0 && high >= 0)
+        return fmt::format("{}: no difference that stands out of the noise ({:+.1f}% to {:+.1f}% time per operation)",
+                           state, 100 * low, 100 * high);
+    return fmt::format("{}: the victim is {:.1f}% {} than alone (95%: {:+.1f}% to {:+.1f}%)", state,
+                       100 * std::fabs(change), change > 0 ? "slower" : "faster", 100 * low, 100 * high);
+}
+
+std::string allocation_sentence(const std::vector<record::Run>& runs, const std::string& control) {
+    constexpr double close_to_alone = 0.05;
+    const record::Run* enough = nullptr;
+    bool any = false;
+    for (const auto& run : runs) {
+        if (!run.extra.value("state", std::string()).starts_with(control + "=")) continue;
+        any = true;
+        const bool close = run.extra.value("against_alone", 0.0) <= close_to_alone;
+        if (!close) enough = nullptr;
+        if (close && !enough) enough = &run;
+    }
+    if (!any) return "";
+    if (!enough) return fmt::format("{}: even at the last step the victim is more than 5% slower than alone", control);
+    return fmt::format("{}: from {} on the victim is within 5% of alone", control, enough->extra.value("state", std::string()));
+}
+
+}  // namespace tmaprobe::experiments

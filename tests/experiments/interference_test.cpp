@@ -1,0 +1,130 @@
+#include "experiments/interference.h"
+
+#include <gtest/gtest.h>
+
+#include "experiments/interference_findings.h"
+#include "experiments/interference_states.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+namespace resctrl = counters::resctrl;
+
+Result<resctrl::Info> hardware() {
+    resctrl::Info info;
+    info.caches.push_back({"L3", 0xf, 1, false, 4});
+    info.bandwidth = resctrl::BandwidthControl{50, 50, 100, true, false, 4};
+    info.monitors = {"llc_occupancy"};
+    info.default_schemata = "MB:0=100\nL3:0=f\n";
+    return info;
+}
+
+Result<resctrl::Info> no_hardware() { return fail(ErrorCode::unavailable, "not mounted", "mount it"); }
+
+std::vector<std::string> names(const Result<std::vector<State>>& states) {
+    std::vector<std::string> all;
+    EXPECT_TRUE(states) << states.error().what;
+    for (const auto& state : states.value_or(std::vector<State>{})) all.push_back(state.name);
+    return all;
+}
+
+/// Outcomes whose records tell by their metric which round they are.
+Outcomes outcomes_of(const std::vector<double>& ns) {
+    Outcomes outcomes;
+    for (const double each : ns) {
+        record::Record record;
+        record.runs.emplace_back();
+        auto& run = record.runs.front();
+        run.time.known = true;
+        run.time.ns_per_op.median = each;
+        run.time.bytes_per_second .count = 1;
+        run.time.bytes_per_second.median = 8e9 / each;
+        record::Metric metric;
+        metric.name = "memory_bound";
+        metric.status = "measured";
+        metric.value = metric.low = metric.high = each;
+        run.metrics.push_back(metric);
+        outcomes.records.push_back(std::move(record));
+        outcomes.ns_per_op.push_back(each);
+    }
+    return outcomes;
+}
+
+record::Run step(const std::string& state, double against_alone) {
+    record::Run run;
+    run.extra["state"] = state;
+    run.extra["against_alone"] = against_alone;
+    return run;
+}
+
+TEST(InterferenceStates, BothLimitsAlsoMakeTheIsolatedState) {
+    InterferenceRequest request;
+    EXPECT_EQ(names(choose_states(request, hardware())), (std::vector<std::string>{"alone", "with neighbour"}));
+    request.limit = resctrl::Limit{0x3, {}};
+    request.protect = resctrl::Limit{0xc, {}};
+    const auto states = choose_states(request, hardware());
+    ASSERT_EQ(names(states), (std::vector<std::string>{"alone", "with neighbour", "neighbour limited", "victim protected", "isolated"}));
+    EXPECT_EQ(states->back().victim_schemata, "L3:0=c\n");
+    EXPECT_EQ(states->back().aggressor_schemata, "L3:0=3\n");
+    EXPECT_EQ(names(choose_states(request, no_hardware())), (std::vector<std::string>{"alone", "with neighbour"}));
+}
+
+TEST(InterferenceStates, AllocationsAreStepsOfTheVictimAlone) {
+    InterferenceRequest request;
+    request.allocations = {"l3", "mb"};
+    const auto states = choose_states(request, hardware());
+    EXPECT_EQ(names(states), (std::vector<std::string>{"alone", "l3=0x1 (1 of 4 bits)", "l3=0x3 (2 of 4 bits)", "l3=0x7 (3 of 4 bits)",
+                                                       "l3=0xf (4 of 4 bits)", "mb=50 (percent)", "mb=100 (percent)"}));
+    for (const auto& state : *states) EXPECT_FALSE(state.loaded) << state.name;
+    EXPECT_EQ((*states)[1].victim_schemata, "L3:0=1\n");
+}
+
+TEST(InterferenceStates, AllocationsSayWhatTheyCannot) {
+    InterferenceRequest request;
+    request.allocations = {"l3"};
+    const auto without = choose_states(request, no_hardware());
+    ASSERT_FALSE(without);
+    EXPECT_EQ(exit_status(without.error()), 1);
+    EXPECT_EQ(without.error().what, "--allocations needs resctrl: not mounted");
+    EXPECT_EQ(without.error().hint, "mount it");
+    request.limit = resctrl::Limit{0x3, {}};
+    EXPECT_EQ(choose_states(request, hardware()).error().code, ErrorCode::bad_usage);
+    request = {};
+    request.allocations = {"l2"};
+    EXPECT_EQ(choose_states(request, hardware()).error().code, ErrorCode::bad_usage);
+}
+
+TEST(InterferenceFindings, TheMiddleRoundStandsForAll) {
+    const auto run = summarize_state("with neighbour", outcomes_of({12, 30, 10, 11, 13}), {10, 10, 10, 10, 10});
+    EXPECT_EQ(run.time.ns_per_op.median, 12);
+    EXPECT_EQ(run.time.ns_per_op.max, 30);
+    EXPECT_EQ(run.metrics.front().value, 12);
+    EXPECT_EQ(run.metrics.front().low, 10);
+    EXPECT_EQ(run.metrics.front().high, 30);
+    EXPECT_NEAR(run.time.bytes_per_second.median, 8e9 / 12, 1);
+    EXPECT_NEAR(run.extra["against_alone"].get<double>(), 0.2, 1e-9);
+    EXPECT_FALSE(summarize_state("alone", outcomes_of({1, 2}), {1, 2}).extra.contains("against_alone"));
+}
+
+TEST(InterferenceFindings, EachRoundIsComparedWithItsOwn) {
+    // The machine drifts to half its speed; the neighbour costs 10% in each round.
+    const auto run = summarize_state("with neighbour", outcomes_of({11, 13.2, 15.4, 17.6, 22}), {10, 12, 14, 16, 20});
+    EXPECT_NEAR(run.extra["against_alone"].get<double>(), 0.1, 1e-9);
+    EXPECT_NE(state_sentence(run).find("10.0% slower than alone"), std::string::npos) << state_sentence(run);
+}
+
+TEST(InterferenceFindings, NoiseIsCalledNoise) {
+    const auto run = summarize_state("with neighbour", outcomes_of({9, 11, 10, 12, 8}), {10, 10, 10, 10, 10});
+    EXPECT_NE(state_sentence(run).find("no difference that stands out"), std::string::npos) << state_sentence(run);
+}
+
+TEST(InterferenceFindings, TheLeastShareThatIsEnough) {
+    const std::vector<record::Run> runs{step("alone", 0),       step("l3=0x1 (1 of 4 bits)", 0.8), step("l3=0x3 (2 of 4 bits)", 0.01),
+                                        step("l3=0x7 (3 of 4 bits)", 0.06), step("l3=0xf (4 of 4 bits)", -0.01), step("mb=50 (percent)", 0.5)};
+    EXPECT_EQ(allocation_sentence(runs, "l3"), "l3: from l3=0xf (4 of 4 bits) on the victim is within 5% of alone");
+    EXPECT_EQ(allocation_sentence(runs, "mb"), "mb: even at the last step the victim is more than 5% slower than alone");
+    EXPECT_EQ(allocation_sentence({runs.front()}, "l3"), "");
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments
