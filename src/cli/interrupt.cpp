@@ -17,9 +17,9 @@ void note(int signal) {
 }  // namespace
 
 void note_interrupts() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        // Who ignores a signal (nohup) goes on ignoring it.
-        if (std::signal(signal, note) == SIG_IGN) std::signal(signal, SIG_IGN);
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, note);
+    // Under nohup it stays ignored.
+    if (std::signal(SIGHUP, note) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 bool interrupted() { return noted != 0; }
