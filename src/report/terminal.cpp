@@ -118,6 +118,8 @@ std::string render_terminal(const Record& record, const TerminalStyle& style) {
         for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
     } else if (record.experiment == "interference") {
         show_states(screen, record);
+        screen.line();
+        for (const auto& verdict : sentences(record, "verdicts")) screen.entry("", verdict, 0);
         for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
     } else if (differ_in_pages_only(record.runs)) {
         show_modes(screen, record);

@@ -235,14 +235,19 @@ void add_monitor_column(const std::vector<Run>& runs, const std::string& monitor
     }
 }
 
-/// What the monitors of resctrl say of the victim in each state.
-void add_monitor_columns(const std::vector<Run>& runs, Rows& rows) {
+/// What the monitors of resctrl say of the victim in each state: a table of its own, for width.
+void show_monitors(Screen& screen, const std::vector<Run>& runs, const std::vector<std::string>& states) {
+    Rows rows{{"Monitored"}};
+    for (const auto& state : states) rows.push_back({state});
     const auto rate = [](const record::Reading& reading) {
         return plain_number(1e9 * reading.value / static_cast<double>(reading.time_running_ns));
     };
     add_monitor_column(runs, "llc_occupancy", "occupancy", [](const record::Reading& reading) { return format_size(reading.raw); }, rows);
     add_monitor_column(runs, "mbm_total_bytes", "memory bytes/s", rate, rows);
     add_monitor_column(runs, "mbm_local_bytes", "local bytes/s", rate, rows);
+    if (rows[0].size() == 1) return;
+    screen.line();
+    screen.table(rows);
 }
 
 }  // namespace
@@ -261,8 +266,10 @@ void show_states(Screen& screen, const record::Record& record) {
                         run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
                         change != run.extra.end() && change->is_number() ? fmt::format("{:+.1f}%", 100 * change->get<double>()) : "-"});
     }
-    add_monitor_columns(record.runs, rows);
     screen.table(rows);
+    std::vector<std::string> states;
+    for (std::size_t index = 1; index < rows.size(); ++index) states.push_back(rows[index].front());
+    show_monitors(screen, record.runs, states);
     const auto metrics = rows_of(record.runs);
     if (metrics.empty()) return;
     Footnotes notes;
