@@ -100,7 +100,7 @@ TEST(Neighbour, AllocationsNeedNone) {
 TEST(Neighbour, ThatEndsEarlyIsNoNeighbour) {
     const auto topology = machine::detect_topology();
     if (topology.cpus.size() < 2) GTEST_SKIP() << "one CPU: there is no place for a neighbour";
-    const auto subjects = choose(topology, "l3", "cmd:exit 3");
+    const auto subjects = choose(topology, "l3", "cmd:false");
     ASSERT_TRUE(subjects) << subjects.error().what;
     const auto neighbour = Neighbour::start(subjects->aggressor, [](pid_t) { return Result<>{}; });
     ASSERT_FALSE(neighbour);
