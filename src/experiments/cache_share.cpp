@@ -62,8 +62,11 @@ nlohmann::json to_json(const CacheShare& share) {
 }
 
 std::string describe(const CacheShare& share) {
-    return fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", format_size(share.cache_bytes),
-                       share.effective_bytes ? format_size(share.effective_bytes) : "less than an eighth");
+    const std::string cache = format_size(share.cache_bytes);
+    if (share.effective_bytes == 0)
+        return fmt::format("of the last-level cache ({}) not even an eighth stays cached while it is used", cache);
+    return fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", cache,
+                       format_size(share.effective_bytes));
 }
 
 Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu) {
