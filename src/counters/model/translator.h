@@ -30,6 +30,8 @@ class Translator {
     const std::vector<StaticInstruction>& instructions() const { return instructions_; }
     bool translates() const { return area_ != 0; }
 
+    static constexpr std::uint32_t longest_block = 64;  ///< instructions
+
   private:
     struct Block {
         std::uint64_t start = 0, code = 0;
