@@ -184,7 +184,10 @@ class Simulation {
             // Warm when what it touches hardly ever comes from memory any more.
             constexpr std::uint64_t rarely = 2000;
             if (done > limits.chunk && (memory_.lines_from_memory() - lines_before) * rarely < traced->steps) break;
-            chunk = stepping ? enough_when_stepped : limits.chunk;
+            // Code that has to be stepped is slow: no chunk may take more than what is left of the budget.
+            const double per_step = ns_since(start) / static_cast<double>(done);
+            const double affordable = std::max(0.0, limits.budget_ns - ns_since(start)) / per_step;
+            chunk = std::clamp<std::size_t>(static_cast<std::size_t>(affordable), trial, stepping ? enough_when_stepped : limits.chunk);
         }
         return false;
     }
