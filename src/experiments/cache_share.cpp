@@ -54,6 +54,13 @@ std::uint64_t effective_share(const std::vector<SharePoint>& points, double memo
     return effective;
 }
 
+bool impossible(const CacheShare& share) {
+    constexpr double doubt = 1.5;  // memory's own latency varies by less from block to block
+    return std::any_of(share.points.begin(), share.points.end(), [&](const auto& point) {
+        return std::max(point.kept_ns, point.refreshed_ns) > doubt * share.memory_ns;
+    });
+}
+
 nlohmann::json to_json(const CacheShare& share) {
     auto points = nlohmann::json::array();
     for (const auto& point : share.points)
@@ -96,6 +103,9 @@ Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu) {
         point.refreshed_ns = *refreshed;
         share.points.push_back(point);
     }
+    if (impossible(share))
+        return fail(ErrorCode::unavailable, "a cached block took longer than memory: other work took this CPU's time",
+                    "try again at a quiet time");
     share.effective_bytes = effective_share(share.points, share.memory_ns);
     return share;
 }

@@ -25,6 +25,10 @@ struct CacheShare {
     std::vector<SharePoint> points;     ///< ascending
 };
 
+/// Whether a block within the cache seemed slower than memory: then the time went elsewhere, and no
+/// share can be told.
+bool impossible(const CacheShare& share);
+
 /// Judges the points: a block stayed when its kept latency is nearer (as a ratio) to the refreshed one
 /// than to memory's, and every smaller one stayed as well.
 std::uint64_t effective_share(const std::vector<SharePoint>& points, double memory_ns);
@@ -36,7 +40,7 @@ nlohmann::json to_json(const CacheShare& share);
 std::string describe(const CacheShare& share);
 
 /// Chases blocks of an eighth of the last-level cache up to all of it, on one CPU: about a second.
-/// Errors: unavailable when no last-level cache is known, or memory or the CPU cannot be had.
+/// Errors: unavailable when no last-level cache is known, memory or the CPU cannot be had, or the points are impossible.
 Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu);
 
 }  // namespace tmaprobe::experiments

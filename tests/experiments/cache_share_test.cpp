@@ -22,6 +22,15 @@ TEST(EffectiveShare, ALaterBlockDoesNotCount) {
     EXPECT_EQ(effective_share({{4 * mega, 22, 21}, {8 * mega, 99, 28}, {16 * mega, 50, 54}}, 110), 4 * mega);
 }
 
+TEST(Impossible, WhenACachedBlockIsSlowerThanMemory) {
+    CacheShare share;
+    share.memory_ns = 110;
+    share.points = {{4 * mega, 24, 21}, {8 * mega, 120, 28}};
+    EXPECT_FALSE(impossible(share));
+    share.points.push_back({16 * mega, 4405, 50});
+    EXPECT_TRUE(impossible(share));
+}
+
 TEST(MeasureCacheShare, NeedsALastLevelCache) {
     machine::Host host;
     host.caches = {{1, "data", 32768, 64, 8, 1, "test"}};
