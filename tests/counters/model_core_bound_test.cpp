@@ -17,6 +17,8 @@ __attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks(std::uint64_t blo
     __m128i first = _mm_set1_epi32(1), second = _mm_set1_epi32(2);
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
     for (std::uint64_t block = 0; block < blocks; ++block) {
+        // Each block is news to the compiler, or it would work out the schedule once for all.
+        asm volatile("" ::"r"(keys), "r"(data) : "memory");
         __m128i w[4];
         for (int i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(data + 16 * i)), swap);
         const __m128i save_first = first, save_second = second;
