@@ -44,6 +44,11 @@ class House(unittest.TestCase):
     def test_the_name_of_a_registry_is_found(self):
         self.assertTrue(planted("docs/bad.md", "fetch it from https://py" + "pi.org/simple\n"))
 
+    def test_what_a_page_points_to_is_there(self):
+        for page in [TREE / "README.md", *(TREE / "docs").glob("*.md")]:
+            for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+                self.assertTrue((page.parent / target).exists(), f"{page.name} points to {target}")
+
     def test_the_build_links_rooms_as_the_table_says(self):
         """CMakeLists.txt repeats the direction for the linker; it must not allow more than the table."""
         cmake = (TREE / "CMakeLists.txt").read_text()
