@@ -193,9 +193,10 @@ Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {
 Result<> TracedProcess::stop(pid_t task) {
     if (!running_.count(task)) return {};
     if (::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) != 0) return fail_errno(errno, "cannot stop the traced thread");
-    int status = 0;
-    if (::waitpid(task, &status, __WALL) != task) return fail_errno(errno, "cannot wait for the traced thread");
-    auto classified = classify(task, status);
+    // It may stand in a vfork, waiting for a child that has to be let run before it can stop.
+    const pid_t previous = std::exchange(thread_, task);
+    auto classified = wait_for_thread();
+    thread_ = previous;
     if (!classified) return pass_on(classified);
     // A signal that came first is kept for the next resumption.
     if (classified->why == Stop::Why::signal) pending_signals_[task] = classified->signal;
