@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -86,7 +87,7 @@ std::string write_32_bit_program() {
     put(16, 2, 2); put(18, 3, 2); put(20, 1, 4); put(24, entry, 4); put(28, 52, 4); put(40, 52, 2); put(42, 32, 2); put(44, 1, 2);
     put(52, 1, 4); put(60, base, 4); put(64, base, 4); put(68, sizeof file, 4); put(72, sizeof file, 4); put(76, 5, 4); put(80, 4096, 4);
     std::memcpy(file + 84, code, sizeof code);
-    const std::string path = testing::TempDir() + "tmaprobe_32_bit";
+    const std::string path = testing::TempDir() + "tmaprobe_32_bit_" + std::to_string(::getpid());
     std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file), sizeof file);
     ::chmod(path.c_str(), 0755);
     return path;
@@ -95,6 +96,7 @@ std::string write_32_bit_program() {
 TEST(ModelledCommand, ThirtyTwoBitCodeIsRefused) {
     const std::string path = write_32_bit_program();
     const auto sample = measure({path});
+    ::unlink(path.c_str());
     ASSERT_FALSE(sample.has_value());
     if (sample.error().code == ErrorCode::bad_usage) GTEST_SKIP() << "this kernel does not run 32-bit programs: " << sample.error().what;
     EXPECT_EQ(sample.error().code, ErrorCode::unavailable);

@@ -1,6 +1,7 @@
 #include "counters/perf/perf.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -108,6 +109,7 @@ class PerfSource : public testing::Test {
 
 TEST_F(PerfSource, CountsPageFaultsOfARegionExactly) {
     TouchPages workload;
+    workload.run(1);  // the code itself is in memory from here on
     const auto sample = measure(thread, plan_of({software("page-faults", page_faults)}), workload, 1000);
     ASSERT_TRUE(sample) << sample.error().what;
     ASSERT_EQ(sample->events.size(), 1u);
@@ -122,6 +124,7 @@ TEST_F(PerfSource, CountsOnlyTheRegionWhenMeasuredAgain) {
     ASSERT_TRUE(source);
     ASSERT_TRUE((*source)->prepare(plan_of({software("page-faults", page_faults)})));
     TouchPages workload;
+    workload.run(1);
     for (const std::uint64_t pages : {100u, 7u, 500u}) {
         const auto sample = (*source)->measure(workload, {0, 0, pages});
         ASSERT_TRUE(sample);
@@ -197,25 +200,28 @@ TEST_F(PerfSource, MissingProgramIsAnErrorAndLeavesNothingBehind) {
 }
 
 TEST_F(PerfSource, InterruptHandsTheSignalOnAndKeepsTheCounts) {
-    Command workload({"sleep", "30"});
+    const auto started = std::filesystem::temp_directory_path() / ("tmaprobe_started_" + std::to_string(::getpid()));
+    Command workload({"sh", "-c", "touch '" + started.string() + "'; exec sleep 30"});
     // Blocked before the thread starts, so that it cannot take the signal that is meant for this one.
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread interrupter([self = ::getpid()] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::thread interrupter([self = ::getpid(), &started] {
+        for (int tries = 0; tries < 2000 && !std::filesystem::exists(started); ++tries)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
         ::kill(self, SIGINT);
     });
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // the command must not inherit the mask
     const auto start = std::chrono::steady_clock::now();
     const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
     interrupter.join();
+    std::filesystem::remove(started);
     ASSERT_TRUE(sample) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 128 + SIGINT);
     EXPECT_EQ(sample->detail["interrupted"], true);
     EXPECT_GT(sample->events[0].reading.raw, 0u);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(25));
 }
 
 TEST_F(PerfSource, CommandIsNotTheOneBeforeItsExec) {
@@ -233,30 +239,31 @@ TEST_F(PerfSource, IntervalsAddUpToTheWhole) {
                                 workload, 1, {20, true});
     ASSERT_TRUE(sample);
     ASSERT_GE(sample->series.size(), 2u);
-    std::uint64_t counted = 0, lasted = 0;
+    std::uint64_t busy = 0, faults = 0, lasted = 0;
     for (const auto& step : sample->series) {
         ASSERT_EQ(step.events.size(), 2u);
         EXPECT_EQ(step.start_ns, lasted);
-        counted += step.events[1].reading.raw;
+        busy += step.events[0].reading.raw;
+        faults += step.events[1].reading.raw;
         lasted += step.duration_ns;
     }
-    EXPECT_EQ(counted, sample->events[1].reading.raw);
-    EXPECT_NEAR(static_cast<double>(lasted), static_cast<double>(sample->elapsed_ns), 1e6);
+    EXPECT_EQ(busy, sample->events[0].reading.raw);
+    EXPECT_EQ(faults, sample->events[1].reading.raw);
+    EXPECT_EQ(lasted, sample->elapsed_ns);
 }
 
 TEST_F(PerfSource, CountsARunningProcessWhileACommandRuns) {
-    auto busy = Command({"sh", "-c", "while :; do :; done"});
     const pid_t child = ::fork();
     if (child == 0) {
         ::execlp("sh", "sh", "-c", "while :; do :; done", nullptr);
         ::_exit(127);
     }
-    Command workload({"sleep", "0.2"});
+    Command workload({"sleep", "0.5"});
     const auto sample = measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), workload);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     ASSERT_TRUE(sample) << sample.error().what;
-    EXPECT_GT(sample->events[0].reading.raw, 50'000'000u);
+    EXPECT_GT(sample->events[0].reading.raw, 10'000'000u);  // others may want the CPU too
 }
 
 TEST_F(PerfSource, EndsWithTheProcessThatItCounts) {
@@ -277,9 +284,11 @@ TEST_F(PerfSource, CountsWholeCpus) {
     const auto access = machine::detect_perf_access();
     if (!access.cap_perfmon && access.paranoid > 0) GTEST_SKIP() << "whole CPUs need CAP_PERFMON or paranoid 0";
     Command workload({"sleep", "0.1"});
-    const auto sample = measure({Scope::Kind::cpus, 0, {0}}, plan_of({software("cpu-clock", 0)}), workload);
+    const auto sample = measure({Scope::Kind::cpus, 0, {::sched_getcpu()}}, plan_of({software("cpu-clock", 0)}), workload);
     ASSERT_TRUE(sample) << sample.error().what;
-    EXPECT_NEAR(static_cast<double>(sample->events[0].reading.raw), 1e8, 5e7);
+    // Opening, starting and stopping on a busy machine lies outside of one of the two.
+    EXPECT_GT(static_cast<double>(sample->events[0].reading.raw), 9e7);
+    EXPECT_LT(static_cast<double>(sample->events[0].reading.raw), 1.5 * static_cast<double>(sample->elapsed_ns));
 }
 
 TEST_F(PerfSource, UnknownProcessIsSaid) {

@@ -11,7 +11,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 readonly here
-readonly cache="${TMAPROBE_GUESTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tmaprobe-guests}"
+home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
+readonly cache="${TMAPROBE_GUESTS_CACHE:-${XDG_CACHE_HOME:-$home/.cache}/tmaprobe-guests}"
 # Raise when the list of packages below changes, so that an old cache is completed.
 readonly layout=2
 

@@ -144,7 +144,7 @@ TEST(StreamKernel, RefusesBadSizesOptionsAndCpus) {
     } cases[] = {
         {100, {}, {}}, {64, {}, {}}, {512, {{"op", "triad"}}, {}}, {1 << 20, {{"op", "reed"}}, {}},
         {1 << 20, {{"hint", "t9"}}, {}}, {1 << 20, {{"distance", "far"}}, {}},
-        {1 << 20, {{"op", "ntwrite"}, {"hint", "t0"}}, {}}, {1 << 20, {}, {0, 900'000}},
+        {1 << 20, {{"op", "ntwrite"}, {"hint", "t0"}}, {}}, {1 << 20, {}, {allowed_cpus().front(), 900'000}},
     };
     for (const auto& wrong : cases) {
         const auto kernel = make(wrong.size, wrong.options, wrong.cpus);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -17,7 +18,10 @@ namespace {
 /// A folder that stands for / and goes away with the test.
 class Tree {
   public:
-    Tree() : root_(std::filesystem::temp_directory_path() / ("tmaprobe-host-" + std::to_string(getpid()))) {}
+    Tree() : root_(std::filesystem::temp_directory_path() / "tmaprobe-host-XXXXXX") {
+        std::string name = root_;
+        if (::mkdtemp(name.data())) root_ = name;
+    }
     ~Tree() { std::filesystem::remove_all(root_); }
     void put(const std::string& path, const std::string& content) const {
         std::filesystem::create_directories((root_ / path).parent_path());

@@ -16,8 +16,8 @@ constexpr std::uint64_t mebibyte = 1 << 20;
 class InventedMachine {
   public:
     explicit InventedMachine(const std::map<std::string, std::string>& content) {
-        char name[] = "/tmp/tmaprobe-limits-XXXXXX";
-        root_ = ::mkdtemp(name);
+        std::string name = std::filesystem::temp_directory_path() / "tmaprobe-limits-XXXXXX";
+        if (::mkdtemp(name.data())) root_ = name;
         for (const auto& [path, text] : content) {
             std::filesystem::create_directories((root_ / path).parent_path());
             std::ofstream(root_ / path) << text;

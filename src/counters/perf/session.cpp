@@ -107,17 +107,7 @@ class Recording {
     /// One step: rates for the bounds, and the series if there is an interval.
     void tick() {
         set_.read(now_counts_);
-        const std::uint64_t now = now_ns();
-        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, now - last_ns_),
-                              residency_delta());
-        add_rates(spreads_, events);
-        if (session_.options.interval_ms > 0) {
-            set_bounds(events, {}, 0, session_.rotation_ns);
-            series_.push_back({last_ns_ - start_ns_, now - last_ns_, std::move(events)});
-        }
-        std::swap(last_counts_, now_counts_);
-        last_ns_ = now;
-        ++ticks_;
+        end_step(now_ns());
     }
 
     /// Everything from start to now; the counters have been stopped.
@@ -125,7 +115,7 @@ class Recording {
         const std::uint64_t end = now_ns();
         sample.elapsed_ns = end - start_ns_;
         set_.read(now_counts_);
-        if (session_.options.interval_ms > 0) tick();
+        if (session_.options.interval_ms > 0) end_step(end);
         sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
         const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
         set_bounds(sample.events, spreads_, step, session_.rotation_ns);
@@ -136,6 +126,20 @@ class Recording {
     std::size_t ticks() const { return ticks_; }
 
   private:
+    /// What was counted since the last step, of which the counts have just been read.
+    void end_step(std::uint64_t now) {
+        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, now - last_ns_),
+                              residency_delta());
+        add_rates(spreads_, events);
+        if (session_.options.interval_ms > 0) {
+            set_bounds(events, {}, 0, session_.rotation_ns);
+            series_.push_back({last_ns_ - start_ns_, now - last_ns_, std::move(events)});
+        }
+        last_counts_ = now_counts_;
+        last_ns_ = now;
+        ++ticks_;
+    }
+
     Span span(const std::vector<RawCount>& before, const std::vector<RawCount>& after, std::uint64_t elapsed) const {
         return {before.empty() ? nullptr : &before, &after, Bracketing::started_and_stopped, elapsed};
     }
