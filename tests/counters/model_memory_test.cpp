@@ -121,13 +121,60 @@ TEST(MemorySystem, AStoreIsDoneWhenItsLineIsThere) {
 
 TEST(SetAssociative, ForgetsTheLeastRecentlyUsed) {
     SetAssociative cache(4, 2);  // two sets
-    cache.insert(0, 0);
-    cache.insert(2, 0);
-    EXPECT_NE(cache.find(0), nullptr);
-    cache.insert(4, 0);
-    EXPECT_NE(cache.find(0), nullptr);
-    EXPECT_EQ(cache.find(2), nullptr);
-    EXPECT_NE(cache.find(4), nullptr);
+    EXPECT_FALSE(cache.insert(0));
+    EXPECT_FALSE(cache.insert(2));
+    EXPECT_TRUE(cache.find(0));
+    EXPECT_EQ(cache.insert(4), 2u);
+    EXPECT_TRUE(cache.find(0));
+    EXPECT_FALSE(cache.find(2));
+    EXPECT_TRUE(cache.find(4));
+}
+
+TEST(SetAssociative, APlaceThatWasFreedIsTakenFirst) {
+    for (const auto replacement : {SetAssociative::Replacement::least_recent, SetAssociative::Replacement::random}) {
+        SetAssociative cache(4, 4, replacement);
+        for (const std::uint64_t key : {1, 2, 3, 4}) EXPECT_FALSE(cache.insert(key));
+        cache.erase(2);
+        EXPECT_FALSE(cache.insert(5));
+        EXPECT_TRUE(cache.insert(6));
+        EXPECT_FALSE(cache.find(2));
+    }
+}
+
+TEST(SetAssociative, RandomReplacementKeepsPartOfABlockThatIsALittleTooLarge) {
+    constexpr std::uint64_t entries = 1024, block = 1280;
+    const auto hits = [](SetAssociative cache) {
+        int found = 0;
+        for (int round = 0; round < 20; ++round)
+            for (std::uint64_t key = 0; key < block; ++key) {
+                if (cache.find(key))
+                    ++found;
+                else
+                    cache.insert(key);
+            }
+        return found / (20.0 * block);
+    };
+    EXPECT_EQ(hits(SetAssociative(entries, 16)), 0);
+    EXPECT_GT(hits(SetAssociative(entries, 16, SetAssociative::Replacement::random)), 0.4);
+}
+
+TEST(MemorySystem, AVictimCacheAddsToTheLevelAbove) {
+    Geometry geometry = plain();
+    geometry.l3 = {1 * mib, 16, 40};
+    const double inclusive = chase(geometry, 1400 * kib, large);
+    geometry.l3.victim = true;
+    EXPECT_LT(chase(geometry, 1400 * kib, large), inclusive - 10);
+}
+
+TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
+    Geometry geometry = plain();
+    geometry.translation.walkers = 2;
+    MemorySystem memory(geometry, all(small), {});
+    memory.begin_window();
+    std::vector<unsigned> extra;
+    // Far apart: each needs a walk of its own, all at once.
+    for (std::uint64_t i = 1; i <= 3; ++i) extra.push_back(memory.load((i << 32) + i * 64, 0, 1000));
+    EXPECT_GT(extra[2], extra[0] + 80);
 }
 
 TEST(PageMap, ReadsWhatTheKernelSaysOfEachMapping) {

@@ -75,6 +75,8 @@ std::string read_core(const json& object, const std::string& file, const std::st
     reader.number("microcode_penalty", core.microcode_penalty);
     reader.flag("fuses_compare_and_branch", core.fuses_compare_and_branch);
     reader.flag("fuses_memory_operand", core.fuses_memory_operand);
+    reader.number("store_forward_cycles", core.store_forward_cycles);
+    reader.number("lock_cycles", core.lock_cycles);
     reader.number("store_buffer", core.store_buffer);
     reader.number("reorder_buffer", core.reorder_buffer);
     const json& by_id = member(object, "llvm_cpu_by_id");
@@ -100,6 +102,7 @@ std::string read_caches(const json& list, const std::string& file, Geometry& out
         reader.text("size", size);
         reader.number("ways", cache.ways);
         reader.number("latency_cycles", cache.latency);
+        reader.flag("victim", cache.victim);
         if (!reader.problem().empty()) return reader.problem();
         const auto bytes = parse_size(size);
         if (!bytes || cache.ways == 0) return file + ": a cache has no size or ways";
@@ -174,6 +177,7 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
     if (problem.empty()) problem = read_tlbs(root.contains("tlbs") && root["tlbs"].is_array() ? root["tlbs"] : empty, file, geometry);
     if (problem.empty()) problem = read_rest(root, file, geometry);
     if (!problem.empty()) return fail(ErrorCode::bad_input, problem);
+    geometry.core.load_cycles = geometry.l1_data.latency;
     if (!geometry.l1_data.size_bytes || !geometry.l2.size_bytes) return fail(ErrorCode::bad_input, file + ": no first- or second-level cache");
     return geometry;
 }

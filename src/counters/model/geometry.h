@@ -14,6 +14,7 @@ struct CacheGeometry {
     std::uint64_t size_bytes = 0;
     unsigned ways = 8;
     unsigned latency = 0;  ///< load to use, cycles
+    bool victim = false;   ///< filled by what the level above evicts, and gives back what is hit
 };
 
 /// One translation buffer that holds the page sizes named.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -8,31 +9,10 @@
 #include "counters/model/core/simulate.h"
 #include "counters/model/geometry.h"
 #include "counters/model/mapping.h"
+#include "counters/model/memory_facts.h"
+#include "counters/model/set_associative.h"
 
 namespace tmaprobe::counters::model {
-
-/// Sets of least recently used entries, with the cycle from which each one can be used.
-class SetAssociative {
-  public:
-    /// `ways` -1: one set.
-    SetAssociative(std::uint64_t entries, int ways);
-    /// The entry's ready cycle, and it becomes the most recent one of its set; null when absent.
-    std::uint64_t* find(std::uint64_t key);
-    void insert(std::uint64_t key, std::uint64_t ready_at);
-    bool exists() const { return !slots_.empty(); }
-    /// Everything that is on its way has arrived: between windows.
-    void settle();
-
-  private:
-    struct Slot {
-        std::uint64_t key = ~std::uint64_t{0}, ready_at = 0, used = 0;
-    };
-    Slot* set_of(std::uint64_t key);
-    std::uint64_t sets_ = 0;
-    std::size_t ways_ = 0;
-    std::uint64_t clock_ = 0;
-    std::vector<Slot> slots_;
-};
 
 /// Page size in bytes at an address.
 using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
@@ -61,8 +41,8 @@ class MemorySystem final : public core::MemoryTiming {
     /// Starts a window: nothing is on its way, and facts are counted from zero.
     void begin_window();
     /// Misses, hits and walks since begin_window() or reset_facts().
-    const Facts& facts() const { return facts_; }
-    void reset_facts();
+    Facts facts() const;
+    void reset_facts() { facts_.fill(0); }
     /// The same state, with other latencies or without prefetchers from now on.
     void vary(const MemoryVariation& variation);
     /// Lines brought in from DRAM since construction, while warming too.
@@ -79,21 +59,27 @@ class MemorySystem final : public core::MemoryTiming {
         unsigned hits = 0;
         std::uint64_t ahead = 0;  ///< furthest line asked for
     };
-    struct TlbLevel {
-        TlbGeometry geometry;
-        SetAssociative entries;
-    };
+    static constexpr std::size_t page_sizes = 3;  ///< 4 KiB, 2 MiB, 1 GiB
+    /// Which of `tlbs_` serve data or code in pages of each size, by level; -1: none.
+    using Serving = std::array<std::array<int, page_sizes>, 2>;
 
     unsigned translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
     std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle);
-    TlbLevel* buffer(int level, bool code, std::uint64_t page_bytes);
+    void serve(std::size_t tlb, const TlbGeometry& geometry);
+    SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
     Filled below(std::uint64_t line, std::uint64_t cycle);
     bool has_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle) const;
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
     std::uint64_t wait_for_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle);
-    void count(const char* name, double amount = 1);
+    /// When the line is or was there: a cycle in the past when it is not on its way.
+    std::uint64_t arrival(std::uint64_t line) const;
+    void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
+    void into_l2(std::uint64_t line);
+    void count(MemoryFact fact, std::uint64_t amount = 1) {
+        if (timed_) facts_[static_cast<std::size_t>(fact)] += amount;
+    }
 
     Geometry geometry_;
     PageSizes page_sizes_;
@@ -101,15 +87,17 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t memory_cycles_;
     double line_cycles_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
-    std::vector<TlbLevel> tlbs_;
+    std::unordered_map<std::uint64_t, std::uint64_t> arrivals_;  ///< of lines that are on their way
+    std::vector<SetAssociative> tlbs_;
+    Serving serving_data_{}, serving_code_{};
     SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
-    std::vector<std::uint64_t> l1_outstanding_, l2_outstanding_;
+    std::vector<std::uint64_t> l1_outstanding_, l2_outstanding_, walks_outstanding_;
     double channel_free_at_ = 0;
     std::uint64_t use_clock_ = 0;
     std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
     bool timed_ = false;  ///< false while warming
-    Facts facts_;
+    std::array<std::uint64_t, memory_fact_count> facts_{};
 };
 
 }  // namespace tmaprobe::counters::model

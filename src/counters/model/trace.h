@@ -39,6 +39,7 @@ struct StaticInstruction {
     bool branch = false, conditional = false, call = false, returns = false, indirect = false;
     std::uint64_t target = 0;  ///< of a direct branch
     std::uint32_t general_registers = 0;  ///< x86: bit n: the instruction reads or writes register n, in any width
+    bool locked = false;  ///< atomic: x86 with a lock prefix (or xchg with memory), arm64's atomics and exclusives
     bool system = false;  ///< leaves user mode, or its result depends on more than registers and memory
     bool fusible_first = false;  ///< x86: may fuse with a conditional jump that follows
 };

@@ -7,7 +7,7 @@ namespace tmaprobe::counters::model::core {
 using llvm::mca::HWInstructionEvent;
 
 void Accounting::onCycleBegin() {
-    dispatched_ = issued_ = retired_ = 0;
+    dispatched_ = issued_ = executed_ = retired_ = 0;
     refused_ = false;
 }
 
@@ -56,6 +56,7 @@ void Accounting::on_issued(const HWInstructionEvent& event, Dynamic& dynamic) {
 }
 
 void Accounting::on_executed(std::size_t index, Dynamic& dynamic) {
+    ++executed_;
     if (dynamic.executed) return;
     if (dynamic.step.load && !dynamic.owner.what->prefetch) {
         if (loads_in_flight_) --loads_in_flight_;
@@ -65,42 +66,49 @@ void Accounting::on_executed(std::size_t index, Dynamic& dynamic) {
 }
 
 void Accounting::onCycleEnd() {
+    count(1);
+    const bool quiet = !dispatched_ && !issued_ && !executed_ && !retired_ &&
+                       (front_end_.supply() != Supply::wrong_path || !room_on_wrong_path());
+    if (const std::uint64_t more = quiet ? quiet_.pass() : 0) count(more);
+}
+
+void Accounting::count(std::uint64_t cycles) {
     const Dynamic* oldest = front_end_.oldest();
     const bool stores_wait = front_end_.supply() == Supply::store_buffer_full;
     const bool load_waits = oldest && oldest->step.load && oldest->missed && !oldest->executed;
-    share_out_slots(load_waits || stores_wait);
+    share_out_slots(load_waits || stores_wait, cycles);
 
-    ++facts_.cycles;
-    facts_.slots += parameters_.slot_width;
-    if (!dispatched_) ++facts_.cycles_dispatch_nothing;
-    if (loads_in_flight_) ++facts_.cycles_load_in_flight;
-    if (misses_in_flight_) ++facts_.cycles_l1_miss;
+    facts_.cycles += cycles;
+    facts_.slots += parameters_.slot_width * cycles;
+    if (!dispatched_) facts_.cycles_dispatch_nothing += cycles;
+    if (loads_in_flight_) facts_.cycles_load_in_flight += cycles;
+    if (misses_in_flight_) facts_.cycles_l1_miss += cycles;
     if (issued_ == 0) {
-        ++facts_.cycles_no_execute;
+        facts_.cycles_no_execute += cycles;
         // A first-level hit in flight beside a busy core is no stall on memory: the oldest must wait for it.
-        if (misses_in_flight_ || (oldest && oldest->step.load && !oldest->executed)) ++facts_.cycles_no_execute_load;
-        if (misses_in_flight_) ++facts_.cycles_no_execute_l1_miss;
-        if (!loads_in_flight_ && stores_wait) ++facts_.cycles_store_bound;
+        if (misses_in_flight_ || (oldest && oldest->step.load && !oldest->executed)) facts_.cycles_no_execute_load += cycles;
+        if (misses_in_flight_) facts_.cycles_no_execute_l1_miss += cycles;
+        if (!loads_in_flight_ && stores_wait) facts_.cycles_store_bound += cycles;
     } else if (issued_ == 1) {
-        ++facts_.cycles_one_execute;
+        facts_.cycles_one_execute += cycles;
     } else if (issued_ == 2) {
-        ++facts_.cycles_two_execute;
+        facts_.cycles_two_execute += cycles;
     }
     if (!retired_ && oldest && !oldest->executed) {
-        ++facts_.cycles_no_retire;
-        if (oldest->step.load) ++facts_.cycles_no_retire_load;
+        facts_.cycles_no_retire += cycles;
+        if (oldest->step.load) facts_.cycles_no_retire_load += cycles;
     }
 }
 
-void Accounting::share_out_slots(bool memory_waits) {
+void Accounting::share_out_slots(bool memory_waits, std::uint64_t cycles) {
     const unsigned width = parameters_.slot_width;
-    facts_.uops += dispatched_;
-    const unsigned left = dispatched_ < width ? width - dispatched_ : 0;
+    facts_.uops += dispatched_;  // of the first of these cycles, which alone can have any
+    const unsigned left_of_one = dispatched_ < width ? width - dispatched_ : 0;
+    const std::uint64_t left = left_of_one * cycles;
     const Supply supply = front_end_.supply();
     if (supply != Supply::wrong_path) wrong_path_ = 0;
     if (left == 0) return;
-    const bool room = wrong_path_ + width <= parameters_.reorder_buffer;
-    if (supply == Supply::wrong_path && room) {
+    if (supply == Supply::wrong_path && room_on_wrong_path()) {
         // The machine goes on down the wrong path until its buffers are full.
         wrong_path_ += left;
         facts_.uops_wrong_path += left;
@@ -109,12 +117,12 @@ void Accounting::share_out_slots(bool memory_waits) {
     } else if (refused_ || supply == Supply::store_buffer_full || supply == Supply::wrong_path) {
         facts_.slots_backend += left;
         if (memory_waits) facts_.slots_backend_memory += left;
-        if (dispatched_ == 0) ++facts_.cycles_backend_none;
+        if (dispatched_ == 0) facts_.cycles_backend_none += cycles;
     } else {
         facts_.slots_frontend += left;
         if (dispatched_ == 0) {
             facts_.slots_frontend_latency += left;
-            ++facts_.cycles_frontend_none;
+            facts_.cycles_frontend_none += cycles;
         }
     }
 }

@@ -59,12 +59,15 @@ class LlvmDecoder final : public Decoder {
             std::memmove(rest.bytes.data() + 1, rest.bytes.data(), rest.length);
             rest.bytes[0] = bytes[0];
             rest.address = address;
+            rest.locked = rest.locked || bytes[0] == 0xf0;
             ++rest.length;
             rest.repeated = rest.repeated || (rest.string && (bytes[0] == 0xf2 || bytes[0] == 0xf3));
             return rest;
         }
         out.decoded = true;
         out.length = static_cast<std::uint8_t>(size);
+        constexpr std::uint8_t lock_prefix = 0xf0;
+        out.locked = x86_ && bytes[0] == lock_prefix && size > 1;
         std::memcpy(out.bytes.data(), bytes, size);
         const llvm::MCInstrDesc& description = target_->instructions->get(instruction.getOpcode());
         out.loads = description.mayLoad();
@@ -140,6 +143,7 @@ class LlvmDecoder final : public Decoder {
         if (out.push && !out.explicit_memory) out.loads = false;
         if (out.pop && !out.explicit_memory) out.stores = false;
         if (out.branch && out.explicit_memory) out.loads = true;
+        out.locked = out.locked || (out.explicit_memory && out.loads && name.starts_with("XCHG"));
         out.prefetch = name.starts_with("PREFETCH");
         if (out.prefetch) out.stores = false;
         out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "RDGSBASE", "SWAPGS", "UD2", "HLT", "IRET"}) &&
@@ -220,7 +224,7 @@ bool arm64_memory(std::uint32_t word, StaticInstruction& out) {
             const bool post = (word & 0xc00u) == 0x400u;
             memory.displacement = post ? 0 : sign_extend((word >> 12) & 0x1ff, 9);
         } else if (!vector) {  // atomic: reads and writes its base address
-            out.stores = out.loads = out.explicit_memory = true;
+            out.stores = out.loads = out.explicit_memory = out.locked = true;
             return true;
         }
         if (size == 3 && opc == 2 && !vector) {  // prfm
@@ -228,7 +232,8 @@ bool arm64_memory(std::uint32_t word, StaticInstruction& out) {
             load = true;
         }
     } else if ((word & 0x3f000000u) == 0x08000000u) {  // exclusive, ordered, compare and swap
-        // the base register alone
+        // the base register alone; exclusives and compare and swap are atomic, plain acquire and release are not
+        out.locked = !(word & 0x00800000u) || (word & 0x00200000u);
     } else if ((word & 0xbe000000u) == 0x0c000000u) {  // vector structures
         // the base register alone
     } else {

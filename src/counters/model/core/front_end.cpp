@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tmaprobe::counters::model::core {
 namespace {
@@ -26,8 +27,8 @@ bool OpCache::touch(std::uint64_t window) {
 }
 
 FrontEnd::FrontEnd(const CoreParameters& parameters, InstructionPool& pool, const Trace& trace, const Window& window,
-                   MemoryTiming& memory, BranchOracle& branches, PipelineFacts& facts)
-    : parameters_(parameters), pool_(pool), trace_(trace), window_(window), memory_(memory), branches_(branches),
+                   StoreForwarding& forwarding, MemoryTiming& memory, BranchOracle& branches, PipelineFacts& facts)
+    : parameters_(parameters), pool_(pool), trace_(trace), window_(window), forwarding_(forwarding), memory_(memory), branches_(branches),
       facts_(facts), op_cache_(parameters), next_step_(window.first) {
     take_next();
 }
@@ -73,6 +74,7 @@ llvm::Error FrontEnd::execute(llvm::mca::InstRef& instruction) {
         waiting_for_branch_ = true;
         branch_index_ = index;
     }
+    forwarding_.connect(dynamic);
     dispatch_times_.push_back(cycle_);
     if (dispatch_times_.size() > parameters_.micro_op_queue) dispatch_times_.pop_front();
     llvm::Error error = moveToTheNextStage(instruction);
@@ -91,12 +93,22 @@ llvm::Error FrontEnd::cycleStart() {
 
 llvm::Error FrontEnd::cycleEnd() {
     ++cycle_;
-    if (cycle_ >= window_.cycle_limit) stopped_ = true;
+    if (++simulated_cycles_ >= window_.cycle_limit) stopped_ = true;
     if (!current_ && !finished_) {
         finished_ = true;
         if (on_finished) on_finished();
     }
     return llvm::Error::success();
+}
+
+std::uint64_t FrontEnd::quiet_cycles() const {
+    const auto until = [&](std::uint64_t change) { return change > cycle_ ? change - cycle_ : 0; };
+    switch (supply_) {
+        case Supply::fetching: return until(available_at_);
+        case Supply::recovering: return until(std::min(recovered_at_, available_at_));
+        case Supply::store_buffer_full: return draining_.empty() ? 0 : until(draining_.front());
+        default: return std::numeric_limits<std::uint64_t>::max();
+    }
 }
 
 Dynamic* FrontEnd::in_flight(std::size_t index) {

@@ -9,6 +9,7 @@
 
 #include "counters/model/core/instruction_pool.h"
 #include "counters/model/core/simulate.h"
+#include "counters/model/core/store_forwarding.h"
 #include "llvm/MCA/HWEventListener.h"
 #include "llvm/MCA/Stages/Stage.h"
 
@@ -35,7 +36,7 @@ enum class Supply { ready, fetching, wrong_path, recovering, store_buffer_full, 
 class FrontEnd final : public llvm::mca::Stage {
   public:
     FrontEnd(const CoreParameters& parameters, InstructionPool& pool, const Trace& trace, const Window& window,
-             MemoryTiming& memory, BranchOracle& branches, PipelineFacts& facts);
+             StoreForwarding& forwarding, MemoryTiming& memory, BranchOracle& branches, PipelineFacts& facts);
 
     bool isAvailable(const llvm::mca::InstRef& instruction) const override;
     bool hasWorkToComplete() const override;
@@ -52,6 +53,11 @@ class FrontEnd final : public llvm::mca::Stage {
     std::function<void()> on_finished;  ///< called once, in the cycle in which nothing is left to dispatch
     Supply supply() const { return supply_; }
     std::uint64_t cycle() const { return cycle_; }
+    /// All in the pipeline, oldest first.
+    const std::deque<std::unique_ptr<Dynamic>>& in_flight() const { return in_flight_; }
+    /// How many further cycles supply() and what it waits for stay as they are, if nothing executes.
+    std::uint64_t quiet_cycles() const;
+    void pass_cycles(std::uint64_t cycles) { cycle_ += cycles; }
     std::size_t taken_steps() const { return next_step_ - window_.first; }
 
   private:
@@ -65,6 +71,7 @@ class FrontEnd final : public llvm::mca::Stage {
     InstructionPool& pool_;
     const Trace& trace_;
     const Window& window_;
+    StoreForwarding& forwarding_;
     MemoryTiming& memory_;
     BranchOracle& branches_;
     PipelineFacts& facts_;
@@ -77,6 +84,7 @@ class FrontEnd final : public llvm::mca::Stage {
     std::deque<std::unique_ptr<Dynamic>> in_flight_;
 
     std::uint64_t cycle_ = 0;
+    std::uint64_t simulated_cycles_ = 0;  ///< without those that were passed over
     double fetched_until_ = 0;
     std::uint64_t available_at_ = 0;  ///< of current_
     std::uint64_t last_line_ = 0, last_window_ = 0;

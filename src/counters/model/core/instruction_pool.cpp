@@ -99,6 +99,7 @@ void Dynamic::reset() {
                                  original.clearsSuperRegisters(), original.isWriteZero());
     }
     instruction.getUses().assign(prototype.getUses().begin(), prototype.getUses().end());
+    announced = {};
     mispredicted = executed = missed = fused = false;
 }
 
@@ -109,6 +110,26 @@ void Dynamic::delay(unsigned extra) {
         if (from_memory) write.Latency += extra;
     }
     description.MaxLatency += extra;
+    if (announced.RegisterID) announced.Latency += extra;
+}
+
+void Dynamic::wait_for(unsigned carrier, unsigned operand) {
+    waited_for = {static_cast<int>(operand), operand, static_cast<llvm::MCPhysReg>(carrier), description.SchedClassID};
+    instruction.getUses().emplace_back(waited_for, carrier);
+}
+
+void Dynamic::hasten(unsigned cycles, unsigned load_cycles) {
+    if (description.MaxLatency < load_cycles) return;
+    for (llvm::mca::WriteDescriptor& write : description.Writes)
+        if (write.Latency >= load_cycles) write.Latency -= cycles;
+    description.MaxLatency -= cycles;
+}
+
+void Dynamic::announce(unsigned carrier, unsigned latency) {
+    announced.OpIndex = -1;
+    announced.Latency = latency;
+    announced.RegisterID = static_cast<llvm::MCPhysReg>(carrier);
+    instruction.getDefs().emplace_back(announced, carrier, /*clearsSuperRegs=*/true);
 }
 
 InstructionPool::InstructionPool(const Target& target, const CoreParameters& parameters)
@@ -161,6 +182,7 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
         made->write_index.push_back(candidate++);
     }
 
+    correct_latency(instruction, *made);
     unsigned micro_ops = original.NumMicroOps;
     const bool x86 = parameters_.architecture == "x86_64";
     if (parameters_.fuses_memory_operand && x86 && micro_ops > 1) {
@@ -184,6 +206,49 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
     if (instruction.prefetch) made->prototype->setMayStore(false);
     made->modelled = true;
     return made;
+}
+
+unsigned InstructionPool::plain_load_cycles() {
+    if (plain_load_cycles_) return plain_load_cycles_;
+    // mov (%rax), %rax; ldr x0, [x0]
+    const bool x86 = parameters_.architecture == "x86_64";
+    const std::vector<std::uint8_t> bytes = x86 ? std::vector<std::uint8_t>{0x48, 0x8b, 0x00} : std::vector<std::uint8_t>{0x00, 0x00, 0x40, 0xf9};
+    plain_load_cycles_ = parameters_.load_cycles;
+    llvm::MCInst code;
+    std::uint64_t size = 0;
+    if (target_.disassembler->getInstruction(code, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Success) return plain_load_cycles_;
+    auto built = builder_.createInstruction(code, {});
+    if (built)
+        plain_load_cycles_ = (*built)->getLatency();
+    else
+        llvm::consumeError(built.takeError());
+    return plain_load_cycles_;
+}
+
+void InstructionPool::correct_latency(const StaticInstruction& instruction, Template& made) {
+    llvm::mca::InstrDesc& description = made.description;
+    const auto is_vector = [&](const llvm::mca::WriteState& write) {
+        const llvm::StringRef name = target_.registers->getName(write.getRegisterID());
+        return name.contains("MM") || (parameters_.architecture != "x86_64" && llvm::StringRef("BHSDQZ").contains(name.front()) && name != "SP");
+    };
+    const auto writes = llvm::ArrayRef<llvm::mca::WriteState>(made.prototype->getDefs());
+    // Some models give every load the latency of one with an index.
+    const bool plain = instruction.loads && instruction.memory.index == MemoryOperand::none && !instruction.pop && !instruction.string;
+    if (plain && parameters_.load_cycles && !writes.empty() && llvm::none_of(writes, is_vector)) {
+        const unsigned model = plain_load_cycles();
+        const unsigned excess = model > parameters_.load_cycles ? model - parameters_.load_cycles : 0;
+        if (excess && description.MaxLatency >= model) {
+            for (llvm::mca::WriteDescriptor& write : description.Writes)
+                if (write.Latency >= model) write.Latency -= excess;
+            description.MaxLatency -= excess;
+        }
+    }
+    if (!instruction.locked || parameters_.lock_cycles <= description.MaxLatency) return;
+    // No other access may pass a locked one, and LLVM knows no latency for it.
+    for (llvm::mca::WriteDescriptor& write : description.Writes) write.Latency = parameters_.lock_cycles;
+    description.MaxLatency = parameters_.lock_cycles;
+    made.prototype->setLoadBarrier(true);
+    made.prototype->setStoreBarrier(true);
 }
 
 std::unique_ptr<Dynamic> InstructionPool::take(Template& owner) {

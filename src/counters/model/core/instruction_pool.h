@@ -23,10 +23,18 @@ struct Dynamic {
     void reset();  ///< back to the state before dispatch
     /// Makes results that come from memory arrive `extra` cycles later. Before issue only.
     void delay(unsigned extra);
+    /// Makes it wait for the last instruction that announced this register. Before dispatch only.
+    void wait_for(unsigned carrier, unsigned operand);
+    /// Makes results that take at least `load_cycles` arrive `cycles` earlier. Before issue only.
+    void hasten(unsigned cycles, unsigned load_cycles);
+    /// Makes later waiters of this register wait until `latency` cycles after issue. Before dispatch only.
+    void announce(unsigned carrier, unsigned latency);
 
     Template& owner;
     llvm::mca::InstrDesc description;
     llvm::mca::Instruction instruction;
+    llvm::mca::ReadDescriptor waited_for{};
+    llvm::mca::WriteDescriptor announced{};
     Step step;
     bool mispredicted = false, executed = false, missed = false;
     bool fused = false;  ///< the first half of a fused pair: free
@@ -58,6 +66,10 @@ class InstructionPool {
 
   private:
     std::unique_ptr<Template> make(const StaticInstruction& instruction, bool fused);
+    /// Cycles that LLVM's model takes for a plain load into a general register.
+    unsigned plain_load_cycles();
+    /// LLVM's latencies where the target's geometry knows better: plain loads, locked operations.
+    void correct_latency(const StaticInstruction& instruction, Template& made);
 
     const Target& target_;
     const CoreParameters& parameters_;
@@ -65,6 +77,7 @@ class InstructionPool {
     llvm::mca::InstrBuilder builder_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Template>> templates_;
     std::vector<std::unique_ptr<Template>> replaced_;
+    unsigned plain_load_cycles_ = 0;  ///< 0: not asked yet
 };
 
 }  // namespace tmaprobe::counters::model::core

@@ -66,7 +66,9 @@ class McaCore final : public Core {
         llvm::mca::RegisterFile registers(model, *target_->registers, 0);
         // Addresses are known from the trace and the kernels do not race with themselves: loads pass stores.
         llvm::mca::LSUnit load_store(model, 0, 0, /*AssumeNoAlias=*/true);
-        llvm::mca::Scheduler scheduler(model, load_store);
+        auto owned_units = std::make_unique<llvm::mca::ResourceManager>(model);
+        llvm::mca::ResourceManager& units = *owned_units;
+        llvm::mca::Scheduler scheduler(std::move(owned_units), load_store, nullptr);
 
         PipelineFacts facts, at_start, at_end;
         Window counted = window;
@@ -74,9 +76,11 @@ class McaCore final : public Core {
             at_start = facts;
             if (window.on_counting) window.on_counting();
         };
-        auto front = std::make_unique<FrontEnd>(parameters_, pool_, trace, counted, memory, branches, facts);
+        StoreForwarding forwarding(*target_, parameters_);
+        auto front = std::make_unique<FrontEnd>(parameters_, pool_, trace, counted, forwarding, memory, branches, facts);
         FrontEnd& front_end = *front;
-        Accounting accounting(parameters_, front_end, memory, facts);
+        QuietCycles quiet(front_end, scheduler, units);
+        Accounting accounting(parameters_, front_end, quiet, memory, facts);
 
         llvm::mca::Pipeline pipeline;
         pipeline.appendStage(std::move(front));

@@ -26,6 +26,10 @@ struct CoreParameters {
     unsigned microcode_penalty = 0;  ///< cycles to switch to the sequencer where it can share
     bool fuses_compare_and_branch = false;
     bool fuses_memory_operand = false;  ///< LLVM counts load and operation apart; the slots count them once
+    unsigned load_cycles = 0;  ///< first-level hit into a general register, load to use; 0: as LLVM's model has it
+    unsigned store_forward_cycles = 5;  ///< of a load whose data comes from a store that has issued; 0: the core
+                                        ///< renames memory, so that the data is there at once
+    unsigned lock_cycles = 0;  ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;
     unsigned reorder_buffer = 224;
 };
@@ -86,7 +90,8 @@ std::map<std::string, double> named(const PipelineFacts& facts);
 struct Window {
     std::size_t first = 0, count = 0;   ///< steps of the trace
     std::size_t lead_in = 0;            ///< of these, executed before counting starts
-    std::uint64_t cycle_limit = 400000; ///< simulation ends here even when steps are left
+    std::uint64_t cycle_limit = 400000; ///< simulation ends here even when steps are left; cycles in which
+                                        ///< nothing can happen are not counted
     std::function<void()> on_counting;  ///< called when the lead-in is over
 };
 

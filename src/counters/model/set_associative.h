@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tmaprobe::counters::model {
+
+/// The keys that a cache or translation buffer holds, eight bytes each.
+class SetAssociative {
+  public:
+    enum class Replacement { least_recent, random };
+
+    /// `ways` -1: one set. No entries: holds nothing, ever.
+    SetAssociative(std::uint64_t entries, int ways, Replacement replacement = Replacement::least_recent);
+    /// Whether the key is there; it becomes the most recent one of its set.
+    bool find(std::uint64_t key);
+    /// Puts in a key that is not there; the key that had to make room.
+    std::optional<std::uint64_t> insert(std::uint64_t key);
+    /// Takes out a key and leaves its place free.
+    void erase(std::uint64_t key);
+
+  private:
+    static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+    std::uint64_t* set_of(std::uint64_t key) { return &keys_[(key % sets_) * ways_]; }
+    std::size_t choice();
+
+    std::uint64_t sets_ = 0;
+    std::size_t ways_ = 0;
+    Replacement replacement_;
+    std::uint64_t random_ = 0x9e3779b97f4a7c15u;
+    std::vector<std::uint64_t> keys_;  ///< by set; in each set the most recent first, free places last
+};
+
+}  // namespace tmaprobe::counters::model
