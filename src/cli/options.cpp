@@ -52,6 +52,16 @@ report::TerminalStyle terminal_style(const OutputOptions& options) {
     return style;
 }
 
+CLI::Validator at_least(double least) {
+    const auto check = [least](const std::string& word) {
+        double number = 0;
+        const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
+        if (read.ec != std::errc()) return fmt::format("'{}' is not a number", word);
+        return number >= least ? std::string() : fmt::format("{} is less than {}", word, least);
+    };
+    return CLI::Validator(check, "");
+}
+
 void add_output_options(CLI::App& app, OutputOptions& options) {
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
         ->type_name("FILE");

@@ -21,6 +21,9 @@ struct OutputOptions {
     std::string colour = "auto";  ///< auto|always|never
 };
 
+/// Refuses a number below `least`, and what is no number.
+CLI::Validator at_least(double least);
+
 /// Registers --json, --format, --verbose, --ascii and --color.
 void add_output_options(CLI::App& app, OutputOptions& options);
 

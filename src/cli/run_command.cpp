@@ -68,8 +68,6 @@ Result<experiments::RunRequest> understand(const Words& words) {
     request.interval_ms = words.interval_ms;
     request.library = event_library(words.events_directory);
     request.command_line = command_line();
-    if (words.threads < 1) return fail(ErrorCode::bad_usage, fmt::format("--threads {} is less than one", words.threads));
-    if (words.repeat < 0) return fail(ErrorCode::bad_usage, fmt::format("--repeat {} is less than one", words.repeat));
     if (words.numa_node >= 0) request.numa_node = words.numa_node;
     if (words.multiplex && words.passes)
         return fail(ErrorCode::bad_usage, "--multiplex and --passes exclude each other");
@@ -106,11 +104,11 @@ void add_workload_options(CLI::App& app, Words& words) {
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME");
     app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G")->type_name("BYTES");
     app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...");
-    app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N");
+    app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N")->check(at_least(1));
     app.add_option("--cpu", words.cpus, "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")->type_name("LIST");
-    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(CLI::NonNegativeNumber)->type_name("N");
+    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(at_least(0))->type_name("N");
     app.add_option("--option", words.options, "An option of the kernel's own")->delimiter(',')->allow_extra_args(false)->type_name("NAME=VALUE,...");
-    app.add_option("--pid", words.pid, "Count a process that runs already, until it ends or Ctrl-C")->check(CLI::PositiveNumber)->type_name("PID");
+    app.add_option("--pid", words.pid, "Count a process that runs already, until it ends or Ctrl-C")->check(at_least(1))->type_name("PID");
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
@@ -126,7 +124,7 @@ void add_counting_options(CLI::App& app, Words& words) {
     app.add_flag("--user", words.user, "Count in user mode (the default)");
     app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
     app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")->check(CLI::Range(1, 3'600'000))->type_name("MS");
-    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N");
+    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N")->check(at_least(1));
     add_library_option(app, words.events_directory);
 }
 

@@ -15,6 +15,9 @@ Result<std::vector<int>> choose_cpus(const RunRequest& request, const kernels::D
         return fail(ErrorCode::bad_usage,
                     fmt::format("kernel {} runs with at most {} thread(s)", kernel.name, kernel.max_threads));
     std::vector<int> cpus = request.cpus;
+    for (const int cpu : cpus)  // also those beyond the number of threads: a wrong list is a mistake
+        if (const auto usable = machine::check_cpu(topology, cpu); !topology.cpus.empty() && !usable)
+            return pass_on(usable);
     if (cpus.empty()) {
         cpus.push_back(machine::default_cpu(topology));
         for (auto place = topology.cpus.rbegin(); place != topology.cpus.rend(); ++place)
@@ -26,9 +29,6 @@ Result<std::vector<int>> choose_cpus(const RunRequest& request, const kernels::D
                                 cpus.size() == 1 ? "is" : "are"),
                     "fewer --threads, or more CPUs in --cpu");
     cpus.resize(static_cast<std::size_t>(wanted));
-    for (const int cpu : cpus)
-        if (const auto usable = machine::check_cpu(topology, cpu); !topology.cpus.empty() && !usable)
-            return pass_on(usable);
     return cpus;
 }
 

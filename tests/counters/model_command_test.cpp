@@ -52,6 +52,18 @@ TEST(ModelledCommand, ItsExitStatusIsHandedOn) {
     EXPECT_EQ(killed->exit_status, 128 + 15);
 }
 
+TEST(ModelledCommand, OneThatExecutesAnotherIsFollowedIntoIt) {
+    const auto once = measure({"/usr/bin/env", "/bin/sh", "-c", "exit 3"});
+    ASSERT_TRUE(once.has_value()) << once.error().what;
+    EXPECT_EQ(once->exit_status, 3);
+    const auto in_a_child = measure({"/bin/sh", "-c", "/usr/bin/env /usr/bin/env /bin/true; exec /bin/sh -c 'exit 4'"});
+    ASSERT_TRUE(in_a_child.has_value()) << in_a_child.error().what;
+    EXPECT_EQ(in_a_child->exit_status, 4);
+    const auto alone = measure({"/bin/sh", "-c", "exit 3"});
+    ASSERT_TRUE(alone.has_value()) << alone.error().what;
+    EXPECT_GT(once->detail["instructions"], alone->detail["instructions"]);
+}
+
 TEST(ModelledCommand, OneThatDoesNotExistIsBadUsage) {
     const auto sample = measure({"/nonexistent/program"});
     ASSERT_FALSE(sample.has_value());

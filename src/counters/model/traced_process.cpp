@@ -51,6 +51,15 @@ std::uint64_t processor_time(pid_t task) {
     return user + system;
 }
 
+/// The process that a task is a thread of; the task itself when it is gone.
+pid_t process_of(pid_t task) {
+    const auto status = read_file("/proc/" + std::to_string(task) + "/status");
+    const std::size_t at = status ? status->find("\nTgid:") : std::string::npos;
+    int process = task;
+    if (at != std::string::npos) std::sscanf(status->c_str() + at, "\nTgid: %d", &process);
+    return process;
+}
+
 struct Pipe {
     Fd read_end, write_end;
     static Result<Pipe> make() {
@@ -215,6 +224,10 @@ Result<Stop> TracedProcess::classify(pid_t task, int status) {
         if (::ptrace(PTRACE_GETEVENTMSG, task, nullptr, &created) == 0) add_task(static_cast<pid_t>(created));
         return Stop{Stop::Why::event, 0, 0};
     }
+    if (event == PTRACE_EVENT_EXEC) {
+        ++execs_[task];  // whichever thread asked for it now has the process's number
+        written_thread_ = -1;  // the open file is still that of the memory before
+    }
     if (event != 0) return Stop{Stop::Why::event, 0, 0};
     const int signal = WSTOPSIG(status);
     return Stop{signal == SIGTRAP ? Stop::Why::step : Stop::Why::signal, signal == SIGTRAP ? 0 : signal, 0};
@@ -222,6 +235,7 @@ Result<Stop> TracedProcess::classify(pid_t task, int status) {
 
 void TracedProcess::add_task(pid_t task) {
     if (!tasks_.insert(task).second) return;
+    processes_[task] = process_of(task);
     ++further_tasks_;
     running_.insert(task);  // its first stop is still to come
 }
@@ -346,6 +360,13 @@ Result<Stop> TracedProcess::resume(int signal) {
     if (::ptrace(PTRACE_CONT, thread_, nullptr, signal) != 0)
         return fail_errno(errno, "cannot resume the traced thread");
     return wait_for_thread();
+}
+
+std::pair<pid_t, std::size_t> TracedProcess::address_space() const {
+    const auto known = processes_.find(thread_);
+    const pid_t process = known == processes_.end() ? thread_ : known->second;
+    const auto execs = execs_.find(process);
+    return {process, execs == execs_.end() ? 0 : execs->second};
 }
 
 Result<Registers> TracedProcess::registers() const { return read_registers(thread_); }

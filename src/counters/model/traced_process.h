@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -41,6 +42,9 @@ class TracedProcess {
     pid_t pid() const { return pid_; }
     /// The thread that is stopped for tracing.
     pid_t thread() const { return thread_; }
+    /// Which memory the stopped thread sees: differs between processes, and after an exec. What was put
+    /// into one is not in another.
+    std::pair<pid_t, std::size_t> address_space() const;
 
     /// Lets everything run for at most `milliseconds`; then the thread that used most processor time
     /// since is stopped. False when the process ended instead (exit_status() says how).
@@ -84,6 +88,8 @@ class TracedProcess {
     std::set<pid_t> tasks_;    ///< alive, traced by us
     std::set<pid_t> running_;  ///< of these, not stopped
     std::size_t further_tasks_ = 0;
+    std::map<pid_t, pid_t> processes_;    ///< of the further tasks
+    std::map<pid_t, std::size_t> execs_;  ///< by process
     std::optional<int> exit_status_;
     mutable Fd written_;  ///< its memory, open for writing
     mutable pid_t written_thread_ = -1;

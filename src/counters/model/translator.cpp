@@ -87,13 +87,26 @@ Result<> Translator::map_area() {
     return {};
 }
 
-void Translator::forget() {
+void Translator::settle() {
+    if (process_.address_space() == home_) return;
+    home_ = process_.address_space();
+    drop_blocks();
+    area_ = 0;
+    refused_ = false;
+}
+
+void Translator::drop_blocks() {
     blocks_.clear();
     block_at_.clear();
     block_instructions_.clear();
     number_at_.clear();  // the instructions stay: steps that were given out refer to them
     traps_.clear();
     stale_ = false;
+    maps_known_ = false;
+}
+
+void Translator::forget() {
+    drop_blocks();
     code_next_ = area_ + code_offset;
     const std::vector<std::uint8_t> empty(table_bytes, 0);
     process_.write(area_ + CodeEmitter::lookup_table, empty.data(), empty.size());
@@ -272,11 +285,32 @@ bool Translator::rewritable(std::uint64_t address) {
 }
 
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
+    Traced all;
+    while (all.steps < count && !all.ended) {
+        settle();
+        auto part = stretch(count - all.steps, on_step);
+        if (!part) return part;
+        all.steps += part->steps;
+        all.undecodable += part->undecodable;
+        all.stepped_in_software += part->stepped_in_software;
+        all.ended = part->ended;
+        all.code_changed |= part->code_changed;
+    }
+    for (const int signal : held_signals_) ::kill(process_.pid(), signal);
+    held_signals_.clear();
+    return all;
+}
+
+Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
     if (refused_) return step_only(count, on_step);
     // One step in place brings an interrupted system call to its end, and refuses 32-bit code.
     Trace head;
     auto first = tracer_.trace(1, head);
     if (!first || first->ended) return first;
+    if (process_.address_space() != home_) {
+        deliver(head, on_step);
+        return first;
+    }
     if (!area_ && !map_area()) refused_ = true;
     if (stale_) forget();
     deliver(head, on_step);
@@ -321,6 +355,7 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
                     traced.ended = true;
                     return traced;
                 }
+                if (process_.address_space() != home_) return traced;
                 auto now = process_.registers();
                 if (!now) return pass_on(now);
                 address = now->instruction_pointer();
@@ -347,8 +382,6 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
         traced.steps += drain(on_step);
     }
     if (auto left = leave(address); !left) return pass_on(left);
-    for (const int signal : held_signals_) ::kill(process_.pid(), signal);
-    held_signals_.clear();
     stale_ = code_changed();
     traced.code_changed = stale_ || changed;
     // Stepping each of many is cheaper than entering and leaving the translation for each.

@@ -44,6 +44,10 @@ class Translator {
         std::uint64_t patch = 0;  ///< becomes a jump to the target's code; 0: not
     };
 
+    /// steps() until the count, the thread's end, or its move to another address space.
+    Result<Traced> stretch(std::size_t count, const OnStep& on_step);
+    /// Starts anew when the thread's memory is another than that which has the area.
+    void settle();
     Result<> map_area();
     Result<std::uint64_t> code_for(std::uint64_t address);
     bool copyable(const StaticInstruction& instruction) const;
@@ -64,12 +68,16 @@ class Translator {
     bool code_changed();
     /// Memory that is writable and executable at once, as of some just-in-time compilers.
     bool rewritable(std::uint64_t address);
+    /// Forgets every copy of code.
+    void drop_blocks();
+    /// drop_blocks(), and the area empty again.
     void forget();
 
     TracedProcess& process_;
     Tracer& tracer_;
     bool refused_ = false;
     bool stale_ = false;  ///< the code that was copied has changed since
+    std::pair<pid_t, std::size_t> home_;  ///< the address space that has the area
     std::uint64_t area_ = 0, code_next_ = 0;
     std::uint64_t lookup_ = 0, own_gs_ = 0, fs_ = 0;
     std::vector<StaticInstruction> instructions_;
