@@ -254,7 +254,7 @@ class Simulation {
     Result<Facts> simulate_once(const Trace& trace, MemorySystem& memory, BranchPredictor& predictor, std::uint64_t cycles) {
         constexpr std::size_t longest_lead_in = 2000;
         memory.begin_window();
-        const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in), cycles,
+        const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in), cycles, false,
                                   [&] { memory.reset_facts(); }};
         auto simulated = core_.simulate(trace, window, memory, predictor);
         if (!simulated) return pass_on(simulated);

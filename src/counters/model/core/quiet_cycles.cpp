@@ -105,7 +105,7 @@ std::uint64_t QuietCycles::passable() const {
 std::uint64_t QuietCycles::pass() {
     // Looking through all instructions in flight costs as much as a few cycles of simulation.
     constexpr std::uint64_t worthwhile = 6;
-    if (front_end_.cycle() < not_before_ || front_end_.in_flight().empty() || !scheduler_.isReadySetEmpty()) return 0;
+    if (never_ || front_end_.cycle() < not_before_ || front_end_.in_flight().empty() || !scheduler_.isReadySetEmpty()) return 0;
     const Instruction& oldest = front_end_.oldest()->instruction;
     if (quiet_cycles_of(oldest) < worthwhile) return 0;
     const std::uint64_t cycles = passable();

@@ -15,8 +15,8 @@ namespace tmaprobe::counters::model::core {
 /// simulation of each of these cycles would have given.
 class QuietCycles {
   public:
-    QuietCycles(FrontEnd& front_end, const llvm::mca::Scheduler& scheduler, llvm::mca::ResourceManager& units)
-        : front_end_(front_end), scheduler_(scheduler), units_(units) {}
+    QuietCycles(FrontEnd& front_end, const llvm::mca::Scheduler& scheduler, llvm::mca::ResourceManager& units, bool never)
+        : front_end_(front_end), scheduler_(scheduler), units_(units), never_(never) {}
 
     /// After a cycle in which nothing was dispatched, issued, executed or retired: how many more of the same
     /// were passed over; often 0.
@@ -28,6 +28,7 @@ class QuietCycles {
     FrontEnd& front_end_;
     const llvm::mca::Scheduler& scheduler_;
     llvm::mca::ResourceManager& units_;
+    bool never_;
     std::uint64_t not_before_ = 0;  ///< the cycle in which something is known to happen
 };
 

@@ -79,7 +79,7 @@ class McaCore final : public Core {
         StoreForwarding forwarding(*target_, parameters_);
         auto front = std::make_unique<FrontEnd>(parameters_, pool_, trace, counted, forwarding, memory, branches, facts);
         FrontEnd& front_end = *front;
-        QuietCycles quiet(front_end, scheduler, units);
+        QuietCycles quiet(front_end, scheduler, units, window.every_cycle);
         Accounting accounting(parameters_, front_end, quiet, memory, facts);
 
         llvm::mca::Pipeline pipeline;

@@ -92,6 +92,7 @@ struct Window {
     std::size_t lead_in = 0;            ///< of these, executed before counting starts
     std::uint64_t cycle_limit = 400000; ///< simulation ends here even when steps are left; cycles in which
                                         ///< nothing can happen are not counted
+    bool every_cycle = false;           ///< simulates even cycles in which nothing can happen; for tests
     std::function<void()> on_counting;  ///< called when the lead-in is over
 };
 
