@@ -30,6 +30,9 @@ TopologyHandle load() {
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2ICACHE, HWLOC_OBJ_L3ICACHE})
         hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_NONE);
+    // hwloc's x86 backend moves this thread to every CPU in turn, to ask each one's CPUID: on a busy machine that
+    // takes longer than all else at start-up, and the kernel says the same in sysfs.
+    hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_load(raw) != 0) return nullptr;
     return topology;
 }
