@@ -41,9 +41,11 @@ std::vector<Check> check_pmu(const Surroundings& around) {
     }
     std::vector<Check> checks;
     for (const auto& limits : around.limits) {
-        if (limits.general_counters == 0) {
-            auto taken = machine::diagnose(EBUSY, machine::Asked::hardware, around.access);
-            checks.push_back({State::warning, taken.id, describe(limits), taken.hint});
+        // The watchdog's one counter has a line of its own.
+        if (limits.taken_counters > (around.access.nmi_watchdog ? 1 : 0)) {
+            const auto taken = machine::diagnose(EBUSY, machine::Asked::hardware, around.access);
+            checks.push_back({State::warning, taken.id, fmt::format("{}; another user holds {}", describe(limits), limits.taken_counters),
+                              taken.hint});
             continue;
         }
         checks.push_back({State::ok, "pmu", describe(limits), {}});

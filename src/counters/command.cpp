@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace tmaprobe::counters {
 namespace {
@@ -27,6 +28,9 @@ namespace {
     (void)!::write(failure, &reason, sizeof reason);
     ::_exit(reason == ENOENT ? 127 : 126);
 }
+
+/// How long a command may take to end after a second signal, before it is killed.
+constexpr std::int64_t patience_ns = 500'000'000;
 
 int shell_status(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -160,6 +164,7 @@ CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_
     const std::uint64_t start = now_ns();
     std::uint64_t next = start + tick_ns;
     bool ticking = tick_ns > 0 && on_tick;
+    std::uint64_t give_up_at = 0;  // after a second signal
     for (;;) {
         if (const auto status = command.poll_exit()) {
             outcome.status = *status;
@@ -171,10 +176,20 @@ CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_
             // A late tick is not made up for: the next is due at the next multiple of the interval.
             next = start + ((now - start) / tick_ns + 1) * tick_ns;
         }
-        const auto wake = signals.wait(ticking ? static_cast<std::int64_t>(next - std::min(next, now_ns())) : -1);
+        if (give_up_at && now >= give_up_at) return outcome;
+        std::int64_t timeout = ticking ? static_cast<std::int64_t>(next - std::min(next, now_ns())) : -1;
+        if (give_up_at && (timeout < 0 || timeout > patience_ns)) timeout = patience_ns;
+        const auto wake = signals.wait(timeout);
         if (!wake.interrupted) continue;
-        outcome.interrupted = true;
-        if (!wake.from_terminal) ::kill(command.pid(), wake.signal);
+        // A command that ignores the first signal may have reasons; the second is meant for us as well.
+        const bool again = std::exchange(outcome.interrupted, true);
+        outcome.status = 128 + wake.signal;
+        if (again && !give_up_at) {
+            give_up_at = now_ns() + patience_ns;
+            ::kill(command.pid(), SIGTERM);
+        } else if (!wake.from_terminal || ::getpgid(command.pid()) != ::getpgrp()) {
+            ::kill(command.pid(), wake.signal);
+        }
     }
 }
 

@@ -74,8 +74,9 @@ struct CommandOutcome {
     bool interrupted = false;  ///< by a signal to us, which was handed on
 };
 
-/// Waits until the command has ended; signals sent to us alone are handed on to it. `on_tick` (may be
-/// empty) is called every `tick_ns` of the release's clock; its return value false stops ticking.
+/// Waits until the command has ended. Signals that it did not get itself (sent to us alone, or it has left
+/// our process group) are handed on to it; after a second one it is asked to end (SIGTERM), and after half a
+/// second more the wait ends without it: dropping the command then kills it. `on_tick` (may be empty) is called every `tick_ns` of the release's clock; its return value false stops ticking.
 CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_t tick_ns,
                         const std::function<bool()>& on_tick);
 

@@ -38,6 +38,7 @@ enum class Policy {
 struct PmuLimits {
     std::string pmu = "cpu";
     int general_counters = 4;  ///< free for us now (a watchdog's counter is taken off)
+    int taken_counters = 0;    ///< general-purpose and fixed ones that exist and somebody else holds now
     int fixed_counters = 0;    ///< that events of the table name
     std::vector<int> fixed_taken;   ///< numbers of fixed counters that somebody else holds (a watchdog)
     bool has_slots = false;          ///< slots and the four level-1 topdown events

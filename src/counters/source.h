@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,6 +35,7 @@ struct Sample {
     std::uint64_t iterations = 1;
     std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
     std::vector<record::Warning> warnings;
+    std::map<int, std::vector<record::Event>> by_cpu;  ///< Scope::cpus only: the same events on each CPU by itself
     std::vector<Interval> series;       ///< with an interval only; the last step may be shorter
     nlohmann::json detail = nlohmann::json::object();  ///< source-specific: coverage of the model, overhead, ...
     /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)

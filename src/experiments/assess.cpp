@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "experiments/bottleneck.h"
 #include "experiments/count_index.h"
+#include "experiments/hybrid.h"
 #include "experiments/scale.h"
 #include "metrics/formulas.h"
 
@@ -29,10 +30,8 @@ bool is_hybrid(const events::Table& table) {
 /// The PMU of a hybrid whose tree is meant; "" where there is only one.
 std::string choose_pmu(const events::Table& table, const std::vector<record::Event>& events, const std::string& asked) {
     if (!asked.empty() || !is_hybrid(table)) return asked;
-    const auto has = [&](const char* pmu) {
-        return std::ranges::any_of(events, [&](const record::Event& event) { return event.pmu == pmu; });
-    };
-    return !has("cpu_core") && has("cpu_atom") ? "cpu_atom" : "cpu_core";
+    const std::string counted = pmus_of(events).front();
+    return counted.empty() ? "cpu_core" : counted;
 }
 
 int rank_of(const std::string& category) {

@@ -14,7 +14,7 @@ namespace tmaprobe::experiments {
 struct AssessRequest {
     std::vector<std::string> metrics;  ///< by name, from choose_metrics
     metrics::Constants constants;
-    std::string pmu;                   ///< of a hybrid; empty: the one with counts, cpu_core before cpu_atom
+    std::string pmu;                   ///< of a hybrid; empty: the first of pmus_of()
     std::string status = "measured";   ///< of a metric that has a value: measured|modelled|replayed
     /// The same counters in single repetitions or model variations: the spread of each metric over them
     /// widens its low..high.

@@ -24,11 +24,20 @@ void add_to(record::Event& sum, const record::Event& more) {
     if (!more.note.empty()) sum.note = more.note;
 }
 
-std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& repetitions) {
-    if (repetitions.empty()) return {};
-    auto sums = repetitions.front();
-    for (std::size_t index = 1; index < repetitions.size(); ++index)
-        for (const auto& event : repetitions[index]) {
+/// Warnings of repetitions say the same thing again; each is kept once.
+void add_warning(std::vector<record::Warning>& warnings, const record::Warning& warning) {
+    const bool known = std::any_of(warnings.begin(), warnings.end(),
+                                   [&](const auto& old) { return old.id == warning.id && old.what == warning.what; });
+    if (!known) warnings.push_back(warning);
+}
+
+}  // namespace
+
+std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets) {
+    if (sets.empty()) return {};
+    auto sums = sets.front();
+    for (std::size_t index = 1; index < sets.size(); ++index)
+        for (const auto& event : sets[index]) {
             const auto found = std::find_if(sums.begin(), sums.end(),
                                             [&](const auto& sum) { return same_counter(sum, event); });
             if (found == sums.end())
@@ -38,15 +47,6 @@ std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>&
         }
     return sums;
 }
-
-/// Warnings of repetitions say the same thing again; each is kept once.
-void add_warning(std::vector<record::Warning>& warnings, const record::Warning& warning) {
-    const bool known = std::any_of(warnings.begin(), warnings.end(),
-                                   [&](const auto& old) { return old.id == warning.id && old.what == warning.what; });
-    if (!known) warnings.push_back(warning);
-}
-
-}  // namespace
 
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
                       std::uint64_t iterations, int repetitions, const OnProgress& on_progress) {
@@ -63,6 +63,10 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (!sample) return pass_on(sample);
             events.insert(events.end(), sample->events.begin(), sample->events.end());
             for (auto& variation : sample->variations) counted.variations.push_back(std::move(variation));
+            for (const auto& [cpu, on_cpu] : sample->by_cpu) {
+                auto& sum = counted.by_cpu[cpu];
+                sum = sum_of({sum, on_cpu});
+            }
             if (counted.series.empty()) counted.series = std::move(sample->series);
             for (const auto& warning : sample->warnings) add_warning(counted.warnings, warning);
             counted.elapsed_ns += static_cast<double>(sample->elapsed_ns);

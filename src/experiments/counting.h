@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -16,12 +17,16 @@ struct Counted {
     std::vector<record::Event> events;  ///< summed over the repetitions, one entry per event and group
     std::vector<std::vector<record::Event>> repetitions;  ///< the same events, each repetition for itself
     std::vector<std::vector<record::Event>> variations;   ///< the model's; see counters::Sample
+    std::map<int, std::vector<record::Event>> by_cpu;     ///< the same events on each CPU, where CPUs are counted
     std::vector<counters::Interval> series;  ///< of the first run, when an interval was asked for
     double elapsed_ns = 0;               ///< of all runs of the workload
     std::optional<int> exit_status;      ///< a command's, of its last run
     nlohmann::json detail = nlohmann::json::object();
     std::vector<record::Warning> warnings;
 };
+
+/// Counts of the same events added up: raw and times, and the scaled values with their bounds.
+std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets);
 
 /// Runs the workload once per pass and repetition. Errors: those of the source.
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,

@@ -13,6 +13,8 @@
 #include "experiments/assess.h"
 #include "experiments/canary.h"
 #include "experiments/counting.h"
+#include "experiments/hybrid.h"
+#include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
 
 namespace tmaprobe::experiments {
@@ -55,25 +57,16 @@ void append(std::vector<record::Warning>& warnings, const std::vector<record::Wa
     warnings.insert(warnings.end(), more.begin(), more.end());
 }
 
-/// The metrics of each interval, as the report draws them.
-Result<nlohmann::json> series_of(const events::Table& table, const std::vector<counters::Interval>& intervals,
-                                 AssessRequest assessment) {
-    assessment.repetitions.clear();
-    assessment.variations.clear();
-    auto series = nlohmann::json::array();
-    for (const auto& interval : intervals) {
-        const auto metrics = assess(table, interval.events, assessment);
-        if (!metrics) return pass_on(metrics);
-        auto values = nlohmann::json::object();
-        for (const auto& metric : *metrics)
-            values[metric.name] = metric.status == assessment.status ? nlohmann::json(metric.value) : nlohmann::json();
-        series.push_back({{"at_seconds", static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9},
-                          {"metrics", std::move(values)}});
-    }
-    return series;
+/// A second source's values stand beside the first's.
+void add_beside(const std::vector<record::Metric>& metrics, record::Run& run) {
+    auto& other = run.extra["beside"] = nlohmann::json::array();
+    for (const auto& metric : metrics)
+        other.push_back({{"name", metric.name}, {"value", metric.value}, {"low", metric.low},
+                         {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
 }
 
-/// Counts with one source and adds events, metrics and detail to the run.
+/// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:
+/// the second becomes a run of its own.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
                     std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
     const auto plan = plan_for(choice, request, setup);
@@ -92,54 +85,88 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     assessment.status = modelled ? "modelled" : "measured";
     assessment.repetitions = counted->repetitions;
     assessment.variations = counted->variations;
-    auto metrics = assess(*setup.table, counted->events, assessment);
-    if (!metrics) return pass_on(metrics);
+    const auto pmus = pmus_of(counted->events);
+    auto tree = tree_of_counts(setup, *counted, assessment, pmus.front());
+    if (!tree) return pass_on(tree);
 
     append(measured.warnings, plan->notes);
     append(measured.warnings, counted->warnings);
     if (counted->exit_status) measured.exit_status = counted->exit_status;
     measured.source = counted->source;
     auto& run = measured.run;
-    const bool beside = !run.metrics.empty();  // a second source: its values stand beside the first's
-    if (beside) {
-        auto& other = run.extra["beside"] = nlohmann::json::array();
-        for (const auto& metric : *metrics)
-            other.push_back({{"name", metric.name}, {"value", metric.value}, {"low", metric.low},
-                             {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
-    } else {
-        run.metrics = std::move(*metrics);
-        run.events.insert(run.events.end(), counted->events.begin(), counted->events.end());
-    }
-    if (!counted->series.empty()) {
-        auto series = series_of(*setup.table, counted->series, assessment);
-        if (!series) return pass_on(series);
-        run.extra["series"] = std::move(*series);
-    }
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
     if (!kernel && !modelled && counted->elapsed_ns > 0) {
         run.time.known = true;
         run.time.operation = "command";
         run.time.ns_per_op = summarize({counted->elapsed_ns / repetitions});
     }
+    if (!run.metrics.empty()) {
+        add_beside(tree->metrics, run);
+        return {};
+    }
+    const record::Run without_tree = run;
+    if (!pmus.front().empty()) run.parameters["pmu"] = pmus.front();
+    add_tree(std::move(*tree), run);
+    for (std::size_t index = 1; index < pmus.size(); ++index) {
+        auto further = tree_of_counts(setup, *counted, assessment, pmus[index]);
+        if (!further) return pass_on(further);
+        measured.further_runs.push_back(without_tree);
+        measured.further_runs.back().parameters["pmu"] = pmus[index];
+        add_tree(std::move(*further), measured.further_runs.back());
+    }
     return {};
 }
 
-/// Software events of one run; a machine that refuses even these simply has none in its record.
-void add_software_events(counters::Workload& workload, std::uint64_t iterations, const counters::Scope& scope,
-                         Measured& measured) {
-    auto source = counters::perf::make_source(scope);
-    if (!source) return;
-    auto counted = count(**source, workload, counters::software_plan(), iterations, 1, {});
-    if (!counted) return;
-    measured.run.events.insert(measured.run.events.end(), counted->events.begin(), counted->events.end());
-    if (counted->exit_status) measured.exit_status = counted->exit_status;
-    for (const auto& warning : counted->warnings)
-        if (warning.id == "interrupted") measured.warnings.push_back(warning);
-    if (!workload.command().empty() && counted->elapsed_ns > 0) {
-        measured.run.time.known = true;
-        measured.run.time.operation = "command";
-        measured.run.time.ns_per_op = summarize({counted->elapsed_ns});
+/// Counts of each interval, where no table makes metrics of them.
+nlohmann::json counts_of(const std::vector<counters::Interval>& intervals) {
+    auto series = nlohmann::json::array();
+    for (const auto& interval : intervals) {
+        auto values = nlohmann::json::object();
+        for (const auto& event : interval.events) values[event.name] = event.note.empty() ? nlohmann::json(event.reading.value) : nlohmann::json();
+        series.push_back({{"at_seconds", static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9},
+                          {"metrics", nlohmann::json::object()}, {"events", std::move(values)}});
     }
+    return series;
+}
+
+/// How a run ended, and a command's time.
+void add_end(const Counted& counted, bool command, Measured& measured) {
+    if (counted.exit_status) measured.exit_status = counted.exit_status;
+    for (const auto& warning : counted.warnings)
+        if (warning.id == "interrupted") measured.warnings.push_back(warning);
+    if (!command || counted.elapsed_ns <= 0) return;
+    measured.run.time.known = true;
+    measured.run.time.operation = "command";
+    measured.run.time.ns_per_op = summarize({counted.elapsed_ns});
+}
+
+/// Software events of one run. Where the machine refuses even these, the record says why, and the workload's
+/// time is taken all the same. Errors: where nothing but the counts was asked for (a process, CPUs), and
+/// those of starting the command.
+Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request,
+                             Measured& measured) {
+    const auto& scope = request.scope;
+    const bool command = !workload.command().empty();
+    const auto plan = counters::software_plan();
+    auto source = counters::perf::make_source(scope, {request.interval_ms, true});
+    if (!source) return pass_on(source);
+    if (const auto possible = (*source)->prepare(plan); !possible) {
+        using Kind = counters::Scope::Kind;
+        if (scope.kind == Kind::process || scope.kind == Kind::cpus) return pass_on(possible);
+        measured.warnings.push_back({"no_software_events", "not even software events: " + possible.error().what,
+                                     possible.error().hint});
+        if (!command) return {};
+        const auto timed = count(*counters::make_clock_source(), workload, {}, iterations, 1, {});
+        if (!timed) return pass_on(timed);
+        add_end(*timed, command, measured);
+        return {};
+    }
+    const auto counted = count(**source, workload, plan, iterations, 1, {});
+    if (!counted) return pass_on(counted);
+    measured.run.events.insert(measured.run.events.end(), counted->events.begin(), counted->events.end());
+    if (!counted->series.empty()) measured.run.extra["series"] = counts_of(counted->series);
+    add_end(*counted, command, measured);
+    return {};
 }
 
 /// Says what a careful reader must know of the timing: noise, disturbance.
@@ -321,7 +348,8 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
         if (points[index].runs_here) {
             iterations = (*timings)[index].iterations;
             add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
-            add_software_events(*workload, iterations, request.scope, measured);
+            const auto added = add_software_events(*workload, iterations, request, measured);
+            if (!added) return pass_on(added);
         } else {
             measured.run.time.operation = points[index].kernel->operation;
             measured.run.time.reason = fmt::format("this CPU lacks the instructions of variant {}", points[index].variant.name);
@@ -349,7 +377,8 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
                                    : "the command ran under the tracer, which slows it down; --source none times it";
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) {
-            add_software_events(workload, 1, request.scope, measured);
+            const auto added = add_software_events(workload, 1, request, measured);
+            if (!added) return pass_on(added);
             continue;
         }
         const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);

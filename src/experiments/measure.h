@@ -14,6 +14,7 @@ namespace tmaprobe::experiments {
 /// A finished run with what is to be said about all of the record.
 struct Measured {
     record::Run run;
+    std::vector<record::Run> further_runs;  ///< of a hybrid's second PMU, where both kinds of cores took part
     record::Source source;
     std::vector<record::Warning> warnings;
     std::optional<int> exit_status;  ///< a command's

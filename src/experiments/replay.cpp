@@ -8,6 +8,7 @@
 #include "counters/replay/replay.h"
 #include "experiments/assess.h"
 #include "experiments/host_json.h"
+#include "experiments/hybrid.h"
 #include "experiments/setup.h"
 #include "machine/host.h"
 
@@ -113,15 +114,6 @@ Result<> adapt_to_counts(const ReplayRequest& request, const std::vector<record:
     return {};
 }
 
-/// PMUs of a hybrid that have counts, larger cores first; one empty name elsewhere.
-std::vector<std::string> pmus_of(const std::vector<record::Event>& events) {
-    std::vector<std::string> pmus;
-    for (const char* pmu : {"cpu_core", "cpu_atom"})
-        if (std::ranges::any_of(events, [&](const record::Event& event) { return event.pmu == pmu; })) pmus.emplace_back(pmu);
-    if (pmus.empty()) pmus.emplace_back();
-    return pmus;
-}
-
 /// The tree of each interval, level by level, as the report draws it.
 Result<nlohmann::json> series_of(const std::string& label, const std::vector<Snapshot>& snapshots,
                                  const events::Table& table, const AssessRequest& assessment) {
@@ -137,13 +129,6 @@ Result<nlohmann::json> series_of(const std::string& label, const std::vector<Sna
         series.push_back({{"seconds", snapshot.at_seconds.value_or(0)}, {"metrics", std::move(values)}});
     }
     return series;
-}
-
-std::vector<record::Event> events_on(const std::vector<record::Event>& events, const std::string& pmu) {
-    std::vector<record::Event> chosen;
-    for (const record::Event& event : events)
-        if (pmu.empty() || event.pmu == pmu || (event.pmu != "cpu_core" && event.pmu != "cpu_atom")) chosen.push_back(event);
-    return chosen;
 }
 
 }  // namespace
@@ -177,7 +162,7 @@ Result<record::Record> replay(const ReplayRequest& request) {
         assessment.status = "replayed";
         record::Run run;
         run.kernel = request.files.front().filename().string();
-        run.variant = pmu;
+        if (!pmu.empty()) run.parameters["pmu"] = pmu;
         run.time.reason = "the counts come from another run";
         run.events = events_on(counts->matched.events, pmu);
         auto metrics = assess(*table, run.events, assessment);

@@ -21,6 +21,12 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
     }
 }
 
+void add_runs(Measured& measured, record::Record& record) {
+    record.runs.push_back(std::move(measured.run));
+    for (auto& run : measured.further_runs) record.runs.push_back(std::move(run));
+    add_once(record.warnings, measured.warnings);
+}
+
 /// For points that do not fit into memory together; their times then stand further apart.
 Result<std::vector<Measured>> measure_one_by_one(const RunRequest& request, const Setup& setup, const std::vector<Point>& points,
                                                  const TimingRequest& timing, const OnProgress& on_progress) {
@@ -53,8 +59,7 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
     if (!measured) return pass_on(measured);
     for (auto& each : *measured) {
         record.source = each.source;
-        record.runs.push_back(std::move(each.run));
-        add_once(record.warnings, each.warnings);
+        add_runs(each, record);
     }
     return {};
 }
@@ -64,8 +69,7 @@ Result<> run_command(const RunRequest& request, const Setup& setup, const OnProg
     auto measured = measure_command(request, setup, on_progress);
     if (!measured) return pass_on(measured);
     record.source = measured->source;
-    record.runs.push_back(std::move(measured->run));
-    add_once(record.warnings, measured->warnings);
+    add_runs(*measured, record);
     if (measured->exit_status) record.extra["exit_status"] = *measured->exit_status;
     return {};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "events/geometry.h"
 #include "experiments/assess.h"
+#include "experiments/cores.h"
 #include "experiments/host_json.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
@@ -47,9 +49,30 @@ record::Warning no_table(const machine::Host& host) {
             "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"};
 }
 
-/// Where this machine hides PERF_METRICS, other formulas stand in; where SMT shares a core's slots between
-/// two threads, the reader must know.
-Result<> adapt_to_pmu(const events::Library& library, events::Table& table, Setup& setup) {
+/// Before Ice Lake the slots belong to a core, and SMT shares them between two CPUs: what is seen of one is
+/// an estimate, and the reader must know.
+void add_shared_core_warning(const counters::Scope& scope, const events::Table& table, Setup& setup) {
+    const bool estimates = std::any_of(table.events.begin(), table.events.end(), [](const auto& event) {
+        return event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE";
+    });
+    if (!estimates || !setup.host.smt_active || setup.constants.values["#core_wide"] >= 1) return;
+    const auto why = machine::cause("smt_shared_core", machine::detect_perf_access());
+    if (scope.kind != counters::Scope::Kind::cpus) {
+        setup.warnings.push_back({why.id, why.what, why.hint});
+        return;
+    }
+    auto whole = scope.cpus;
+    const auto missing = missing_siblings(setup.topology, scope.cpus);
+    whole.insert(whole.end(), missing.begin(), missing.end());
+    std::sort(whole.begin(), whole.end());
+    setup.warnings.push_back({"smt_partial_core",
+                              fmt::format("CPUs {} share cores with CPUs {}, which are not counted. {}", fmt::join(scope.cpus, ","),
+                                          fmt::join(missing, ","), why.what),
+                              fmt::format("--cpu {} counts whole cores", fmt::join(whole, ","))});
+}
+
+/// Where this machine hides PERF_METRICS, other formulas stand in; where slots are shared, that is said.
+Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& scope, events::Table& table, Setup& setup) {
     const auto pmus = machine::core_pmus();
     const bool shown = std::any_of(pmus.begin(), pmus.end(), [](const auto& pmu) { return pmu.has_slots; });
     if (!pmus.empty() && !shown) {
@@ -60,14 +83,7 @@ Result<> adapt_to_pmu(const events::Library& library, events::Table& table, Setu
                                       "this machine hides PERF_METRICS: the tree comes from formulas on ordinary counters",
                                       "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
     }
-    const bool shares_core = setup.host.smt_active && setup.constants.values["#core_wide"] < 1 &&
-                             std::any_of(table.events.begin(), table.events.end(), [](const auto& event) {
-                                 return event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE";
-                             });
-    if (shares_core && !pmus.empty()) {
-        const auto why = machine::cause("smt_shared_core", machine::detect_perf_access());
-        setup.warnings.push_back({why.id, why.what, why.hint});
-    }
+    if (!pmus.empty()) add_shared_core_warning(scope, table, setup);
     return {};
 }
 
@@ -79,8 +95,10 @@ metrics::Constants machine_constants(const machine::Host& host, const machine::T
     constants.cpu_id = host.cpu_id;
     auto& values = constants.values;
     values["#smt_on"] = host.smt_active;
-    // A thread that has its core to itself sees all of it: then the whole core's formulas hold.
-    values["#core_wide"] = scope.kind == counters::Scope::Kind::cpus || !host.smt_active;
+    // A thread that has its core to itself sees all of it: then the whole core's formulas hold. So they do
+    // where every CPU of each counted core is counted, as in perf.
+    values["#core_wide"] = !host.smt_active || (scope.kind == counters::Scope::Kind::cpus &&
+                                                missing_siblings(topology, scope.cpus).empty());
     values["#num_cpus"] = host.logical_cpus;
     values["#num_cpus_online"] = host.logical_cpus;
     values["#num_cores"] = count_distinct(topology, [](const auto& place) { return place.core; });
@@ -127,7 +145,7 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         setup.constants.cpu_id = table->cpu_id;
     }
     if (setup.decision.sources.front() != SourceChoice::model && target_is_host) {
-        const auto adapted = adapt_to_pmu(request.library, *table, setup);
+        const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
         if (!adapted) return pass_on(adapted);
     }
     auto metrics = choose_metrics(*table, request.level, request.metrics);

@@ -30,7 +30,8 @@ struct Setup {
 /// metric; bad_input for an unreadable table; those of decide_source.
 Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const machine::Topology& topology);
 
-/// What the formulas ask of this machine: "#smt_on", "#core_wide", "#num_cpus", "#slots", ...
+/// What the formulas ask of this machine: "#smt_on", "#core_wide", "#num_cpus", "#slots", ... "#core_wide" is
+/// 1 where the counts are those of whole cores.
 metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
                                      const counters::Scope& scope);
 

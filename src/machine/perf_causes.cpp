@@ -46,7 +46,7 @@ int highest_level_for(Asked asked) {
 Cause paranoid(Asked asked, const PerfAccess& access) {
     const std::string level = std::to_string(highest_level_for(asked));
     std::string hint = "sudo sysctl kernel.perf_event_paranoid=" + level + "; or " + grant_capability;
-    if (asked == Asked::with_kernel) hint = "count user mode only (--count user); or " + hint;
+    if (asked == Asked::with_kernel) hint = "count user mode only (leave --kernel-mode out); or " + hint;
     return {"paranoid", paranoid_meaning(access.paranoid), hint, true};
 }
 

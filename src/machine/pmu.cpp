@@ -17,12 +17,18 @@ namespace {
 
 constexpr int loop_length = 10000;
 
-/// Counts the instructions of a short loop with the generic event that `config` names.
-PmuProbe count_loop(std::uint64_t config) {
+#if defined(__aarch64__)
+constexpr std::uint64_t raw_instructions = 0x08;
+#else
+constexpr std::uint64_t raw_instructions = 0xc0;  // Intel and AMD alike
+#endif
+
+/// Counts the instructions of a short loop with one event.
+PmuProbe count_loop(std::uint32_t type, std::uint64_t config) {
     perf_event_attr attributes;
     std::memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
-    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.type = type;
     attributes.config = config;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     attributes.exclude_kernel = 1;
@@ -47,12 +53,12 @@ PmuProbe count_loop(std::uint64_t config) {
 
 PmuProbe probe_instructions() {
     const auto pmus = core_pmus();
-    if (pmus.size() < 2) return count_loop(PERF_COUNT_HW_INSTRUCTIONS);
-    // On a hybrid the plain event means the larger cores alone; this thread may be on any of them.
-    constexpr int pmu_type_shift = 32;
+    if (pmus.size() < 2) return count_loop(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+    // On a hybrid the kernel's own event means the larger cores alone; this thread may be on any of them. Each PMU
+    // is asked for its raw event, since older kernels know no other way to name a PMU.
     PmuProbe probe;
     for (const Pmu& pmu : pmus) {
-        probe = count_loop(PERF_COUNT_HW_INSTRUCTIONS | static_cast<std::uint64_t>(pmu.type) << pmu_type_shift);
+        probe = count_loop(pmu.type, raw_instructions);
         if (probe.running_ns > 0) break;
     }
     return probe;

@@ -63,6 +63,10 @@ void show_other_metrics(Screen& screen, const record::Run& run);
 void show_beside(Screen& screen, const record::Run& run);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
+/// The counts themselves.
+void show_events(Screen& screen, const record::Run& run);
+/// Level 1 of the tree core by core, where whole CPUs were counted.
+void show_cores(Screen& screen, const record::Run& run);
 /// The runs of one kernel in several page modes as columns.
 void show_page_modes(Screen& screen, const std::vector<record::Run>& runs);
 /// Table, curve, knees and verdicts of a sweep.

@@ -79,7 +79,10 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_other_metrics(screen, run);
     show_beside(screen, run);
     show_series(screen, run);
+    show_cores(screen, run);
+    const bool counts_alone = run.kernel == "command" && run.metrics.empty();
     if (screen.style().verbose) show_details(screen, run);
+    else if (counts_alone) show_events(screen, run);
     show_words(screen, record, run);
 }
 

@@ -152,22 +152,47 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
     }
 }
 
-void show_details(Screen& screen, const record::Run& run) {
-    if (!run.events.empty()) {
-        screen.line();
-        std::vector<std::vector<std::string>> rows{{"Events", "value", "running", "group", "encoding"}};
-        for (const auto& event : run.events) {
-            const auto& reading = event.reading;
-            const bool never = reading.time_enabled_ns > 0 && reading.time_running_ns == 0;
-            const double share = reading.time_enabled_ns == 0 ? 1 : static_cast<double>(reading.time_running_ns) /
-                                                                        static_cast<double>(reading.time_enabled_ns);
-            const std::string value = never ? "not counted" : plain_number(reading.value);
-            rows.push_back({screen.say(event.name), event.note.empty() || never ? value : screen.say(event.note),
-                            fmt::format("{:.0f}%", 100 * share), fmt::format("{}.{}", event.pass, event.group),
-                            screen.say(event.pmu + "/" + event.config)});
+void show_cores(Screen& screen, const record::Run& run) {
+    const auto cores = run.extra.find("per_core");
+    if (cores == run.extra.end() || !cores->is_array() || cores->size() < 2) return;
+    std::vector<std::vector<std::string>> rows{{"Core", "CPUs"}};
+    std::vector<const record::Metric*> columns;
+    for (const auto& metric : run.metrics)
+        if (metric.level == 1) columns.push_back(&metric);
+    for (const auto* column : columns) rows[0].push_back(screen.say(column->name));
+    for (const auto& core : *cores) {
+        if (!core.is_object() || !core.contains("cpus") || !core.contains("metrics")) continue;
+        const std::string cpus = core["cpus"].dump();
+        std::vector<std::string> row{core.value("core", nlohmann::json()).dump(), cpus.substr(1, cpus.size() - 2)};
+        for (const auto* column : columns) {
+            const auto value = core["metrics"].value(column->name, nlohmann::json());
+            row.push_back(value.is_number() ? percent(value.get<double>()) : "none");
         }
-        screen.table(rows);
+        rows.push_back(std::move(row));
     }
+    screen.line();
+    screen.table(rows);
+}
+
+void show_events(Screen& screen, const record::Run& run) {
+    if (run.events.empty()) return;
+    screen.line();
+    std::vector<std::vector<std::string>> rows{{"Events", "value", "running", "group", "encoding"}};
+    for (const auto& event : run.events) {
+        const auto& reading = event.reading;
+        const bool never = reading.time_enabled_ns > 0 && reading.time_running_ns == 0;
+        const double share = reading.time_enabled_ns == 0 ? 1 : static_cast<double>(reading.time_running_ns) /
+                                                                    static_cast<double>(reading.time_enabled_ns);
+        const std::string value = never ? "not counted" : plain_number(reading.value);
+        rows.push_back({screen.say(event.name), event.note.empty() || never ? value : screen.say(event.note),
+                        fmt::format("{:.0f}%", 100 * share), fmt::format("{}.{}", event.pass, event.group),
+                        screen.say(event.pmu + "/" + event.config)});
+    }
+    screen.table(rows);
+}
+
+void show_details(Screen& screen, const record::Run& run) {
+    show_events(screen, run);
     bool first = true;
     for (const auto& metric : run.metrics) {
         if (metric.formula.empty()) continue;

@@ -105,7 +105,8 @@ std::string run_label(const record::Run& run) {
         std::string line;
         for (const auto& word : *command)
             if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
-        if (!line.empty()) return line;
+        const auto pmu = run.parameters.find("pmu");
+        if (!line.empty()) return line + (pmu != run.parameters.end() && pmu->is_string() ? ", on " + pmu->get<std::string>() : "");
     }
     std::string label = run.kernel;
     if (!run.variant.empty()) label += " " + run.variant;

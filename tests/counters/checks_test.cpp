@@ -121,10 +121,21 @@ TEST(Checks, WatchdogIsAWarningWithACommand) {
 
 TEST(Checks, AllCountersTakenIsSaid) {
     auto around = good();
+    around.limits[0].taken_counters = around.limits[0].general_counters;
     around.limits[0].general_counters = 0;
     const auto checks = check(around);
     ASSERT_NE(find(checks, "counters_taken"), nullptr);
     EXPECT_EQ(find(checks, "counters_taken")->state, State::warning);
+}
+
+TEST(Checks, OneCounterTakenIsSaidUnlessItIsTheWatchdogs) {
+    auto around = good();
+    around.limits[0].taken_counters = 1;
+    const auto checks = check(around);
+    ASSERT_NE(find(checks, "counters_taken"), nullptr);
+    EXPECT_NE(find(checks, "counters_taken")->what.find("another user holds 1"), std::string::npos);
+    around.access.nmi_watchdog = true;
+    EXPECT_EQ(find(check(around), "counters_taken"), nullptr);
 }
 
 TEST(Checks, LookingAroundNeverFails) {

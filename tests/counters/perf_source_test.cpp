@@ -105,6 +105,30 @@ class PerfSource : public testing::Test {
 
     const Scope thread{Scope::Kind::this_thread, 0, {}};
     const Scope command{Scope::Kind::command, 0, {}};
+
+    /// Measures a shell script, which makes the file $started when it is ready for `interrupts` SIGINTs to us.
+    Result<Sample> measure_interrupted(const std::string& script, int interrupts) {
+        const auto started = std::filesystem::temp_directory_path() / ("tmaprobe_started_" + std::to_string(::getpid()));
+        Command workload({"sh", "-c", "started='" + started.string() + "'; " + script});
+        // Blocked before the thread starts, so that it cannot take the signal that is meant for this one.
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGINT);
+        ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+        std::thread interrupter([self = ::getpid(), &started, interrupts] {
+            for (int tries = 0; tries < 2000 && !std::filesystem::exists(started); ++tries)
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            for (int sent = 0; sent < interrupts; ++sent) {
+                ::kill(self, SIGINT);
+                std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            }
+        });
+        ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // the command must not inherit the mask
+        auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
+        interrupter.join();
+        std::filesystem::remove(started);
+        return sample;
+    }
 };
 
 TEST_F(PerfSource, CountsPageFaultsOfARegionExactly) {
@@ -200,28 +224,21 @@ TEST_F(PerfSource, MissingProgramIsAnErrorAndLeavesNothingBehind) {
 }
 
 TEST_F(PerfSource, InterruptHandsTheSignalOnAndKeepsTheCounts) {
-    const auto started = std::filesystem::temp_directory_path() / ("tmaprobe_started_" + std::to_string(::getpid()));
-    Command workload({"sh", "-c", "touch '" + started.string() + "'; exec sleep 30"});
-    // Blocked before the thread starts, so that it cannot take the signal that is meant for this one.
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread interrupter([self = ::getpid(), &started] {
-        for (int tries = 0; tries < 2000 && !std::filesystem::exists(started); ++tries)
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        ::kill(self, SIGINT);
-    });
-    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // the command must not inherit the mask
     const auto start = std::chrono::steady_clock::now();
-    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
-    interrupter.join();
-    std::filesystem::remove(started);
+    const auto sample = measure_interrupted("touch \"$started\"; exec sleep 30", 1);
     ASSERT_TRUE(sample) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 128 + SIGINT);
     EXPECT_EQ(sample->detail["interrupted"], true);
     EXPECT_GT(sample->events[0].reading.raw, 0u);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(25));
+}
+
+TEST_F(PerfSource, SecondInterruptEndsACommandThatIgnoresTheFirst) {
+    const auto sample = measure_interrupted("trap '' INT TERM; touch \"$started\"; exec sleep 30", 2);
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 128 + SIGINT);
+    EXPECT_EQ(sample->detail["interrupted"], true);
+    EXPECT_LT(sample->elapsed_ns, 25'000'000'000u);
 }
 
 TEST_F(PerfSource, CommandIsNotTheOneBeforeItsExec) {

@@ -63,18 +63,31 @@ std::vector<FakeCount> steady() {
     return counts;
 }
 
-const record::Event& event(const Sample& sample, std::uint64_t config) {
-    return *std::find_if(sample.events.begin(), sample.events.end(),
-                         [&](const auto& e) { return e.name == "event_" + std::to_string(config); });
-}
+/// A region measured under a kernel with its faults scripted.
+class RegionFaults : public testing::Test {
+  protected:
+    void measure_region() {
+        Region region;
+        auto measured = measure(region, in_process);
+        ASSERT_TRUE(measured) << measured.error().what;
+        sample = std::move(*measured);
+    }
+    const record::Event& event(std::uint64_t config) const {
+        return *std::ranges::find(sample.events, "event_" + std::to_string(config), &record::Event::name);
+    }
+    bool warns(const std::string& id) const { return std::ranges::find(sample.warnings, id, &record::Warning::id) != sample.warnings.end(); }
+    void all_steady() {
+        for (const auto config : {first, second, third}) kernel.script(config, steady());
+    }
 
-TEST(Faults, NothingFailing) {
     FakeKernel kernel;
-    for (const auto config : {first, second, third}) kernel.script(config, steady());
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample) << sample.error().what;
-    for (const auto& counted : sample->events) {
+    Sample sample;
+};
+
+TEST_F(RegionFaults, NothingFailing) {
+    all_steady();
+    measure_region();
+    for (const auto& counted : sample.events) {
         EXPECT_EQ(counted.reading.raw, 1000u);
         EXPECT_EQ(counted.note, "");
     }
@@ -148,47 +161,35 @@ TEST(Faults, DescriptorsAreClosedOnExec) {
     EXPECT_EQ(seen, 3);
 }
 
-TEST(Faults, UnknownEventIsNamedWhileItsGroupCounts) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, UnknownEventIsNamedWhileItsGroupCounts) {
     kernel.fail_config(first, ENOENT);  // the leader
     kernel.script(second, steady());
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample) << sample.error().what;
-    EXPECT_EQ(event(*sample, first).note, "not_supported");
-    EXPECT_EQ(event(*sample, second).reading.raw, 1000u);
+    measure_region();
+    EXPECT_EQ(event(first).note, "not_supported");
+    EXPECT_EQ(event(second).reading.raw, 1000u);
 }
 
-TEST(Faults, OversizedGroupIsSplitAndStillCounts) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, OversizedGroupIsSplitAndStillCounts) {
     kernel.largest_group = 1;
-    for (const auto config : {first, second, third}) kernel.script(config, steady());
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    for (const auto& counted : sample->events) EXPECT_EQ(counted.reading.raw, 1000u) << counted.name;
+    all_steady();
+    measure_region();
+    for (const auto& counted : sample.events) EXPECT_EQ(counted.reading.raw, 1000u) << counted.name;
 }
 
-TEST(Faults, EndOfFileIsNotCounted) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, EndOfFileIsNotCounted) {
     kernel.script(second, {{0, 0, 0, 0, 0}});
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    EXPECT_EQ(event(*sample, second).note, "not_counted");
-    EXPECT_EQ(event(*sample, second).reading.time_running_ns, 0u);
-    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(), [](const auto& w) { return w.id == "not_counted"; }));
+    measure_region();
+    EXPECT_EQ(event(second).note, "not_counted");
+    EXPECT_EQ(event(second).reading.time_running_ns, 0u);
+    EXPECT_TRUE(warns("not_counted"));
 }
 
-TEST(Faults, ShortReadsAreReadOn) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, ShortReadsAreReadOn) {
     auto counts = steady();
     for (auto& count : counts) count.bytes = 8;
     kernel.script(second, counts);
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    EXPECT_EQ(event(*sample, second).reading.raw, 1000u);
+    measure_region();
+    EXPECT_EQ(event(second).reading.raw, 1000u);
 }
 
 /// The 20 pairs of reads that find the overhead and the one before the region, then the one after it.
@@ -198,51 +199,38 @@ std::vector<FakeCount> ending_with(const FakeCount& before, const FakeCount& aft
     return counts;
 }
 
-TEST(Faults, ShareBelowOneIsScaledAndBounded) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, ShareBelowOneIsScaledAndBounded) {
     kernel.script(first, ending_with({0, 0, 0, 0, 24}, {1000, 400, 100, 0, 24}));
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    const auto& counted = event(*sample, first);
+    measure_region();
+    const auto& counted = event(first);
     EXPECT_EQ(counted.reading.raw, 1000u);
     EXPECT_DOUBLE_EQ(counted.reading.value, 4000);
     ASSERT_TRUE(counted.low && counted.high);
     EXPECT_LT(*counted.low, 4000);
     EXPECT_GE(*counted.low, 1000);
     EXPECT_GT(*counted.high, 4000);
-    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(),
-                            [](const auto& w) { return w.id == "multiplexed_against_plan"; }));
+    EXPECT_TRUE(warns("multiplexed_against_plan"));
 }
 
-TEST(Faults, NeverRunningIsNotCounted) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, NeverRunningIsNotCounted) {
     kernel.script(first, ending_with({0, 0, 0, 0, 24}, {0, 400, 0, 0, 24}));
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    EXPECT_EQ(event(*sample, first).note, "not_counted");
+    measure_region();
+    EXPECT_EQ(event(first).note, "not_counted");
 }
 
-TEST(Faults, WrapAt48Bits) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, WrapAt48Bits) {
     kernel.script(first, ending_with({(std::uint64_t{1} << 48) - 1, 10, 10, 0, 24}, {99, 20, 20, 0, 24}));
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    EXPECT_EQ(event(*sample, first).reading.raw, 100u);
-    EXPECT_EQ(event(*sample, first).note, "wrapped");
+    measure_region();
+    EXPECT_EQ(event(first).reading.raw, 100u);
+    EXPECT_EQ(event(first).note, "wrapped");
 }
 
-TEST(Faults, TimeGoingBackwardsIsFlagged) {
-    FakeKernel kernel;
+TEST_F(RegionFaults, TimeGoingBackwardsIsFlagged) {
     kernel.script(first, ending_with({10, 100, 100, 0, 24}, {20, 90, 90, 0, 24}));
-    Region region;
-    const auto sample = measure(region, in_process);
-    ASSERT_TRUE(sample);
-    EXPECT_EQ(event(*sample, first).note, "time_went_backwards");
-    EXPECT_EQ(event(*sample, first).reading.time_running_ns, 0u);
-    EXPECT_TRUE(std::any_of(sample->warnings.begin(), sample->warnings.end(), [](const auto& w) { return w.id == "unreliable_count"; }));
+    measure_region();
+    EXPECT_EQ(event(first).note, "time_went_backwards");
+    EXPECT_EQ(event(first).reading.time_running_ns, 0u);
+    EXPECT_TRUE(warns("unreliable_count"));
 }
 
 TEST(Faults, AllRefusedNamesTheCause) {

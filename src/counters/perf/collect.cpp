@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 
 #include "counters/perf/attributes.h"
 #include "machine/perf_access.h"
@@ -35,14 +37,39 @@ void scale_to_residency(Judged& judged, std::uint64_t residency_ns) {
     reading.value = static_cast<double>(reading.raw) / share_of(reading);
 }
 
-Judged count_event(const CounterSet& set, std::size_t position, const Span& span, bool extrapolate) {
+/// Which of an event's counts are wanted: all, or those of one CPU.
+Judged count_event(const CounterSet& set, std::size_t position, const Span& span, bool extrapolate,
+                   std::optional<int> cpu) {
     std::vector<Judged> instances;
     const auto place = set.place(position);
-    for (std::size_t index = place.first; index < place.first + place.count; ++index) {
-        const RawCount before = span.before ? (*span.before)[index] : RawCount{};
-        instances.push_back(judge(before, (*span.after)[index], span.bracketing, span.elapsed_ns));
+    const std::size_t threads = place.cpus.empty() ? place.count : place.count / place.cpus.size();
+    for (std::size_t index = 0; index < place.count; ++index) {
+        if (cpu && place.cpus[index / threads] != *cpu) continue;
+        const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
+        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns));
     }
     return combine(instances, extrapolate);
+}
+
+record::Event collect_event(const Pass& pass, const PassPlace& place, const CounterSet& set, std::size_t position,
+                            const Span& span, const Residency& residency, std::optional<int> cpu) {
+    const OpenedEvent& opened = set.opened()[position];
+    record::Event event = describe(pass.groups[opened.group].events[opened.index]);
+    event.pass = place.pass;
+    event.group = place.first_group + static_cast<int>(opened.group);
+    const auto on_pmu = residency.find(event.pmu);
+    if (opened.error == ENODEV && set.is_elsewhere(position)) {
+        event.note = "other_cores";
+    } else if (opened.error) {
+        event.note = opened.error == EACCES || opened.error == EPERM ? "no_permission" : "not_supported";
+    } else {
+        Judged judged = count_event(set, position, span, on_pmu == residency.end(), cpu);
+        if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
+        event.reading = judged.reading;
+        const bool elsewhere = on_pmu != residency.end() && on_pmu->second == 0 && judged.note == "not_counted";
+        event.note = elsewhere ? "other_cores" : judged.note;
+    }
+    return event;
 }
 
 }  // namespace
@@ -50,24 +77,18 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
 std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const CounterSet& set, const Span& span,
                                    const Residency& residency) {
     std::vector<record::Event> events;
-    for (std::size_t position = 0; position < set.opened().size(); ++position) {
-        const OpenedEvent& opened = set.opened()[position];
-        const PlannedEvent& planned = pass.groups[opened.group].events[opened.index];
-        record::Event event = describe(planned);
-        event.pass = place.pass;
-        event.group = place.first_group + static_cast<int>(opened.group);
-        if (opened.error) {
-            event.note = opened.error == EACCES || opened.error == EPERM ? "no_permission" : "not_supported";
-        } else {
-            const auto on_pmu = residency.find(event.pmu);
-            Judged judged = count_event(set, position, span, on_pmu == residency.end());
-            if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
-            event.reading = judged.reading;
-            event.note = judged.note;
-        }
-        events.push_back(std::move(event));
-    }
+    for (std::size_t position = 0; position < set.opened().size(); ++position)
+        events.push_back(collect_event(pass, place, set, position, span, residency, {}));
     return events;
+}
+
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const CounterSet& set,
+                                                         const Span& span) {
+    std::map<int, std::vector<record::Event>> by_cpu;
+    for (std::size_t position = 0; position < set.opened().size(); ++position)
+        for (const int cpu : set.place(position).cpus)
+            by_cpu[cpu].push_back(collect_event(pass, place, set, position, span, {}, cpu));
+    return by_cpu;
 }
 
 void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event>& window) {
@@ -102,8 +123,8 @@ std::vector<record::Warning> warnings_of(const std::vector<record::Event>& event
     for (const auto& event : events) {
         if (event.note == "not_counted") list(never_ran, event);
         else if (event.note == "not_supported" || event.note == "no_permission") list(refused, event);
-        else if (!event.note.empty() && event.note != "wrapped") list(failed, event);
-        else if (policy == Policy::passes && share_of(event.reading) < whole_share) list(shared, event);
+        else if (!event.note.empty() && event.note != "wrapped" && event.note != "other_cores") list(failed, event);
+        else if (policy == Policy::passes && event.note != "other_cores" && share_of(event.reading) < whole_share) list(shared, event);
     }
     if (!never_ran.empty()) {
         const auto why = machine::cause("not_scheduled", machine::detect_perf_access());

@@ -2,12 +2,12 @@
 
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "counters/perf/bounds.h"
 #include "counters/perf/counter_set.h"
 #include "counters/perf/reading.h"
+#include "counters/perf/residency.h"
 #include "counters/source.h"
 
 namespace tmaprobe::counters::perf {
@@ -26,14 +26,16 @@ struct Span {
     std::uint64_t elapsed_ns = 0;
 };
 
-/// Nanoseconds that the counted threads spent on each hybrid PMU's cores; empty on other machines.
-using Residency = std::map<std::string, std::uint64_t>;
-
 /// The record's events of one span of a pass: every planned event appears, with a note where it could not
-/// be opened or counted. Hybrid events are scaled to their residency only, never to the whole time: their
+/// be opened or counted ("other_cores": nothing of what was counted ran on this PMU's cores, which is no
+/// fault). Hybrid events are scaled to their residency only, never to the whole time: their
 /// time_enabled is the residency.
 std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const CounterSet& set, const Span& span,
                                    const Residency& residency);
+
+/// The same for each CPU by itself, where CPUs were named to be opened on; none elsewhere.
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const CounterSet& set,
+                                                         const Span& span);
 
 /// Sets low and high of every event that was counted part of the time. `spreads` has one entry per event,
 /// or none.

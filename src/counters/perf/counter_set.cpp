@@ -95,6 +95,7 @@ struct CounterSet::Member {
     int cpus = 0, threads = 0;
     std::size_t first = 0;  ///< of its counts in what read() fills in
     bool software = false, mapped = false;
+    bool elsewhere = false;  ///< no wanted CPU is of its PMU
 };
 
 CounterSet::CounterSet() = default;
@@ -109,7 +110,10 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
     if (!attributes) return ENOENT;
     if (is_leader && target.cpus != std::vector<int>{-1}) {
         const auto cpus = cpus_of(event, target.cpus, pmus);
-        if (cpus.empty()) return ENODEV;
+        if (cpus.empty()) {
+            members_[position].elsewhere = true;
+            return ENODEV;
+        }
         list.cpus = make_cpu_map(cpus);
         if (!list.cpus) return ENOMEM;
     }
@@ -186,6 +190,8 @@ Result<CounterSet> CounterSet::open(const std::vector<Group>& groups, const Targ
 bool CounterSet::any_open() const {
     return std::any_of(opened_.begin(), opened_.end(), [](const auto& event) { return event.error == 0; });
 }
+
+bool CounterSet::is_elsewhere(std::size_t event) const { return members_[event].elsewhere; }
 
 bool CounterSet::reads_in_user_space() const {
     bool any = false;

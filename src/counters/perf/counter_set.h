@@ -60,6 +60,8 @@ class CounterSet {
 
     const std::vector<OpenedEvent>& opened() const { return opened_; }
     bool any_open() const;
+    /// True for an event of a PMU that none of the wanted CPUs belongs to (hybrids).
+    bool is_elsewhere(std::size_t event) const;
     /// True when each hardware event is mapped, on a counter now, and readable with its time from user space.
     bool reads_in_user_space() const;
 

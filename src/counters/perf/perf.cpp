@@ -75,11 +75,8 @@ class PerfSource final : public CounterSource {
         region_.reset();
         plan_ = plan;
         rotation_ns_ = default_rotation_ns;
-        const auto pmus = machine::core_pmus();
-        for (const auto& pmu : pmus) {
+        for (const auto& pmu : machine::core_pmus())
             if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
-            if (pmus.size() > 1) unknown_residency_[pmu.name] = 0;
-        }
         Target target;
         target.user = plan.user;
         target.kernel = plan.kernel;
@@ -143,7 +140,7 @@ class PerfSource final : public CounterSource {
         sample.elapsed_ns = measured->elapsed_ns;
         const Pass& pass = plan_.passes[repetition.pass];
         const auto events_of = [&](const Span& span) {
-            return collect(pass, place(repetition.pass), region_->set(), span, unknown_residency_);
+            return collect(pass, place(repetition.pass), region_->set(), span, measured->residency);
         };
         sample.events = events_of(measured->whole);
         for (const Span& window : measured->windows) add_rates(region_spreads_, events_of(window));
@@ -176,7 +173,6 @@ class PerfSource final : public CounterSource {
     std::size_t region_pass_ = 0;
     std::vector<pid_t> region_threads_;
     std::vector<RateSpread> region_spreads_;  ///< over all repetitions: the more, the surer the bounds
-    Residency unknown_residency_;  ///< hybrids: a region's counts are never extrapolated to other cores
 };
 
 }  // namespace

@@ -15,10 +15,12 @@ namespace {
 #if defined(__aarch64__)
 constexpr std::uint64_t general_event = 0x08;  // retired instructions: no counter of their own on Arm
 constexpr std::uint64_t fixed_events[] = {0x11};  // the cycle counter
+constexpr std::uint64_t cycles_event = 0x11;
 constexpr int most_general = 31;
 #else
 constexpr std::uint64_t general_event = 0xc4;  // a branch event of Intel and AMD: general-purpose counters only
 constexpr std::uint64_t fixed_events[] = {0xc0, 0x3c, 0x300};  // instructions, cycles, reference cycles
+constexpr std::uint64_t cycles_event = 0x3c;
 constexpr int most_general = 16;
 #endif
 constexpr std::uint64_t slots_event = 0x400;
@@ -70,13 +72,16 @@ bool runs_together(const std::vector<Group>& groups) {
 class Stay {
   public:
     explicit Stay(const std::vector<int>& cpus) {
+        if (cpus.empty()) there_ = true;
         if (cpus.empty() || ::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
         cpu_set_t wanted;
         CPU_ZERO(&wanted);
         for (const int cpu : cpus)
             if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &wanted);
-        moved_ = CPU_COUNT(&wanted) > 0 && ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+        there_ = moved_ = CPU_COUNT(&wanted) > 0 && ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
     }
+    /// False where this thread may not run on any of the CPUs: then nothing can be seen to count there.
+    bool there() const { return there_; }
     Stay(const Stay&) = delete;
     Stay& operator=(const Stay&) = delete;
     ~Stay() {
@@ -85,15 +90,27 @@ class Stay {
 
   private:
     cpu_set_t before_{};
-    bool moved_ = false;
+    bool moved_ = false, there_ = false;
 };
+
+/// Residency is told by a cycle counter on every PMU of a hybrid, so that counter is not free for events.
+void reserve_residency(PmuLimits& limits) {
+    for (int number = 0; number < limits.fixed_counters; ++number)
+        if (fixed_events[number] == cycles_event) {
+            if (std::ranges::find(limits.fixed_taken, number) == limits.fixed_taken.end()) limits.fixed_taken.push_back(number);
+            return;
+        }
+    limits.general_counters = std::max(1, limits.general_counters - 1);
+}
 
 std::optional<PmuLimits> probe(const machine::Pmu& pmu) {
     const Stay stay(pmu.cpus);
     const int accepted = accepted_together(group_of(pmu.name, most_general));
     if (accepted == 0) return std::nullopt;
     int free = accepted;
-    while (free > 0 && !runs_together(group_of(pmu.name, free))) --free;
+    // What cannot be tried is taken to be as the kernel accepts it.
+    const auto counts = [&](const std::vector<Group>& groups) { return !stay.there() || runs_together(groups); };
+    while (free > 0 && !counts(group_of(pmu.name, free))) --free;
 
     PmuLimits limits;
     limits.pmu = pmu.name;
@@ -104,9 +121,10 @@ std::optional<PmuLimits> probe(const machine::Pmu& pmu) {
         // One more than the general-purpose counters hold: it fits only on a counter of its own.
         if (accepted_together(group_of(pmu.name, accepted, {config})) <= accepted) continue;
         limits.fixed_counters = fixed + 1;
-        if (!runs_together(group_of(pmu.name, free, {config}))) limits.fixed_taken.push_back(fixed);
+        if (!counts(group_of(pmu.name, free, {config}))) limits.fixed_taken.push_back(fixed);
     }
-    limits.has_slots = pmu.has_slots && runs_together(group_of(pmu.name, 0, {slots_event}));
+    limits.taken_counters = accepted - free + static_cast<int>(limits.fixed_taken.size());
+    limits.has_slots = pmu.has_slots && counts(group_of(pmu.name, 0, {slots_event}));
     limits.has_level2_metrics = limits.has_slots && pmu.has_level2_metrics;
     return limits;
 }
@@ -121,8 +139,13 @@ int software_error() {
 
 std::vector<PmuLimits> probe_limits() {
     std::vector<PmuLimits> all;
-    for (const auto& pmu : machine::core_pmus())
-        if (auto limits = probe(pmu)) all.push_back(std::move(*limits));
+    const auto pmus = machine::core_pmus();
+    for (const auto& pmu : pmus) {
+        auto limits = probe(pmu);
+        if (!limits) continue;
+        if (pmus.size() > 1) reserve_residency(*limits);
+        all.push_back(std::move(*limits));
+    }
     return all;
 }
 

@@ -35,6 +35,7 @@ Result<Region> Region::open(const Pass& pass, const std::vector<pid_t>& threads,
 
     Region region;
     region.set_ = std::move(*set);
+    region.residency_ = ResidencyCounters::open(target);
     if (target.user_space_reads && region.set_.any_open()) {
         // Only counters that are running can say whether user space may read them.
         if (auto on = region.set_.enable(); !on) return pass_on(on);
@@ -65,23 +66,28 @@ Region::Measured Region::measure_running(Workload& workload, std::uint64_t itera
     const auto enabled_after = set_.enabled_now();
     // The thread's own time, not the wall's: while it was off the CPU its counters stood still.
     const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : end - start;
-    return {end - start, {&counts_[0], &counts_[1], bracketing_, enabled}, {}};
+    return {end - start, {&counts_[0], &counts_[1], bracketing_, enabled}, {}, {}};
 }
 
 Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts) {
     parts = std::min<std::size_t>(parts, std::max<std::uint64_t>(1, iterations));
     set_.read(counts_[0], CounterSet::Order::software_first);
+    const Residency spent_before = residency_ ? residency_->read() : Residency{};
     if (auto on = set_.enable(); !on) return pass_on(on);
+    if (residency_)
+        if (auto on = residency_->enable(); !on) return pass_on(on);
     const std::uint64_t start = now_ns();
     for (std::size_t part = 0; part < parts; ++part) {
         if (part) set_.read(counts_[part]);
         workload.run(iterations * (part + 1) / parts - iterations * part / parts);
     }
     const std::uint64_t end = now_ns();
+    if (residency_) residency_->disable();
     if (auto off = set_.disable(); !off) return pass_on(off);
     set_.read(counts_[parts], CounterSet::Order::hardware_first);
 
-    Measured measured{end - start, {&counts_[0], &counts_[parts], bracketing_, end - start}, {}};
+    Measured measured{end - start, {&counts_[0], &counts_[parts], bracketing_, end - start}, {}, {}};
+    if (residency_) measured.residency = residency_->read() - spent_before;
     for (std::size_t part = 0; parts > 1 && part < parts; ++part)
         measured.windows.push_back({&counts_[part], &counts_[part + 1], bracketing_, 0});
     return measured;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class Region {
         std::uint64_t elapsed_ns = 0;  ///< wall time
         Span whole;
         std::vector<Span> windows;     ///< of a region measured in parts; the parts add up to the whole
+        Residency residency;           ///< on hybrids
     };
     /// Runs the workload once between start and stop, in up to `parts` parts between which the counters are
     /// read but not stopped. What the spans point to lives until the next call.
@@ -40,6 +42,7 @@ class Region {
   private:
     Result<> learn_overhead();
     CounterSet set_;
+    std::optional<ResidencyCounters> residency_;
     Bracketing bracketing_ = Bracketing::started_and_stopped;
     Overhead overhead_;
     Result<Measured> measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "counters/command.h"
 #include "counters/perf/attributes.h"
@@ -71,36 +72,20 @@ Result<CounterSet> open_set(const Session& session, const std::optional<HeldComm
     }
 }
 
-/// On hybrids: one pinned cycle counter per PMU, which runs exactly while the counted threads are on its
-/// cores. Reading it tells residency apart from multiplexing.
-std::vector<Group> residency_groups(const Session& session) {
-    const auto pmus = machine::core_pmus();
-    if (pmus.size() < 2 || session.scope.kind == Scope::Kind::cpus) return {};
-    std::vector<Group> groups;
-    for (const auto& pmu : pmus) {
-        PlannedEvent cycles{"cycles", {}, false};
-        cycles.definition.pmu = pmu.name;
-        cycles.definition.config = pmu.name.rfind("armv", 0) == 0 ? 0x11 : 0x3c;
-        groups.push_back({pmu.name, {cycles}});
-    }
-    return groups;
-}
-
 /// One pass's counters and everything that is taken from them while they run.
 class Recording {
   public:
-    Recording(const Session& session, CounterSet set, std::optional<CounterSet> residency)
+    Recording(const Session& session, CounterSet set, std::optional<ResidencyCounters> residency)
         : session_(session), pass_(session.plan.passes[session.pass]), set_(std::move(set)),
           residency_(std::move(residency)) {}
 
     Result<> enable() {
-        if (residency_)
-            if (auto on = residency_->enable(); !on) return on;
-        return set_.enable();
+        if (auto on = set_.enable(); !on) return on;
+        return residency_ ? residency_->enable() : Result<>{};
     }
     void disable() {
+        if (residency_) residency_->disable();
         (void)set_.disable();
-        if (residency_) (void)residency_->disable();
     }
     void start() { start_ns_ = last_ns_ = now_ns(); }
 
@@ -119,6 +104,8 @@ class Recording {
         sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
         const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
         set_bounds(sample.events, spreads_, step, session_.rotation_ns);
+        if (session_.scope.kind == Scope::Kind::cpus)
+            sample.by_cpu = collect_by_cpu(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns));
         sample.series = std::move(series_);
         add_residency(sample);
     }
@@ -144,27 +131,11 @@ class Recording {
         return {before.empty() ? nullptr : &before, &after, Bracketing::started_and_stopped, elapsed};
     }
 
-    Residency residency_total() const {
-        Residency spent;
-        if (!residency_) return spent;
-        std::vector<RawCount> counts;
-        residency_->read(counts);
-        const auto pmus = machine::core_pmus();
-        for (std::size_t event = 0; event < residency_->opened().size() && event < pmus.size(); ++event) {
-            const auto place = residency_->place(event);
-            if (residency_->opened()[event].error) continue;
-            std::uint64_t& running = spent[pmus[event].name];
-            for (std::size_t index = place.first; index < place.first + place.count; ++index)
-                running += counts[index].running_ns;
-        }
-        return spent;
-    }
+    Residency residency_total() const { return residency_ ? residency_->read() : Residency{}; }
 
     Residency residency_delta() {
-        Residency total = residency_total(), delta = total;
-        for (auto& [pmu, spent] : delta) spent -= std::min(spent, last_residency_[pmu]);
-        last_residency_ = std::move(total);
-        return delta;
+        const Residency total = residency_total();
+        return total - std::exchange(last_residency_, total);
     }
 
     void add_residency(Sample& sample) const {
@@ -173,11 +144,14 @@ class Recording {
         for (const auto& [pmu, time] : spent) sum += time;
         if (spent.size() < 2 || sum == 0) return;
         std::string shares;
+        int kinds = 0;
         for (const auto& [pmu, time] : spent) {
             const double share = static_cast<double>(time) / static_cast<double>(sum);
             sample.detail["residency"][pmu] = share;
             shares += fmt::format("{}{} {:.1f}%", shares.empty() ? "" : ", ", pmu, 100 * share);
+            kinds += time > 0;
         }
+        if (kinds < 2) return;
         const auto why = machine::cause("hybrid_migration", machine::detect_perf_access());
         sample.warnings.push_back({why.id, why.what + " (here: " + shares + ")", why.hint});
     }
@@ -185,7 +159,7 @@ class Recording {
     const Session& session_;
     const Pass& pass_;
     CounterSet set_;
-    std::optional<CounterSet> residency_;
+    std::optional<ResidencyCounters> residency_;
     std::vector<RawCount> last_counts_, now_counts_;
     std::vector<RateSpread> spreads_;
     std::vector<Interval> series_;
@@ -268,17 +242,12 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     SignalWatch signals;
     auto set = open_set(session, command, groups);
     if (!set) return pass_on(set);
-    std::optional<CounterSet> residency;
-    if (const auto references = residency_groups(session); !references.empty()) {
-        auto target = make_target(session, command);
-        if (!target) return pass_on(target);
-        target->pinned = true;
-        if (auto opened = CounterSet::open(references, *target)) residency = std::move(*opened);
-    }
+    const auto target = make_target(session, command);
+    if (!target) return pass_on(target);
 
     Sample sample;
     sample.iterations = repetition.iterations;
-    Recording recording(session, std::move(*set), std::move(residency));
+    Recording recording(session, std::move(*set), ResidencyCounters::open(*target));
     std::size_t calls = 0, stride = 1;
     const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
     const std::function<bool()> on_tick = [&] {

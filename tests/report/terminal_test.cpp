@@ -1,0 +1,66 @@
+#include "report/terminal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tmaprobe::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A command on whole CPUs: one metric of the tree, counted on two cores.
+record::Record counted_on_cores() {
+    record::Record record;
+    record.source.kind = "perf";
+    record::Run run;
+    run.kernel = "command";
+    run.parameters["command"] = {"./program"};
+    record::Metric metric;
+    metric.name = "retiring";
+    metric.level = 1;
+    metric.category = "retiring";
+    metric.unit = "slots";
+    metric.status = "measured";
+    metric.value = metric.low = metric.high = 0.3;
+    run.metrics.push_back(metric);
+    run.extra["per_core"] = {{{"core", 0}, {"cpus", {0, 1}}, {"metrics", {{"retiring", 0.4}}}},
+                             {{"core", 1}, {"cpus", {2, 3}}, {"metrics", {{"retiring", nullptr}}}}};
+    record.runs.push_back(run);
+    return record;
+}
+
+TEST(Terminal, CoresHaveATableOfTheirOwn) {
+    const auto text = render_terminal(counted_on_cores(), {});
+    EXPECT_THAT(text, HasSubstr("0,1"));
+    EXPECT_THAT(text, HasSubstr("40.0%"));
+    EXPECT_THAT(text, HasSubstr("none"));  // core 1 was not counted: never 0
+}
+
+TEST(Terminal, OneCoreNeedsNoTable) {
+    auto record = counted_on_cores();
+    record.runs[0].extra["per_core"].erase(1);
+    EXPECT_THAT(render_terminal(record, {}), Not(HasSubstr("Core ")));
+}
+
+TEST(Terminal, TheTreeOfAHybridSaysWhoseItIs) {
+    auto record = counted_on_cores();
+    record.runs[0].parameters["pmu"] = "cpu_atom";
+    EXPECT_THAT(render_terminal(record, {}), HasSubstr("./program, on cpu_atom"));
+}
+
+TEST(Terminal, CountsAloneAreShown) {
+    record::Record record;
+    record::Run run;
+    run.kernel = "command";
+    record::Event faults;
+    faults.name = "page-faults";
+    faults.pmu = "software";
+    faults.reading = {123, 123, 1000, 1000};
+    run.events.push_back(faults);
+    record.runs.push_back(run);
+    EXPECT_THAT(render_terminal(record, {}), HasSubstr("page-faults"));
+}
+
+}  // namespace
+}  // namespace tmaprobe::report
