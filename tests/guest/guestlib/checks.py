@@ -33,9 +33,10 @@ class Outcome:
             return None
 
     def metrics(self, unit=""):
-        """Metrics of the first run by name; of one PMU where the record tells several apart."""
-        record = self.record() or {"runs": [{"metrics": []}]}
-        return {m["name"]: m for m in record["runs"][0]["metrics"] if not unit or m.get("pmu", unit) == unit}
+        """Metrics by name: of the first run, or of the run of one PMU of a hybrid."""
+        record = self.record() or {"runs": []}
+        runs = [run for run in record["runs"] if not unit or run["parameters"].get("pmu") == unit]
+        return {m["name"]: m for m in runs[0]["metrics"]} if runs else {}
 
 
 def check_status(outcome, expected, scenario):
@@ -60,29 +61,51 @@ def true_trees(scenario):
     return [tree for tree in trees if where in ("both", tree[0])]
 
 
+def check_pmus(outcome, expected, scenario):
+    """expected: the PMUs of a hybrid that have a tree in the record, in order."""
+    record = outcome.record()
+    found = [run["parameters"].get("pmu") for run in record["runs"]] if record else []
+    return [] if found == expected else [f"trees of {found}, expected {expected}"]
+
+
 def check_tree(outcome, expected, scenario):
     """expected: a tolerance, or "bounds": the printed low..high must hold the true value and be at most 0.1 wide."""
     complaints = []
     for unit, tree in true_trees(scenario):
-        found = outcome.metrics(unit)
-        for name, true in tree.items():
-            metric = found.get(name)
-            label = f"{unit} {name}".strip()
-            lacks = metric is None or metric.get("status") == "unavailable"
-            if lacks and scenario.expect.get("may_lack"):
-                continue    # no value is fine here; a wrong one is not
-            if metric is None:
-                complaints.append(f"{label}: {MISSING}")
-            elif metric.get("status") != "measured":
-                complaints.append(f"{label}: {metric.get('status')} ({metric.get('reason')})")
-            elif expected == "bounds":
-                low, high = metric["low"], metric["high"]
-                if not low - 1e-4 <= true <= high + 1e-4:
-                    complaints.append(f"{label}: {true:.6f} is outside {low:.6f}..{high:.6f}")
-                if high - low > scenario.expect.get("widest", 0.1):
-                    complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} are too wide to say anything")
-            else:
-                complaints += close(label, metric["value"], true, expected)
+        complaints += compare(outcome.metrics(unit), tree, expected, scenario, unit)
+    return complaints
+
+
+def check_translation(outcome, expected, scenario):
+    """As check_tree for the translation metrics; tolerances and widths are shares of the true value."""
+    complaints = []
+    for name, true in scenario.workload().translation().items():
+        scaled = {name: {key: value / true if key in ("value", "low", "high") and value is not None else value
+                         for key, value in metric.items()} for name_, metric in outcome.metrics().items() if name_ == name}
+        complaints += compare(scaled, {name: 1.0}, expected, scenario, "")
+    return complaints
+
+
+def compare(found, tree, expected, scenario, unit):
+    complaints = []
+    for name, true in tree.items():
+        metric = found.get(name)
+        label = f"{unit} {name}".strip()
+        lacks = metric is None or metric.get("status") == "unavailable"
+        if lacks and scenario.expect.get("may_lack"):
+            continue    # no value is fine here; a wrong one is not
+        if metric is None:
+            complaints.append(f"{label}: {MISSING}")
+        elif metric.get("status") != "measured":
+            complaints.append(f"{label}: {metric.get('status')} ({metric.get('reason')})")
+        elif expected == "bounds":
+            low, high = metric["low"], metric["high"]
+            if not low - 1e-4 <= true <= high + 1e-4:
+                complaints.append(f"{label}: {true:.6f} is outside {low:.6f}..{high:.6f}")
+            if high - low > scenario.expect.get("widest", 0.1):
+                complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} are too wide to say anything")
+        else:
+            complaints += close(label, metric["value"], true, expected)
     return complaints
 
 
@@ -107,7 +130,10 @@ def check_event_rates(outcome, expected, scenario):
         if rate is None or event["time_running_ns"] == 0:
             continue
         seen += 1
-        measured = event["value"] * 1000 / event["time_enabled_ns"]
+        measured = event["value"] * 1000 / event["time_enabled_ns"] / scenario.expect.get("rate_share", 1)
+        if rate == 0:
+            complaints += close(f"rate of {event['name']}", measured, 0, 0)
+            continue
         complaints += close(f"rate of {event['name']}", measured / rate, 1, expected)
     return complaints if seen else ["no event with a known rate was counted"]
 
@@ -194,7 +220,7 @@ def perf_counts(text):
 def check_perf_stat(outcome, expected, scenario):
     """perf's own counts, put through the same formulas, give the same tree within the tolerance."""
     counted = perf_counts(outcome.err + outcome.out)
-    workload = scenario.workload()
+    workload = scenario.atom_workload() if scenario.expect.get("on") == "cpu_atom" else scenario.workload()
     missing = [event for event in workload.rates if workload.config(event) not in counted]
     if missing:
         return [f"perf stat counted no {', '.join(missing[:4])}: {outcome.err.strip()[-300:]!r}"]
@@ -204,12 +230,12 @@ def check_perf_stat(outcome, expected, scenario):
 
 
 CHECKS = {
-    "status": check_status, "source": check_source, "tree": check_tree, "published": check_published,
+    "status": check_status, "source": check_source, "tree": check_tree, "translation": check_translation, "published": check_published,
     "event_rates": check_event_rates, "passes": check_passes, "counted_share": check_counted_share,
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
-    "record": check_record, "perf_stat": check_perf_stat,
+    "record": check_record, "pmus": check_pmus, "perf_stat": check_perf_stat,
 }
-SETTINGS = {"on", "widest", "complains", "may_lack"}
+SETTINGS = {"on", "rate_share", "widest", "complains", "may_lack"}
 
 
 def judge(scenario, outcomes):

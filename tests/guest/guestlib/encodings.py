@@ -33,7 +33,9 @@ def number(text):
 
 
 def config_of(cpu, name, unit=""):
-    """perf's config word of "EVENT" or "EVENT:cmask=N" on the CPU of that folder; KeyError for an unknown one."""
+    """perf's config word of "EVENT", "EVENT:cmask=N" or "0xCODE" on the CPU of that folder; KeyError for an unknown one."""
+    if name.startswith("0x"):
+        return int(name, 16)
     name, _, modifiers = name.partition(":")
     if name in SPECIAL:
         return SPECIAL[name]

@@ -20,12 +20,11 @@ def x86(vendor, family, model, stepping):
 
 @dataclass(frozen=True)
 class Machine:
-    """One emulated computer. `append` goes to the kernel's command line."""
+    """One emulated computer. `smp` and `append` go to QEMU's -smp and to the kernel's command line."""
     arch: str
     cpu: str
-    smp: int = 1
+    smp: str = "1"
     append: str = ""
-
 
 
 # Guest time advances with guest instructions, so a busy host disturbs nothing and idle time passes at once. Not with two
@@ -34,15 +33,17 @@ CLOCK = ("-icount", "shift=1,sleep=off", "-seed", "1", "-rtc", "base=2024-01-01,
 
 MACHINES = {
     "cascadelake": Machine("amd64", x86("GenuineIntel", 6, 85, 7)),
+    "cascadelake-smt": Machine("amd64", x86("GenuineIntel", 6, 85, 7), smp="4,sockets=1,cores=2,threads=2"),
     "icelake": Machine("amd64", x86("GenuineIntel", 6, 106, 6)),
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
-    "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp=2),
+    "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
     "zen4": Machine("amd64", x86("AuthenticAMD", 25, 97, 2)),
-    "zen4-two": Machine("amd64", x86("AuthenticAMD", 25, 97, 2), smp=2),
+    "zen4-two": Machine("amd64", x86("AuthenticAMD", 25, 97, 2), smp="2"),
     # The real armv8_pmuv3 driver on the emulator's own PMU; instructions count because of -icount.
     "arm-n1": Machine("arm64", "neoverse-n1"),
     "arm-n1-no-pmu": Machine("arm64", "neoverse-n1,pmu=off"),
     "arm-n2-known": Machine("arm64", "neoverse-n1,pmu=off,midr=0x410fd490"),
+    "arm-hip08-known": Machine("arm64", "neoverse-n1,pmu=off,midr=0x480fd010"),
 }
 
 
@@ -63,8 +64,8 @@ def command_line(machine, kernel, initramfs, disks, console):
     else:
         words = ["qemu-system-aarch64", "-M", "virt", "-m", "1024"]
         device, tty = "virtio-blk-device", "ttyAMA0"
-    words += ["-accel", "tcg,tb-size=256", *(CLOCK if machine.smp == 1 else [])]
-    words += ["-cpu", machine.cpu, "-smp", str(machine.smp), "-nodefaults", "-no-reboot",
+    words += ["-accel", "tcg,tb-size=256", *(CLOCK if machine.smp == "1" else [])]
+    words += ["-cpu", machine.cpu, "-smp", machine.smp, "-nodefaults", "-no-reboot",
               "-display", "none", "-serial", f"file:{console}", "-nic", "none", "-kernel", str(kernel),
               "-initrd", str(initramfs), "-append",
               f"console={tty} quiet panic=-1 tsc=reliable nokaslr norandmaps hugepages=8 {machine.append}".strip()]

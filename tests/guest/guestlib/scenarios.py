@@ -18,6 +18,8 @@ WORKLOADS = {name: value for name, value in json.loads((HERE / "workloads.json")
 # A region of a built-in kernel, a command, and a command that runs long enough for every group to have its turns.
 WORDS = {
     "KERNEL": "tmaprobe --kernel sha256 --size 16K --level 2 --source perf --repeat 3 --json -",
+    "KERNEL_TLB": "tmaprobe --kernel sha256 --size 16K --level 2 --metric tlb --source perf --repeat 3 --json -",
+    "COMMAND_TLB": "tmaprobe --level 2 --metric tlb --source perf --json - -- @LONG@",
     "COMMAND": "tmaprobe --level 2 --source perf --json - -- @LOOP@",
     "LONG": "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
     "LOOP": "sh -c 'i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done'",
@@ -51,6 +53,10 @@ class Workload:
     def metrics(self):
         """The true value of every metric of levels 1 and 2."""
         return truth.FORMULAS[self.formulas](self.rate)
+
+    def translation(self):
+        """The true value of every translation metric that is checked."""
+        return truth.TRANSLATION[self.formulas](self.rate)
 
     def parameter(self, planted=None):
         """The module's rates parameter, in counts per millisecond; planted events count that factor more."""
@@ -87,9 +93,13 @@ class Scenario:
     def command(self):
         """What is run in the guest, with the words between @ filled in."""
         command = self.run
+        # A word may hold another, which stands later in the list.
         for word, text in WORDS.items():
             command = command.replace(f"@{word}@", text)
-        return command.replace("@PERF_EVENTS@", perf_events(self.workload())) if self.workload() else command
+        for word, work in (("PERF_EVENTS", self.workload()), ("ATOM_EVENTS", self.atom_workload())):
+            if work:
+                command = command.replace(f"@{word}@", perf_events(work))
+        return command
 
     def module_parameters(self):
         """insmod's arguments, or none where the machine has a PMU of its own (or is to have none)."""
@@ -112,7 +122,7 @@ def perf_events(work):
 
     Each is named c<config> so that the output can be read back by config.
     """
-    pmu = work.unit or ("armv8_pmuv3_0" if work.cpu.startswith("neoverse") else "cpu")
+    pmu = work.unit or ("armv8_pmuv3_0" if work.cpu.startswith(("neoverse", "hip")) else "cpu")
     configs = sorted(work.by_config())
     in_metrics = [config for config in configs if config == 0x400 or 0x8000 <= config <= 0x8700]
     if len(in_metrics) < 2:

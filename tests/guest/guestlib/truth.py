@@ -1,7 +1,8 @@
-"""What the top-down tree must be, from the rates: the vendors' formulas written out by hand.
+"""What the top-down tree and the translation metrics must be, from the rates: the vendors' formulas written out by hand.
 
 They are deliberately not the expressions of events/ and not tmaprobe's evaluator: a mistake would have to be made twice.
-Every function takes r, which gives an event's rate by its vendor name, and returns {metric: fraction of slots}.
+Every function takes r, which gives an event's rate by its vendor name, and returns {metric: fraction of slots},
+or the unit of a translation metric.
 """
 
 
@@ -16,6 +17,23 @@ def cascadelake(r):
     bad = (r("UOPS_ISSUED.ANY") - retired + recovery) / slots
     backend = 1 - frontend - (r("UOPS_ISSUED.ANY") + recovery) / slots
     heavy = (retired + r("UOPS_RETIRED.MACRO_FUSED") - r("INST_RETIRED.ANY")) / slots
+    return intel_tree(frontend, latency, bad, mispredicted_share(r) * bad, backend,
+                      memory_share(r, retiring) * backend, retiring, heavy)
+
+
+def cascadelake_smt(r):
+    """The same with SMT on and both CPUs of a core counted, each at these rates: the core's own clock counts its slots."""
+    slots = 4 * r("CPU_CLK_UNHALTED.THREAD_ANY")
+    both = {event: 2 * r(event) / slots for event in (
+        "IDQ_UOPS_NOT_DELIVERED.CORE", "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", "UOPS_RETIRED.RETIRE_SLOTS",
+        "UOPS_ISSUED.ANY", "UOPS_RETIRED.MACRO_FUSED", "INST_RETIRED.ANY")}
+    retiring = both["UOPS_RETIRED.RETIRE_SLOTS"]
+    recovery = 4 * r("INT_MISC.RECOVERY_CYCLES_ANY") / slots    # seen by both CPUs, and halved
+    frontend = both["IDQ_UOPS_NOT_DELIVERED.CORE"]
+    latency = 4 * both["IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"]
+    bad = both["UOPS_ISSUED.ANY"] - retiring + recovery
+    backend = 1 - frontend - both["UOPS_ISSUED.ANY"] - recovery
+    heavy = retiring + both["UOPS_RETIRED.MACRO_FUSED"] - both["INST_RETIRED.ANY"]
     return intel_tree(frontend, latency, bad, mispredicted_share(r) * bad, backend,
                       memory_share(r, retiring) * backend, retiring, heavy)
 
@@ -136,6 +154,68 @@ def neoverse_n2(r):
     }
 
 
-FORMULAS = {"cascadelake": cascadelake, "icelake": icelake, "golden_cove": golden_cove,
+def hip08(r):
+    """Kunpeng 920: four slots; level 2 on the vendor's own events, given here by their codes."""
+    cycles = r("CPU_CYCLES")
+    frontend = r("FETCH_BUBBLE") / (4 * cycles)
+    bad = (r("INST_SPEC") - r("INST_RETIRED")) / (4 * cycles)
+    retiring = r("INST_RETIRED") / (4 * cycles)
+    latency = r("0x201d") / cycles
+    mispredicts = bad * r("BR_MIS_PRED") / (r("BR_MIS_PRED") + r("0x2013"))
+    waiting = r("MEM_STALL_ANYLOAD") + r("0x7005")
+    return {
+        "frontend_bound": frontend, "fetch_latency_bound": latency, "fetch_bandwidth_bound": frontend - latency,
+        "bad_speculation": bad, "branch_mispredicts": mispredicts, "machine_clears": bad - mispredicts,
+        "backend_bound": 1 - frontend - bad - retiring, "memory_bound": waiting / cycles,
+        "core_bound": (r("EXE_STALL_CYCLE") - waiting) / cycles, "retiring": retiring,
+    }
+
+
+def neoverse_n1(r):
+    """Neoverse N1 publishes stalled cycles alone. The emulator's own PMU never stalls, and an instruction takes the time of
+    two of its cycles."""
+    return {"frontend_stalled_cycles": r("STALL_FRONTEND") / r("CPU_CYCLES"),
+            "backend_stalled_cycles": r("STALL_BACKEND") / r("CPU_CYCLES")}
+
+
+def intel_translation(r):
+    per_thousand = 1000 / r("INST_RETIRED.ANY")
+    loads, stores = r("DTLB_LOAD_MISSES.WALK_COMPLETED"), r("DTLB_STORE_MISSES.WALK_COMPLETED")
+    return {
+        "tlb_load_walks_pki": per_thousand * loads, "tlb_store_walks_pki": per_thousand * stores,
+        "tlb_data_walks_pki": per_thousand * (loads + stores),
+        "tlb_code_walks_pki": per_thousand * r("ITLB_MISSES.WALK_COMPLETED"),
+        "tlb_load_l2_hits_pki": per_thousand * r("DTLB_LOAD_MISSES.STLB_HIT"),
+        "tlb_load_walk_cycles": r("DTLB_LOAD_MISSES.WALK_ACTIVE") / r("CPU_CLK_UNHALTED.THREAD"),
+        "tlb_load_walk_latency": r("DTLB_LOAD_MISSES.WALK_PENDING") / loads,
+    }
+
+
+def zen4_translation(r):
+    per_thousand = 1000 / r("ex_ret_instr")
+    misses, walks = r("ls_l1_d_tlb_miss.all"), r("ls_l1_d_tlb_miss.all_l2_miss")
+    code_walks = r("bp_l1_tlb_miss_l2_tlb_miss.all")
+    return {
+        "tlb_data_l1_misses_pki": per_thousand * misses, "tlb_data_walks_pki": per_thousand * walks,
+        "tlb_data_l2_miss_ratio": walks / misses,
+        "tlb_data_walks_4k_pki": per_thousand * r("ls_l1_d_tlb_miss.tlb_reload_4k_l2_miss"),
+        "tlb_code_walks_pki": per_thousand * code_walks,
+        "tlb_code_l1_misses_pki": per_thousand * (r("bp_l1_tlb_miss_l2_tlb_hit") + code_walks),
+    }
+
+
+def arm_translation(r):
+    per_thousand = 1000 / r("INST_RETIRED")
+    return {
+        "tlb_data_l1_misses_pki": per_thousand * r("L1D_TLB_REFILL"), "tlb_data_l2_misses_pki": per_thousand * r("L2D_TLB_REFILL"),
+        "tlb_data_l2_miss_ratio": r("L2D_TLB_REFILL") / r("L2D_TLB"), "tlb_data_walks_pki": per_thousand * r("DTLB_WALK"),
+        "tlb_data_walk_ratio": r("DTLB_WALK") / r("L1D_TLB"), "tlb_code_l1_misses_pki": per_thousand * r("L1I_TLB_REFILL"),
+        "tlb_code_walks_pki": per_thousand * r("ITLB_WALK"),
+    }
+
+
+FORMULAS = {"cascadelake": cascadelake, "cascadelake_smt": cascadelake_smt, "icelake": icelake, "golden_cove": golden_cove,
             "golden_cove_fallback": golden_cove_fallback, "gracemont": gracemont, "zen4": zen4,
-            "neoverse_n2": neoverse_n2}
+            "neoverse_n1": neoverse_n1, "neoverse_n2": neoverse_n2, "hip08": hip08}
+TRANSLATION = {"cascadelake": intel_translation, "icelake": intel_translation, "golden_cove": intel_translation,
+               "zen4": zen4_translation, "neoverse_n2": arm_translation, "hip08": arm_translation}
