@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "counters/command.h"
 #include "counters/model/branch_predictor.h"
 #include "counters/model/memory_system.h"
 #include "counters/model/page_map.h"
@@ -73,6 +74,15 @@ class Simulation {
         if (auto chosen = choose_pages(); !chosen) return pass_on(chosen);
         auto process = start();
         if (!process) return pass_on(process);
+        // Ctrl-C ends the command, not us: what was seen until then can still be told.
+        std::optional<SignalWatch> signals;
+        if (is_command_) {
+            signals.emplace();
+            process->signal_to_hand_on = [&signals] {
+                const SignalWatch::Wake wake = signals->wait(0);
+                return wake.interrupted && !wake.from_terminal ? wake.signal : 0;
+            };
+        }
         Tracer tracer(*process, decoder_, options_.software_always);
         Translator translator(*process, tracer);
         const int windows = is_command_ ? options_.command_windows : options_.windows;
@@ -80,13 +90,14 @@ class Simulation {
         for (int i = 0; i < windows && !ended; ++i) {
             auto running = run_natively(*process, i);
             if (!running) return pass_on(running);
-        if (!*running) break;
+            if (!*running) break;
             auto done = window(*process, translator, i == 0);
             if (!done) {
                 if (is_command_) leave_alone(*process);
                 return pass_on(done);
             }
-            ended = *done;
+            // A command goes on when one of its threads or children has ended.
+            ended = *done && (!is_command_ || process->exit_status());
         }
         if (is_command_) {
             const auto start_of_rest = Clock::now();

@@ -1,6 +1,7 @@
 #include "counters/model/traced_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -60,6 +61,13 @@ pid_t process_of(pid_t task) {
     return process;
 }
 
+/// What the kernel says of a task after this key; empty when it is gone.
+std::string status_field(pid_t task, const std::string& key) {
+    const auto text = read_file("/proc/" + std::to_string(task) + "/status");
+    const std::size_t at = text ? text->find("\n" + key) : std::string::npos;
+    return at == std::string::npos ? std::string() : text->substr(at + 1 + key.size(), text->find('\n', at + 1) - at - 1 - key.size());
+}
+
 struct Pipe {
     Fd read_end, write_end;
     static Result<Pipe> make() {
@@ -83,6 +91,7 @@ TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
     if (this == &other) return *this;
     let_go();
     on_illegal_instruction = std::move(other.on_illegal_instruction);
+    signal_to_hand_on = std::move(other.signal_to_hand_on);
     pid_ = std::exchange(other.pid_, -1);
     thread_ = std::exchange(other.thread_, -1);
     tasks_ = std::exchange(other.tasks_, {});
@@ -182,7 +191,7 @@ Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string
     }
     int error_number = 0;
     const bool said = ::read(report->read_end.get(), &error_number, sizeof error_number) == sizeof error_number;
-    return fail(ErrorCode::bad_usage, "cannot start '" + command.front() + "': " + (said ? std::strerror(error_number) : "it ended at once"),
+    return fail(ErrorCode::unavailable, "cannot start '" + command.front() + "': " + (said ? std::strerror(error_number) : "it ended at once"),
                 error_number == ENOENT ? "check the name and PATH" : "");
 }
 
@@ -280,13 +289,16 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
     resume_all();
     const std::uint64_t deadline = now_ms() + static_cast<std::uint64_t>(milliseconds);
     constexpr long nap_us = 200;
+    // A stop often follows another at once: a nap after each would make a program that lives with signals crawl.
+    constexpr int patience = 100;
+    int idle = 0;
     while (!exit_status_) {
         bool any = false;
         for (const pid_t task : std::set<pid_t>(tasks_)) {
             int status = 0;
             const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
             if (got == task) {
-        handle_while_running(task, status);
+                handle_while_running(task, status);
                 any = true;
             } else if (got < 0 && errno == ECHILD) {
                 tasks_.erase(task);  // a thread that another thread's exec took away
@@ -294,7 +306,12 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
             }
         }
         if (milliseconds >= 0 && now_ms() >= deadline) break;
-        if (!any) pause_us(nap_us);
+        hand_signal_on();
+        idle = any ? 0 : idle + 1;
+        if (idle > patience)
+            pause_us(nap_us);
+        else if (!any)
+            ::sched_yield();
     }
     if (exit_status_) return false;
     pid_t busiest = pid_;
@@ -309,6 +326,10 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
     if (auto stopped = stop(busiest); !stopped) return pass_on(stopped);
     thread_ = busiest;
     return !exit_status_;
+}
+
+void TracedProcess::hand_signal_on() const {
+    if (const int signal = signal_to_hand_on ? signal_to_hand_on() : 0) ::kill(pid_, signal);
 }
 
 Result<> TracedProcess::finish() {
@@ -329,6 +350,7 @@ Result<Stop> TracedProcess::wait_for_thread() {
         if (got < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
         constexpr int spins = 100;
         constexpr long nap_us = 100;
+        hand_signal_on();
         if (!serve_others() && ++idle > spins) pause_us(nap_us);
     }
 }
@@ -351,6 +373,11 @@ bool TracedProcess::serve_others() {
 }
 
 Result<Stop> TracedProcess::step(int signal) {
+    if (const auto pending = pending_signals_.find(thread_); signal == 0 && pending != pending_signals_.end()) {
+        // One that an instruction caused must meet that instruction: later it would hit another.
+        signal = pending->second;
+        pending_signals_.erase(pending);
+    }
     if (::ptrace(PTRACE_SINGLESTEP, thread_, nullptr, signal) != 0)
         return fail_errno(errno, "cannot single-step the traced thread");
     return wait_for_thread();
@@ -367,6 +394,11 @@ std::pair<pid_t, std::size_t> TracedProcess::address_space() const {
     const pid_t process = known == processes_.end() ? thread_ : known->second;
     const auto execs = execs_.find(process);
     return {process, execs == execs_.end() ? 0 : execs->second};
+}
+
+pid_t TracedProcess::process_of_thread() const {
+    const std::string number = status_field(thread_, "Tgid:");
+    return number.empty() ? thread_ : static_cast<pid_t>(std::atol(number.c_str()));
 }
 
 Result<Registers> TracedProcess::registers() const { return read_registers(thread_); }

@@ -31,8 +31,8 @@ class TracedProcess {
     /// Forks; the child runs `body` and never returns from it. Stopped before `body` begins.
     /// Errors: no_permission when tracing is refused; system.
     static Result<TracedProcess> fork_function(const std::function<void()>& body);
-    /// Starts a command, stopped after exec. Errors: bad_usage when it cannot be started (as a shell's
-    /// 126 and 127); no_permission; system.
+    /// Starts a command, stopped after exec. Errors: unavailable when it cannot be started (with
+    /// the reason); no_permission; system.
     static Result<TracedProcess> start_command(const std::vector<std::string>& command);
 
     TracedProcess(TracedProcess&& other) noexcept;
@@ -42,6 +42,8 @@ class TracedProcess {
     pid_t pid() const { return pid_; }
     /// The thread that is stopped for tracing.
     pid_t thread() const { return thread_; }
+    /// The process that it belongs to.
+    pid_t process_of_thread() const;
     /// Which memory the stopped thread sees: differs between processes, and after an exec. What was put
     /// into one is not in another.
     std::pair<pid_t, std::size_t> address_space() const;
@@ -56,6 +58,8 @@ class TracedProcess {
     /// Resumes the stopped thread until its next stop of any kind.
     Result<Stop> resume(int signal = 0);
 
+    /// Asked while waiting: a signal that was sent to us and is meant for the process, or 0.
+    std::function<int()> signal_to_hand_on;
     /// Asked when a thread met an illegal instruction: true when it was executed for it (on `thread()`).
     std::function<bool(TracedProcess&)> on_illegal_instruction;
 
@@ -75,6 +79,7 @@ class TracedProcess {
     Result<> seize(pid_t pid, bool kill_with_us);
     Result<> stop(pid_t task);
     Result<Stop> wait_for_thread();
+    void hand_signal_on() const;
     /// Lets all but the traced thread go on from where they stopped. False when none had stopped.
     bool serve_others();
     Result<Stop> classify(pid_t task, int status);

@@ -105,6 +105,29 @@ void Translator::drop_blocks() {
     maps_known_ = false;
 }
 
+bool Translator::area_is_there() const {
+    // The first code that forget() writes is always the same.
+    CodeEmitter emitter(lookup_);
+    emitter.lookup();
+    std::vector<std::uint8_t> now(emitter.bytes().size());
+    return process_.read(lookup_, now.data(), now.size()) == now.size() && now == emitter.bytes();
+}
+
+void Translator::check_area() {
+    const pid_t process = process_.process_of_thread();
+    if (!area_) {
+        process_of_area_ = process;
+        return;
+    }
+    if (!area_is_there()) {
+        area_ = 0;
+        number_at_.clear();
+    } else if (process != process_of_area_) {
+        forget();  // a fork's copy
+    }
+    process_of_area_ = process;
+}
+
 void Translator::forget() {
     drop_blocks();
     code_next_ = area_ + code_offset;
@@ -214,6 +237,10 @@ Result<Traced> Translator::step_in_place(const OnStep& on_step) {
     }
     auto traced = step_only(1, on_step);
     const auto call = before->native.rax;
+    if (traced && !traced->ended && (call == SYS_execve || call == SYS_execveat)) {
+        check_area();
+        if (!area_) return traced;
+    }
     const bool maps = call == SYS_mmap || call == SYS_mprotect || call == SYS_munmap || call == SYS_mremap;
     if (traced && !traced->ended && maps) {
         maps_known_ = false;
@@ -239,7 +266,8 @@ Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
         if (stop->why == Stop::Why::signal) {
             const int signal = stop->signal;
             const bool synchronous = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-            if (synchronous) return fail(ErrorCode::unavailable, std::string("the program met signal ") + strsignal(signal) + " while it was traced");
+            if (synchronous) return fail(ErrorCode::unavailable, std::string("the program met signal ") + strsignal(signal) + " while it was traced",
+                            "programs that live with such signals cannot be modelled; --source none measures the time");
             // Delivered when the thread is back in its own code.
             held_signals_.push_back(signal);
             continue;
@@ -311,6 +339,7 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
         deliver(head, on_step);
         return first;
     }
+    check_area();
     if (!area_ && !map_area()) refused_ = true;
     if (stale_) forget();
     deliver(head, on_step);
@@ -356,6 +385,7 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
                     return traced;
                 }
                 if (process_.address_space() != home_) return traced;
+                if (!area_) return traced;  // another program now
                 auto now = process_.registers();
                 if (!now) return pass_on(now);
                 address = now->instruction_pointer();

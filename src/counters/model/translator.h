@@ -49,6 +49,10 @@ class Translator {
     /// Starts anew when the thread's memory is another than that which has the area.
     void settle();
     Result<> map_area();
+    /// The stopped thread may be of another process than last time, or its process may have executed another
+    /// program: then the area is a copy that has to be made new, or not there.
+    void check_area();
+    bool area_is_there() const;
     Result<std::uint64_t> code_for(std::uint64_t address);
     bool copyable(const StaticInstruction& instruction) const;
     void emit_block(std::uint64_t start, CodeEmitter& emitter);
@@ -79,6 +83,7 @@ class Translator {
     bool stale_ = false;  ///< the code that was copied has changed since
     std::pair<pid_t, std::size_t> home_;  ///< the address space that has the area
     std::uint64_t area_ = 0, code_next_ = 0;
+    pid_t process_of_area_ = -1;
     std::uint64_t lookup_ = 0, own_gs_ = 0, fs_ = 0;
     std::vector<StaticInstruction> instructions_;
     std::unordered_map<std::uint64_t, std::uint32_t> number_at_;

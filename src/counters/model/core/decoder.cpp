@@ -146,7 +146,7 @@ class LlvmDecoder final : public Decoder {
         out.locked = out.locked || (out.explicit_memory && out.loads && name.starts_with("XCHG"));
         out.prefetch = name.starts_with("PREFETCH");
         if (out.prefetch) out.stores = false;
-        out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "RDGSBASE", "SWAPGS", "UD2", "HLT", "IRET"}) &&
+        out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "RDGSBASE", "SWAPGS", "TRAP", "UD1", "UD2", "HLT", "IRET"}) &&
                      !name.starts_with("INTRINSIC");
         if (any_prefix(name, {"FENCE", "LFENCE", "MFENCE", "SFENCE"})) out.loads = out.stores = false;
         for (const llvm::MCOperand& operand : instruction)
