@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 
 #include "counters/model/core/decoder.h"
@@ -94,6 +95,22 @@ void expect_exact(const std::vector<Bytes>& code, std::size_t steps, unsigned se
     const auto all = named(simulate(zen4(), trace, memory, true));
     for (const auto& [name, value] : all) EXPECT_EQ(quick.at(name), value) << name;
     EXPECT_GT(all.at("cycles"), static_cast<double>(steps));
+}
+
+// Under AddressSanitizer above all: a core outlives the traces that it was shown.
+TEST(Core, KeepsNothingOfATraceThatIsGone) {
+    const auto trace = [] { return trace_of(std::vector<Bytes>(3000, load_other), 3000, [](std::size_t) { return 0x10000; }); };
+    auto core = make_core(zen4());
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    NeverWrong branches;
+    const Window window{0, 3000, 0, 1u << 24, false, {}};
+    auto first = std::make_unique<Trace>(trace());
+    const Trace second = trace();
+    const auto before = (*core)->simulate(*first, window, memory, branches);
+    first.reset();
+    const auto after = (*core)->simulate(second, window, memory, branches);
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(named(before->facts), named(after->facts));
 }
 
 TEST(QuietCycles, ArePassedOverWithoutChangingAnyCount) {

@@ -37,10 +37,10 @@ void Accounting::onEvent(const HWInstructionEvent& event) {
 }
 
 void Accounting::on_ready(Dynamic& dynamic) {
-    if (!dynamic.step.load || dynamic.owner.what->prefetch) return;
+    if (!dynamic.step.load || dynamic.owner.what.prefetch) return;
     // All operands are known and the load is about to issue: now, and not earlier, its address meets the
     // caches. The descriptor belongs to this instruction alone.
-    const unsigned extra = memory_.load(dynamic.step.load, dynamic.owner.what->address, front_end_.cycle());
+    const unsigned extra = memory_.load(dynamic.step.load, dynamic.owner.what.address, front_end_.cycle());
     if (!extra) return;
     dynamic.missed = true;
     dynamic.delay(extra);
@@ -49,7 +49,7 @@ void Accounting::on_ready(Dynamic& dynamic) {
 void Accounting::on_issued(const HWInstructionEvent& event, Dynamic& dynamic) {
     const auto& resources = static_cast<const llvm::mca::HWInstructionIssuedEvent&>(event).UsedResources;
     if (!resources.empty()) issued_ += std::max(1u, dynamic.owner.micro_ops);
-    if (dynamic.step.load && !dynamic.owner.what->prefetch) {
+    if (dynamic.step.load && !dynamic.owner.what.prefetch) {
         ++loads_in_flight_;
         if (dynamic.missed) ++misses_in_flight_;
     }
@@ -58,7 +58,7 @@ void Accounting::on_issued(const HWInstructionEvent& event, Dynamic& dynamic) {
 void Accounting::on_executed(std::size_t index, Dynamic& dynamic) {
     ++executed_;
     if (dynamic.executed) return;
-    if (dynamic.step.load && !dynamic.owner.what->prefetch) {
+    if (dynamic.step.load && !dynamic.owner.what.prefetch) {
         if (loads_in_flight_) --loads_in_flight_;
         if (dynamic.missed && misses_in_flight_) --misses_in_flight_;
     }

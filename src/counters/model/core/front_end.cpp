@@ -69,7 +69,7 @@ llvm::Error FrontEnd::execute(llvm::mca::InstRef& instruction) {
         ++facts_.stores;
         ++stores_in_flight_;
     }
-    if (dynamic.owner.what->prefetch) memory_.prefetch(dynamic.step.load, cycle_);
+    if (dynamic.owner.what.prefetch) memory_.prefetch(dynamic.step.load, cycle_);
     if (dynamic.mispredicted) {
         waiting_for_branch_ = true;
         branch_index_ = index;
@@ -130,7 +130,7 @@ void FrontEnd::on_retired(std::size_t index) {
     if (!dynamic) return;
     if (dynamic->step.store) {
         // Stores leave in order, at most one a cycle.
-        const std::uint64_t owned = memory_.store(dynamic->step.store, dynamic->owner.what->address, cycle_);
+        const std::uint64_t owned = memory_.store(dynamic->step.store, dynamic->owner.what.address, cycle_);
         draining_.push_back(std::max(owned, draining_.empty() ? cycle_ : draining_.back() + 1));
     }
     last_retired_at_ = cycle_;
@@ -178,7 +178,7 @@ void FrontEnd::take_next() {
 }
 
 void FrontEnd::time_supply(const Template& what, const Step&) {
-    const StaticInstruction& instruction = *what.what;
+    const StaticInstruction& instruction = what.what;
     // The queue is full until the instruction that many before this one was dispatched.
     if (dispatch_times_.size() == parameters_.micro_op_queue)
         fetched_until_ = std::max(fetched_until_, static_cast<double>(dispatch_times_.front()));
@@ -206,7 +206,7 @@ void FrontEnd::time_supply(const Template& what, const Step&) {
 }
 
 void FrontEnd::predict(Dynamic& dynamic) {
-    const StaticInstruction& branch = *dynamic.owner.what;
+    const StaticInstruction& branch = dynamic.owner.what;
     if (next_step_ + 1 >= trace_.steps.size()) return;
     const std::uint64_t next = trace_.instructions[trace_.steps[next_step_ + 1].instruction].address;
     const bool taken = next != branch.address + branch.length || branch.target == next;

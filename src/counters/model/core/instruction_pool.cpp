@@ -106,7 +106,7 @@ void Dynamic::reset() {
 void Dynamic::delay(unsigned extra) {
     for (llvm::mca::WriteDescriptor& write : description.Writes) {
         // A stack pointer or an index register that is updated on the side does not wait for the data.
-        const bool from_memory = write.Latency + 1 >= owner.description.MaxLatency && !(owner.what->pop && write.isImplicitWrite());
+        const bool from_memory = write.Latency + 1 >= owner.description.MaxLatency && !(owner.what.pop && write.isImplicitWrite());
         if (from_memory) write.Latency += extra;
     }
     description.MaxLatency += extra;
@@ -139,16 +139,15 @@ InstructionPool::InstructionPool(const Target& target, const CoreParameters& par
 Template& InstructionPool::get(const StaticInstruction& instruction, bool fused) {
     // Addresses on all supported systems leave the top bit free for user code.
     std::unique_ptr<Template>& found = templates_[instruction.address << 1 | (fused ? 1 : 0)];
-    const bool stale = found && std::memcmp(found->what->bytes.data(), instruction.bytes.data(), instruction.bytes.size()) != 0;
+    const bool stale = found && std::memcmp(found->what.bytes.data(), instruction.bytes.data(), instruction.bytes.size()) != 0;
     if (stale) replaced_.push_back(std::move(found));  // instructions in flight may still refer to it
     if (!found) found = make(instruction, fused);
-    found->what = &instruction;
     return *found;
 }
 
 std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruction, bool fused) {
     auto made = std::make_unique<Template>();
-    made->what = &instruction;
+    made->what = instruction;
     if (!instruction.decoded) return made;
     llvm::MCInst code;
     std::uint64_t size = 0;

@@ -43,7 +43,7 @@ struct Dynamic {
 
 /// What is the same for every execution of one instruction.
 struct Template {
-    const StaticInstruction* what = nullptr;
+    StaticInstruction what;  ///< a copy: the trace of a window ends with the window
     std::unique_ptr<llvm::mca::Instruction> prototype;
     std::vector<const llvm::mca::WriteDescriptor*> writes;  ///< of the prototype's definitions, in order
     std::vector<std::size_t> write_index;                   ///< into the descriptor's Writes

@@ -40,7 +40,7 @@ unsigned StoreForwarding::new_carrier(std::uint64_t place) {
 }
 
 void StoreForwarding::connect(Dynamic& dynamic) {
-    const StaticInstruction& what = *dynamic.owner.what;
+    const StaticInstruction& what = dynamic.owner.what;
     if (carriers_.empty() || what.string || what.prefetch) return;
     const unsigned forward = parameters_.store_forward_cycles, load = parameters_.load_cycles;
     if (const unsigned carrier = dynamic.step.load ? carrier_of(dynamic.step.load / place_bytes) : 0) {
