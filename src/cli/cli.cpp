@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <sstream>
 #include <string_view>
 
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/start.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -36,6 +38,7 @@ int complain_about_usage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (const auto ready = prepare_process(); !ready) return complain(ready.error());
     CLI::App app{"Where do the pipeline slots go, and what do pages cost: measured where there are counters, "
                  "modelled and marked so where there are none."};
     app.name("tmaprobe");
@@ -59,7 +62,9 @@ int main(int argc, char** argv) {
     try {
         app.parse(static_cast<int>(dashes - argv), argv);
     } catch (const CLI::Success& done) {
-        return app.exit(done);
+        std::ostringstream text;  // --help or --version
+        app.exit(done, text, text);
+        return print(text.str());
     } catch (const CLI::ParseError& error) {
         return complain_about_usage(app, error);
     } catch (const std::bad_alloc&) {

@@ -42,7 +42,7 @@ int deliver(const Words& words, const json& rows, const std::string& text, const
         return written ? 0 : complain(written.error());
     }
     if (text.empty()) {
-        fmt::print(stderr, "tmaprobe: {}\n", nothing);
+        say("tmaprobe: " + nothing + "\n");
         return 0;
     }
     return print(text);

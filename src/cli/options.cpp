@@ -106,6 +106,8 @@ int print(const std::string& text) {
     return written ? 0 : complain(written.error());
 }
 
+void say(const std::string& text) { static_cast<void>(write_descriptor(STDERR_FILENO, text, "standard error")); }
+
 int emit(const record::Record& record, const OutputOptions& options) {
     clear_progress();
     int status = 0;
@@ -122,8 +124,8 @@ int emit(const record::Record& record, const OutputOptions& options) {
 
 int complain(const Error& error) {
     clear_progress();
-    fmt::print(stderr, "tmaprobe: {}\n", error.what);
-    if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+    say(fmt::format("tmaprobe: {}\n", error.what));
+    if (!error.hint.empty()) say(fmt::format("  hint: {}\n", error.hint));
     return exit_status(error);
 }
 
@@ -145,15 +147,12 @@ experiments::OnProgress progress_line() {
         const std::string text =
             fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage, progress.estimate.empty() ? "" : "  ",
                         progress.estimate, left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
-        if (terminal)
-            fmt::print(stderr, "\r\033[K{}", text);
-        else
-            fmt::print(stderr, "tmaprobe: {}\n", text);
+        say(terminal ? "\r\033[K" + text : "tmaprobe: " + text + "\n");
     };
 }
 
 void clear_progress() {
-    if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+    if (::isatty(STDERR_FILENO)) say("\r\033[K");
 }
 
 Result<std::vector<int>> parse_cpu_list(const std::string& text) {

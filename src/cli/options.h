@@ -45,6 +45,9 @@ int emit(const record::Record& record, const OutputOptions& options);
 /// Writes text to stdout. Returns 0, or 1 with a message when stdout cannot take it (full disk, closed).
 int print(const std::string& text);
 
+/// Writes text to stderr; where stderr takes nothing there is nobody to tell.
+void say(const std::string& text);
+
 /// Prints an error as every command does ("tmaprobe: what", then "  hint: ..."), on stderr; returns its
 /// exit status.
 int complain(const Error& error);

@@ -203,7 +203,12 @@ std::vector<Check> check(const Surroundings& around) {
     add({check_model(around)});
     add(check_pages(around));
     add({check_resctrl(around)});
-    return checks;
+    // One cause may stand in the way of several things; it is said once.
+    std::vector<Check> distinct;
+    for (auto& check : checks)
+        if (std::none_of(distinct.begin(), distinct.end(), [&](const Check& said) { return said.id == check.id && said.what == check.what; }))
+            distinct.push_back(std::move(check));
+    return distinct;
 }
 
 std::vector<Check> check_all(const machine::Host& host) { return check(look_around(host)); }

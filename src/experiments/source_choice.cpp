@@ -18,6 +18,10 @@ Result<Decision> automatic(const RunRequest& request, const machine::Host& host,
     if (!counters::model::built()) return Decision{{SourceChoice::none}, why + "; " + no_model, host.pmu.hint};
     if (!can_model)
         return Decision{{SourceChoice::none}, why + "; a running process or a whole CPU cannot be modelled", host.pmu.hint};
+    // A kernel may lose its tree on the way; a command is run once, so this has to be known before.
+    if (request.scope.kind == counters::Scope::Kind::command)
+        if (const auto tracing = counters::model::check_tracing(); !tracing)
+            return Decision{{SourceChoice::none}, why + "; no model either: " + tracing.error().what, tracing.error().hint};
     return Decision{{SourceChoice::model}, why, target_is_host ? host.pmu.hint : ""};
 }
 

@@ -110,6 +110,16 @@ TEST(Checks, ParanoidLevels) {
     }
 }
 
+TEST(Checks, OneCauseIsSaidOnce) {
+    auto around = good();
+    around.access.paranoid = 3;
+    around.software_error = EACCES;
+    const auto cause = machine::cause("paranoid", around.access);
+    around.host.pmu = {false, cause.what, cause.hint};
+    const auto checks = check(around);
+    EXPECT_EQ(std::count_if(checks.begin(), checks.end(), [](const auto& one) { return one.state == State::blocks; }), 1);
+}
+
 TEST(Checks, WatchdogIsAWarningWithACommand) {
     auto around = good();
     around.access.nmi_watchdog = true;

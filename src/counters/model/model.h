@@ -22,6 +22,10 @@ struct Options {
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.
 bool built();
 
+/// Whether this process may trace its own children, which modelling needs. Errors: no_permission with the
+/// remedy, or system when no child can be had.
+Result<> check_tracing();
+
 /// Traces the workload and simulates the target CPU. Errors: unavailable when LLVM was not there at
 /// build time, or the target has no core model (naming those that have).
 Result<std::unique_ptr<CounterSource>> make_source(const events::Library& library, const events::Table& target,

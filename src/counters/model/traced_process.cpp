@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "counters/model/model.h"
 
 namespace tmaprobe::counters::model {
 namespace {
@@ -152,6 +153,12 @@ Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& 
     }
     gate->write_end.close();
     return process;
+}
+
+Result<> check_tracing() {
+    auto process = TracedProcess::fork_function([] {});
+    if (!process) return pass_on(process);
+    return process->finish();
 }
 
 Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string>& command) {
