@@ -3,12 +3,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -60,6 +62,7 @@ struct Variant {
     std::string what;   ///< one line
     std::vector<std::string> needs;  ///< names as in machine::Host::features; empty: runs everywhere
     bool built = true;  ///< false: not for this architecture
+    int vector_bytes = 0;  ///< of its loads; 0: nothing that a core could do in two pieces
 };
 
 /// An option that only this kernel has.
@@ -90,7 +93,8 @@ std::span<const Descriptor> all();
 /// Errors: bad_usage with a suggestion.
 Result<const Descriptor*> find(const std::string& name);
 
-/// The best variant that this host can run, or `wanted` if it can run it. Errors: bad_usage for an
+/// The best variant that this host can run, or `wanted` if it can run it. Vectors wider than the host's
+/// loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage for an
 /// unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
 Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host);
 
@@ -111,6 +115,23 @@ Result<Spec> parse_spec(std::string_view text);
 /// have or a value that is not one of its choices.
 Result<std::map<std::string, std::string>> complete_options(const Descriptor& kernel,
                                                             const std::map<std::string, std::string>& given);
+
+/// An option whose values have names: those of a table's entries (`name`), the first being the default.
+template <class Table>
+Option named_option(std::string name, std::string what, const Table& table) {
+    Option option{std::move(name), std::move(what), std::begin(table)->name, {}};
+    for (const auto& entry : table) option.choices.emplace_back(entry.name);
+    return option;
+}
+
+/// The entry that the option names (complete_options has checked that there is one).
+template <class Table>
+const auto& chosen(const std::map<std::string, std::string>& options, const std::string& option, const Table& table) {
+    const auto value = options.find(option);
+    for (const auto& entry : table)
+        if (value != options.end() && value->second == entry.name) return entry;
+    return *std::begin(table);
+}
 
 /// The value of an option that is a number (complete_options has checked its form). Errors: bad_usage
 /// outside least..most.

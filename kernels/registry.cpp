@@ -128,8 +128,12 @@ Result<Variant> choose_variant(const Descriptor& kernel, const std::string& want
             if (!machine::has_feature(host, need)) names.push_back(need);
         return names;
     };
+    const auto passed_over = [&](const Variant& variant) {
+        const bool in_pieces = host.load_bytes > 0 && variant.vector_bytes > host.load_bytes;
+        return !variant.built || in_pieces || !missing(variant).empty();
+    };
     for (const Variant& variant : kernel.variants) {
-        if (wanted.empty() ? !variant.built || !missing(variant).empty() : variant.name != wanted) continue;
+        if (wanted.empty() ? passed_over(variant) : variant.name != wanted) continue;
         if (!variant.built)
             return fail(ErrorCode::unavailable,
                         fmt::format("variant {} of kernel {} is for another architecture than this {} build",

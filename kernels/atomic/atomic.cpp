@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -48,11 +48,28 @@ void increment_plainly(Counter* counter, std::uint64_t iterations) {
     }
 }
 
+struct NamedIncrement {
+    const char* name;
+    Increment increment;
+};
+constexpr std::array increments{NamedIncrement{"lockinc", increment_locked}, NamedIncrement{"inc", increment_plainly}};
+
+/// Where the members' counters lie, `apart` bytes from one to the next, and for how many there is room. Padded ones are
+/// two lines apart: some cores fetch lines in pairs.
+struct Sharing {
+    const char* name;
+    std::size_t apart, most_threads;
+};
+constexpr std::array sharings{Sharing{"one", 0, 1024},
+                              Sharing{"false", sizeof(Counter), Homes::line_bytes / sizeof(Counter)},
+                              Sharing{"padded", 2 * Homes::line_bytes, Homes::lines / 2}};
+
 class AtomicKernel final : public Kernel {
   public:
     AtomicKernel(std::unique_ptr<Team> team, Homes homes, std::map<std::string, std::string> parameters)
         : team_(std::move(team)), homes_(std::move(homes)), parameters_(std::move(parameters)) {
-        increment_ = parameters_["op"] == "inc" ? increment_plainly : increment_locked;
+        increment_ = chosen(parameters_, "op", increments).increment;
+        apart_ = chosen(parameters_, "sharing", sharings).apart;
     }
 
     void run(std::uint64_t iterations) override {
@@ -74,32 +91,22 @@ class AtomicKernel final : public Kernel {
 
   private:
     Counter* counter(std::size_t home, std::size_t member) const {
-        const std::string& sharing = parameters_.at("sharing");
-        // Two lines each when padded: some cores fetch lines in pairs.
-        std::byte* const place = sharing == "padded"  ? homes_.line(home, 2 * member)
-                                 : sharing == "false" ? homes_.line(home, 0) + member * sizeof(Counter)
-                                                      : homes_.line(home, 0);
-        return reinterpret_cast<Counter*>(place);
+        return reinterpret_cast<Counter*>(homes_.line(home, 0) + member * apart_);
     }
 
     std::unique_ptr<Team> team_;
     Homes homes_;
-    Increment increment_ = increment_locked;
+    Increment increment_ = nullptr;
+    std::size_t apart_ = 0;
     std::map<std::string, std::string> parameters_;
 };
-
-/// How many threads the places for their counters allow.
-std::size_t most_threads(const std::string& sharing) {
-    if (sharing == "false") return Homes::line_bytes / sizeof(Counter);
-    return sharing == "padded" ? Homes::lines / 2 : 1024;
-}
 
 Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
     static const Descriptor facts = descriptor();
     if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
     if (auto distinct = check_distinct(parameters.cpus); !distinct) return pass_on(distinct);
     auto options = *complete_options(facts, parameters.options);
-    const std::size_t most = most_threads(options["sharing"]);
+    const std::size_t most = chosen(options, "sharing", sharings).most_threads;
     if (parameters.cpus.size() > most)
         return fail(ErrorCode::bad_usage, fmt::format("sharing={} has room for {} threads", options["sharing"], most),
                     "use fewer --threads");
@@ -121,10 +128,9 @@ Descriptor descriptor() {
     kernel.bottleneck = "backend: the locked instruction, or cache coherency with several threads";
     kernel.variants = {{"scalar", "one increment instruction per step", {}, true}};
     kernel.options = {
-        {"op", "lockinc: with the lock prefix (Arm: an atomic add); inc: without, in memory all the same", "lockinc",
-         {"lockinc", "inc"}},
-        {"sharing", "one: all threads one variable; false: variables of their own in one line; padded: in lines of "
-                    "their own", "one", {"one", "false", "padded"}},
+        named_option("op", "lockinc: with the lock prefix (Arm: an atomic add); inc: without, in memory all the same", increments),
+        named_option("sharing", "one: all threads one variable; false: variables of their own in one line; padded: in lines "
+                                "of their own", sharings),
     };
     kernel.max_threads = 0;
     kernel.make = make;

@@ -121,12 +121,12 @@ class ChaseKernel final : public Kernel {
     std::map<std::string, std::string> parameters_;
 };
 
-Order order_named(const std::string& name) {
-    if (name == "page") return Order::page;
-    if (name == "newpage") return Order::new_page;
-    if (name == "tlb") return Order::tlb;
-    return Order::random;
-}
+struct NamedOrder {
+    const char* name;
+    Order order;
+};
+constexpr std::array orders{NamedOrder{"random", Order::random}, NamedOrder{"page", Order::page},
+                            NamedOrder{"newpage", Order::new_page}, NamedOrder{"tlb", Order::tlb}};
 
 Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
     static const Descriptor facts = descriptor();
@@ -134,7 +134,7 @@ Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& param
     auto options = *complete_options(facts, parameters.options);
     Layout layout;
     layout.bytes = parameters.size_bytes ? parameters.size_bytes : facts.default_size;
-    layout.order = order_named(options["order"]);
+    layout.order = chosen(options, "order", orders).order;
     const auto line = number_option(options, "line", sizeof(void*), std::uint64_t{1} << 30);
     const auto page = number_option(options, "page", sizeof(void*), std::uint64_t{1} << 40);
     const auto chains = number_option(options, "chains", 1, most_chains);
@@ -163,8 +163,8 @@ Descriptor descriptor() {
     kernel.bottleneck = "backend: memory latency, and translation where the block outgrows the TLB";
     kernel.variants = {{"scalar", "one load instruction per step", {}, true}};
     kernel.options = {
-        {"order", "random: any line after any; page: all of a page, then the next; newpage: another page each time; "
-                  "tlb: one line of each page", "random", {"random", "page", "newpage", "tlb"}},
+        named_option("order", "random: any line after any; page: all of a page, then the next; newpage: another page "
+                              "each time; tlb: one line of each page", orders),
         {"chains", "independent chains side by side, 1 to 12", "1", {}},
         {"line", "bytes from one place to the next", "64", {}},
         {"page", "bytes that the orders by page take for a page", "4K", {}},

@@ -104,16 +104,17 @@ Result<> check_layout(const Layout& layout) {
                     "for example line=64 page=4K");
     const bool by_page = layout.order != Order::random;
     const std::uint64_t unit = by_page ? layout.page_bytes : layout.line_bytes;
+    const bool one_page_will_do = layout.order == Order::page && layout.page_bytes > layout.line_bytes;
+    const std::uint64_t least = one_page_will_do ? unit : 2 * unit;
+    if (layout.bytes < least)
+        return fail(ErrorCode::bad_usage,
+                    fmt::format("a block of {} bytes is too small: there is nowhere to go on to", layout.bytes),
+                    fmt::format("at least --size {}", format_size(least)));
     if (layout.bytes % unit != 0)
         return fail(ErrorCode::bad_usage,
                     fmt::format("size {} is not a multiple of the {} of {} bytes", layout.bytes,
                                 by_page ? "page" : "line", unit),
                     fmt::format("for example --size {}", format_size((layout.bytes / unit + 1) * unit)));
-    const std::uint64_t least = layout.order == Order::new_page ? 2 * layout.page_bytes : 0;
-    if (places(layout) < 2 || layout.bytes < least)
-        return fail(ErrorCode::bad_usage,
-                    fmt::format("a block of {} bytes is too small: there is nowhere to go on to", layout.bytes),
-                    fmt::format("at least --size {}", format_size(std::max(2 * unit, least))));
     if (by_page && layout.bytes / layout.page_bytes >= (std::uint64_t{1} << 32))
         return fail(ErrorCode::bad_usage, "more than 4294967295 pages", "use order=random or a larger page");
     return {};

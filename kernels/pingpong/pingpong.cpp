@@ -1,5 +1,6 @@
 #include "kernels/pingpong/pingpong.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -31,12 +32,18 @@ void play_by_loading(Ball& ball, std::uint64_t mine, std::uint64_t theirs, std::
     }
 }
 
+struct Protocol {
+    const char* name;
+    void (*play)(Ball& ball, std::uint64_t mine, std::uint64_t theirs, std::uint64_t turns);
+};
+constexpr std::array protocols{Protocol{"cas", play_by_swapping}, Protocol{"load", play_by_loading}};
+
 class PingPongKernel final : public Kernel {
   public:
     PingPongKernel(std::unique_ptr<Team> team, Homes homes, std::size_t line,
                    std::map<std::string, std::string> parameters)
         : team_(std::move(team)), homes_(std::move(homes)), line_(line), parameters_(std::move(parameters)) {
-        play_ = parameters_["protocol"] == "load" ? play_by_loading : play_by_swapping;
+        play_ = chosen(parameters_, "protocol", protocols).play;
         for (const std::size_t home : {0U, 1U}) new (homes_.line(home, line_)) Ball(0);
     }
 
@@ -63,7 +70,7 @@ class PingPongKernel final : public Kernel {
     std::unique_ptr<Team> team_;
     Homes homes_;
     std::size_t line_;
-    void (*play_)(Ball&, std::uint64_t, std::uint64_t, std::uint64_t) = play_by_swapping;
+    decltype(Protocol::play) play_ = nullptr;
     std::map<std::string, std::string> parameters_;
 };
 
@@ -94,8 +101,8 @@ Descriptor descriptor() {
     kernel.bottleneck = "backend: cache coherency between two cores";
     kernel.variants = {{"scalar", "plain atomic instructions", {}, true}};
     kernel.options = {
-        {"protocol", "cas: both swap until they succeed, one transfer each way; load: both read until it is their "
-                     "turn, then write, about two", "cas", {"cas", "load"}},
+        named_option("protocol", "cas: both swap until they succeed, one transfer each way; load: both read until it is "
+                                 "their turn, then write, about two", protocols),
         {"line", "which line of a 4 KiB page, 0 to 63", "0", {}},
     };
     kernel.min_threads = kernel.max_threads = 2;

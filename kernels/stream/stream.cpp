@@ -27,7 +27,12 @@ constexpr std::array operations{
     Facts{"ntcopy", Operation::nt_copy, 2, 1, 1, 2},    Facts{"triad", Operation::triad, 3, 2, 1, 4},
     Facts{"nttriad", Operation::nt_triad, 3, 2, 1, 3},
 };
-constexpr std::array<const char*, 6> hints{"none", "t0", "t1", "t2", "nta", "w"};
+struct NamedHint {
+    const char* name;
+    Hint hint;
+};
+constexpr std::array hints{NamedHint{"none", Hint::none}, NamedHint{"t0", Hint::t0}, NamedHint{"t1", Hint::t1},
+                           NamedHint{"t2", Hint::t2}, NamedHint{"nta", Hint::nta}, NamedHint{"w", Hint::w}};
 
 struct VariantFacts {
     const char* name;
@@ -131,12 +136,10 @@ struct Request {
     std::uint64_t distance = 0;
 };
 
-Result<Request> read_request(std::map<std::string, std::string>& options) {
+Result<Request> read_request(const std::map<std::string, std::string>& options) {
     Request request;
-    for (const Facts& facts : operations)
-        if (options["op"] == facts.name) request.facts = facts;
-    for (std::size_t i = 0; i < hints.size(); ++i)
-        if (options["hint"] == hints[i]) request.hint = static_cast<Hint>(i);
+    request.facts = chosen(options, "op", operations);
+    request.hint = chosen(options, "hint", hints).hint;
     const auto distance = number_option(options, "distance", 0, std::uint64_t{1} << 24);
     if (!distance) return pass_on(distance);
     request.distance = *distance;
@@ -200,12 +203,11 @@ Descriptor descriptor() {
     kernel.bottleneck = "backend: memory bandwidth";
     for (const VariantFacts& facts : variants())
         kernel.variants.push_back({facts.name, facts.what, facts.needs,
-                                   facts.find(Operation::read, Hint::none) != nullptr});
-    Option operation{"op", "what is done; nt...: with stores past the caches", "read", {}};
-    for (const Facts& facts : operations) operation.choices.emplace_back(facts.name);
+                                   facts.find(Operation::read, Hint::none) != nullptr,
+                                   static_cast<int>(facts.vector_bytes)});
     kernel.options = {
-        operation,
-        {"hint", "software prefetch of the lines read; w: of the lines written", "none", {hints.begin(), hints.end()}},
+        named_option("op", "what is done; nt...: with stores past the caches", operations),
+        named_option("hint", "software prefetch of the lines read; w: of the lines written", hints),
         {"distance", "bytes that the prefetch is ahead", "1K", {}},
     };
     kernel.uses_memory = true;

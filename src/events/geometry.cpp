@@ -125,6 +125,7 @@ Result<Geometry> read_geometry(std::string_view json_text) {
     if (!file) return pass_on(file);
     Geometry geometry;
     if (const auto added = add_entries(geometry, *file, "table"); !added) return pass_on(added);
+    if (file->contains("core") && (*file)["core"].is_object()) geometry.load_bytes = number((*file)["core"], "load_bytes", 0);
     return geometry;
 }
 
@@ -138,6 +139,7 @@ machine::Host with_geometry(machine::Host host, const Geometry& geometry) {
         if (!known && tlb.entries > 0) lacking.push_back(tlb);
     }
     host.tlbs.insert(host.tlbs.end(), lacking.begin(), lacking.end());
+    if (host.load_bytes == 0) host.load_bytes = geometry.load_bytes;
     return host;
 }
 

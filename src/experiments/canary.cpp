@@ -25,53 +25,32 @@ constexpr int adds_per_turn = 64;
 
 // Register operands throughout: some cores fold chains of additions with constants at rename.
 #if defined(__x86_64__)
-#define TMAPROBE_FOUR(text) text text text text
-void dependent_adds(std::uint64_t count) {
-    std::uint64_t value = 0, one = 1;
-    asm volatile(
-        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR(TMAPROBE_FOUR("add %[one], %[value]\n")))
-        "dec %[count]\n jnz 1b\n"
-        : [value] "+r"(value), [count] "+r"(count)
-        : [one] "r"(one)
-        : "cc");
-}
-
-void independent_adds(std::uint64_t count) {
-    std::uint64_t a = 0, b = 0, c = 0, d = 0, one = 1;
-    asm volatile(
-        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR("add %[one], %[a]\n add %[one], %[b]\n add %[one], %[c]\n add %[one], %[d]\n"))
-        "dec %[count]\n jnz 1b\n"
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [count] "+r"(count)
-        : [one] "r"(one)
-        : "cc");
-}
-#undef TMAPROBE_FOUR
+#define TMAPROBE_ADD(to) "add %[one], %[" to "]\n"
+#define TMAPROBE_AGAIN "dec %[count]\n jnz 1b\n"
 #elif defined(__aarch64__)
-#define TMAPROBE_FOUR(text) text text text text
-void dependent_adds(std::uint64_t count) {
-    std::uint64_t value = 0, one = 1;
-    asm volatile(
-        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR(TMAPROBE_FOUR("add %[value], %[value], %[one]\n")))
-        "subs %[count], %[count], #1\n b.ne 1b\n"
-        : [value] "+r"(value), [count] "+r"(count)
-        : [one] "r"(one)
-        : "cc");
-}
-
-void independent_adds(std::uint64_t count) {
-    std::uint64_t a = 0, b = 0, c = 0, d = 0, one = 1;
-    asm volatile(
-        "1:\n" TMAPROBE_FOUR(TMAPROBE_FOUR("add %[a], %[a], %[one]\n add %[b], %[b], %[one]\n"
-                                           "add %[c], %[c], %[one]\n add %[d], %[d], %[one]\n"))
-        "subs %[count], %[count], #1\n b.ne 1b\n"
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [count] "+r"(count)
-        : [one] "r"(one)
-        : "cc");
-}
-#undef TMAPROBE_FOUR
+#define TMAPROBE_ADD(to) "add %[" to "], %[" to "], %[one]\n"
+#define TMAPROBE_AGAIN "subs %[count], %[count], #1\n b.ne 1b\n"
 #else
 #error "the canary's loops are written for x86-64 and AArch64"
 #endif
+#define TMAPROBE_FOUR_TIMES(text) text text text text
+/// A loop of 64 additions a turn, four at a time to the registers named.
+#define TMAPROBE_ADDITIONS(name, first, second, third, fourth)                                                    \
+    void name(std::uint64_t count) {                                                                              \
+        std::uint64_t a = 0, b = 0, c = 0, d = 0, one = 1;                                                        \
+        asm volatile("1:\n" TMAPROBE_FOUR_TIMES(TMAPROBE_FOUR_TIMES(                                              \
+                         TMAPROBE_ADD(first) TMAPROBE_ADD(second) TMAPROBE_ADD(third) TMAPROBE_ADD(fourth)))      \
+                     TMAPROBE_AGAIN                                                                               \
+                     : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [count] "+r"(count)                    \
+                     : [one] "r"(one)                                                                             \
+                     : "cc");                                                                                     \
+    }
+TMAPROBE_ADDITIONS(dependent_adds, "a", "a", "a", "a")
+TMAPROBE_ADDITIONS(independent_adds, "a", "b", "c", "d")
+#undef TMAPROBE_ADDITIONS
+#undef TMAPROBE_FOUR_TIMES
+#undef TMAPROBE_AGAIN
+#undef TMAPROBE_ADD
 
 double now_ns() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();

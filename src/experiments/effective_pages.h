@@ -22,13 +22,14 @@ struct EffectivePages {
 };
 
 /// Under nested paging an entry has the smaller of the guest's and the host's page, so that huge pages
-/// may keep the reach of 4 KiB ones. When more than a quarter of the extra time that scattered accesses
-/// cost in small pages remains in huge ones, the entries are small (a shorter walk alone saves less than
-/// that); the answer is open when scattering costs nothing even in small pages.
+/// may keep the reach of 4 KiB ones. The entries are small when more than a quarter of the extra time that
+/// scattered accesses cost in small pages remains in huge ones (a shorter walk alone saves less than that),
+/// or when they take more than twice as long as accesses side by side; the answer is open when scattering
+/// costs nothing even in small pages.
 EffectivePages judge_page_walks(const PageWalks& walks, const std::string& mode_name);
 
 /// Answers without measuring on bare metal and for 4k pages; else allocates two buffers of a few dozen
-/// MiB (twice the reach of the 4 KiB TLB) and walks them on the calling thread's CPU, some 50 ms in all.
+/// MiB (twice the reach of the 4 KiB TLB) and walks them in turn on the calling thread's CPU, some 50 ms in all.
 /// Open when the memory is not to be had.
 EffectivePages effective_pages(const machine::Host& host, const memory::PageMode& mode, std::optional<int> numa_node);
 

@@ -12,7 +12,6 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr std::size_t least_points = 5;
 constexpr std::size_t most_bends = 12;
 
 /// The curve in logarithms: octaves of size, natural logarithm of cost.

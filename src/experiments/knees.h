@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +23,10 @@ struct KneeCriteria {
     double apart_octaves = 0.5;    ///< bends closer than this are one knee
 };
 
-/// Knees of a curve of at least five points: where the cost begins to rise. A linear spline through log
+/// A curve of fewer points has no knees to be found.
+inline constexpr std::size_t least_points = 5;
+
+/// Knees of a curve of at least `least_points`: where the cost begins to rise. A linear spline through log
 /// cost over log size, whose bends are chosen among the measured sizes by forward selection and backward
 /// elimination under the Bayesian information criterion (multivariate adaptive regression splines,
 /// Friedman 1991, in one dimension); each point weighs by its confidence interval. A knee is an upward

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view command_prefix = "cmd:";
 
 const std::vector<std::string>& places() {
-    static const std::vector<std::string> names{"smt", "l2", "l3", "package", "numa"};
+    static const std::vector<std::string> names{"smt", "l2", "l3", "package", "two-packages", "numa"};
     return names;
 }
 
@@ -33,7 +33,7 @@ std::vector<int> cpus_at(const machine::Topology& topology, int victim_cpu, cons
     for (const auto& candidate : topology.cpus) {
         if (!candidate.allowed || candidate.cpu == victim_cpu) continue;
         const std::string kind = machine::pair_class(topology, victim_cpu, candidate.cpu);
-        if (kind == place || (place == "numa" && kind.starts_with("numa-"))) found.push_back(candidate.cpu);
+        if (kind == place || (place == "numa" && kind.starts_with("numa"))) found.push_back(candidate.cpu);
         if (place == "l3" && (kind == "l2" || kind == "smt")) nearer.push_back(candidate.cpu);
     }
     return found.empty() ? nearer : found;

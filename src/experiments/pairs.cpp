@@ -160,7 +160,7 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
 
 bool nearer(const std::string& one, const std::string& other) {
     const auto rank = [](const std::string& distance) {
-        constexpr std::array<const char*, 4> order{"smt", "l2", "l3", "package"};
+        constexpr std::array<const char*, 5> order{"smt", "l2", "l3", "package", "two-packages"};
         for (std::size_t index = 0; index < order.size(); ++index)
             if (distance.rfind(order[index], 0) == 0) return static_cast<int>(index);
         const auto dash = distance.find('-');

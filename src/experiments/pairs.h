@@ -30,7 +30,7 @@ struct Pair {
     std::string distance;  ///< machine::pair_class, with core types where a machine has several: "l3 P-E"
 };
 
-/// Distances, nearest first: "smt", "l2", "l3", "package", then NUMA nodes by distance.
+/// Distances, nearest first: "smt", "l2", "l3", "package", "two-packages", then NUMA nodes by distance.
 bool nearer(const std::string& one, const std::string& other);
 
 /// The pairs to measure, by distance and CPU numbers; each once. Errors: bad_usage for fewer than two

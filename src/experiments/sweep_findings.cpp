@@ -72,14 +72,30 @@ void name_contention(std::vector<record::Knee>& found, const machine::Host& host
             knee.cause = fmt::format("only a part of the L{} cache {} is to be had", last->level, format_size(last->size_bytes));
 }
 
+/// "4k: +31% from 6M (L2 TLB reach 6M)"; a curve of too few points is not said to be without knees.
+std::string sentence_of(const ModeCurve& curve, const std::vector<record::Knee>& found) {
+    std::string sentence = fmt::format("{}: {}", curve.pages, describe_knees(found));
+    if (curve.points.size() < least_points)
+        sentence = fmt::format("{}: too few points to look for knees: {} of the {} that it takes", curve.pages, curve.points.size(), least_points);
+    const bool split = curve.effective == "4k" && curve.pages != "4k";
+    if (split)
+        sentence += "; the TLB holds 4k entries, so its reach is predicted for those";
+    else if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
+        sentence += fmt::format("; the TLB's entries are {} at least, and its reach is predicted for those", curve.effective);
+    if (curve.left_out > 0) sentence += fmt::format("; {} disturbed {} left out", curve.left_out, curve.left_out == 1 ? "point is" : "points are");
+    return sentence;
+}
+
 /// Where the two modes differ most, among sizes whose confidence intervals do not touch.
 std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
     double most = 0;
+    bool comparable = false;
     const CurvePoint* at_base = nullptr;
     const CurvePoint* at_other = nullptr;
     for (const CurvePoint& one : base.points)
         for (const CurvePoint& two : other.points) {
             if (one.size_bytes != two.size_bytes || !(one.cost > 0) || !(two.cost > 0)) continue;
+            comparable = true;
             const bool apart = two.high < one.low || two.low > one.high;
             const double difference = std::fabs(std::log(one.cost / two.cost));
             if (!apart || difference <= most) continue;
@@ -87,6 +103,7 @@ std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
             at_base = &one;
             at_other = &two;
         }
+    if (!comparable) return fmt::format("{} against {}: at no size do both have an undisturbed point", other.pages, base.pages);
     constexpr double worth_saying = 0.02;
     if (!at_base || most < worth_saying) return fmt::format("{} against {}: no difference beyond the noise at any size", other.pages, base.pages);
     const bool faster = at_other->cost < at_base->cost;
@@ -115,11 +132,7 @@ void judge_sweep(record::Record& record, const machine::Host& host) {
         explain_knees(found, predicted, sizes);
         name_contention(found, host);
         for (const auto& knee : found) knees.push_back(knee_json(knee, curve.pages));
-        std::string sentence = fmt::format("{}: {}", curve.pages, describe_knees(found));
-        if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
-            sentence += fmt::format("; the TLB holds {} entries, so its reach is predicted for those", curve.effective);
-        if (curve.left_out > 0) sentence += fmt::format("; {} disturbed {} left out", curve.left_out, curve.left_out == 1 ? "point is" : "points are");
-        verdicts.push_back(sentence);
+        verdicts.push_back(sentence_of(curve, found));
     }
     for (std::size_t index = 1; index < curves.size(); ++index) verdicts.push_back(compare_modes(curves.front(), curves[index]));
     record.extra["axis"] = "size_bytes";

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -37,10 +39,23 @@ TopologyHandle load() {
     return topology;
 }
 
-int index_above(hwloc_topology_t topology, hwloc_obj_t unit, hwloc_obj_type_t type, int missing) {
-    const hwloc_obj_t above = hwloc_get_ancestor_obj_by_type(topology, type, unit);
-    return above ? static_cast<int>(above->logical_index) : missing;
-}
+/// Numbers the cores, caches or packages above CPUs in the order in which they are met. hwloc's own logical index
+/// counts within one level of its tree, and objects of one type stand on two levels where one thread of a core is
+/// offline: two of them would have the same number.
+class Numbers {
+  public:
+    Numbers(hwloc_topology_t topology, hwloc_obj_type_t type) : topology_(topology), type_(type) {}
+    /// `missing` where nothing of that type is above the CPU.
+    int above(hwloc_obj_t unit, int missing) {
+        const hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(topology_, type_, unit);
+        return found ? numbers_.try_emplace(found->gp_index, static_cast<int>(numbers_.size())).first->second : missing;
+    }
+
+  private:
+    hwloc_topology_t topology_;
+    hwloc_obj_type_t type_;
+    std::map<std::uint64_t, int> numbers_;
+};
 
 /// "P" or "E" of a hybrid machine; hwloc takes it from CPUID leaf 1Ah or the kernel's PMU masks.
 std::string core_type(hwloc_topology_t topology, hwloc_obj_t unit) {
@@ -97,13 +112,15 @@ Topology detect_topology() {
     const Bitmap bound(hwloc_bitmap_alloc());
     const bool knows_binding = hwloc_topology_is_thissystem(topology) &&
                                hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
+    Numbers cores(topology, HWLOC_OBJ_CORE), l2_caches(topology, HWLOC_OBJ_L2CACHE), l3_caches(topology, HWLOC_OBJ_L3CACHE),
+        packages(topology, HWLOC_OBJ_PACKAGE);
     for (hwloc_obj_t unit = nullptr; (unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit));) {
         CpuPlace place;
         place.cpu = static_cast<int>(unit->os_index);
-        place.core = index_above(topology, unit, HWLOC_OBJ_CORE, static_cast<int>(unit->logical_index));
-        place.l2 = index_above(topology, unit, HWLOC_OBJ_L2CACHE, -1);
-        place.l3 = index_above(topology, unit, HWLOC_OBJ_L3CACHE, -1);
-        place.package = index_above(topology, unit, HWLOC_OBJ_PACKAGE, 0);
+        place.core = cores.above(unit, static_cast<int>(unit->logical_index));
+        place.l2 = l2_caches.above(unit, -1);
+        place.l3 = l3_caches.above(unit, -1);
+        place.package = packages.above(unit, 0);
         place.numa_node = node_of(topology, unit);
         place.allowed = hwloc_bitmap_isset(allowed, unit->os_index) &&
                         (!knows_binding || hwloc_bitmap_isset(bound.get(), unit->os_index));
@@ -163,10 +180,10 @@ std::string pair_class(const Topology& topology, int first, int second) {
     if (one->core == other->core) return "smt";
     if (one->l2 >= 0 && one->l2 == other->l2) return "l2";
     if (one->l3 >= 0 && one->l3 == other->l3) return "l3";
-    if (one->package == other->package && one->numa_node == other->numa_node) return "package";
+    if (one->numa_node == other->numa_node) return one->package == other->package ? "package" : "two-packages";
     const auto from = static_cast<std::size_t>(one->numa_node), to = static_cast<std::size_t>(other->numa_node);
     const bool known = from < topology.numa_distance.size() && to < topology.numa_distance[from].size();
-    return fmt::format("numa-{}", known ? topology.numa_distance[from][to] : 0);
+    return known ? fmt::format("numa-{}", topology.numa_distance[from][to]) : "numa";
 }
 
 }  // namespace tmaprobe::machine

@@ -41,7 +41,8 @@ Result<> pin_this_thread(int cpu);
 int default_cpu(const Topology& topology);
 
 /// Where a user may stand on the way between two CPUs, nearest first: "same_cpu", "smt", "l2", "l3",
-/// "package", "numa-<distance>".
+/// "package", "two-packages" (of one NUMA node, as some guests have), "numa-<distance>" ("numa" where the
+/// firmware gives none).
 std::string pair_class(const Topology& topology, int first, int second);
 
 }  // namespace tmaprobe::machine

@@ -65,6 +65,13 @@ TEST(Geometry, KeepsTheHostsCaches) {
     EXPECT_EQ(with_geometry({}, *geometry).caches.at(0).size_bytes, 48 * kib);
 }
 
+TEST(Geometry, SaysHowWideALoadIs) {
+    const auto geometry = read_geometry(R"({"core": {"load_bytes": 32}})");
+    ASSERT_TRUE(geometry);
+    EXPECT_EQ(with_geometry({}, *geometry).load_bytes, 32);
+    EXPECT_EQ(with_geometry({}, Geometry{}).load_bytes, 0);
+}
+
 TEST(Geometry, ThatIsBrokenIsRefused) {
     for (const char* broken : {"", "[]", "{", R"({"tlbs": 1})", R"({"tlbs": [3]})", R"({"tlbs": [{"level": 1}]})",
                                R"({"tlbs": [{"pages": [4]}]})", R"({"caches": [{"size": "big"}]})"})

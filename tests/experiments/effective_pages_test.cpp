@@ -12,6 +12,12 @@ TEST(EffectivePages, AreSmallWhereTheExtraTimeRemains) {
     EXPECT_NE(pages.why.find("splits"), std::string::npos);
 }
 
+TEST(EffectivePages, AreSmallWhereAStrangerSlowsTheSmallPagesWalk) {
+    const EffectivePages pages = judge_page_walks({4.4, 62, 16.4}, "2m");
+    EXPECT_LT(pages.kept_share, 0.25);
+    EXPECT_EQ(pages.name, "4k");
+}
+
 TEST(EffectivePages, AreLargeWhereItGoesAway) {
     EXPECT_EQ(judge_page_walks({4.6, 22, 5.0}, "2m").name, "2m");
     EXPECT_EQ(judge_page_walks({4.6, 22, 4.5}, "2m").name, "2m");  // noise below the dense walk

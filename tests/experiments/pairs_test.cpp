@@ -182,7 +182,7 @@ TEST(ChoosePairs, TellsCoreTypesApart) {
 }
 
 TEST(Nearer, OrdersDistances) {
-    const std::vector<std::string> ordered{"smt", "l2 E-E", "l3", "package", "numa-12", "numa-21", "numa-31", "numa-100"};
+    const std::vector<std::string> ordered{"smt", "l2 E-E", "l3", "package", "two-packages", "numa", "numa-12", "numa-21", "numa-31", "numa-100"};
     for (std::size_t one = 0; one < ordered.size(); ++one)
         for (std::size_t other = 0; other < ordered.size(); ++other) EXPECT_EQ(nearer(ordered[one], ordered[other]), one < other);
 }

@@ -228,9 +228,23 @@ TEST(SweepFindings, PassOverPointsThatWereDisturbed) {
     for (auto& run : record.runs)
         if (run.parameters["size_bytes"] == 256 * mib) run.time.clean = 0, run.time.disturbed = 5;
     judge_sweep(record, small_host());
-    EXPECT_EQ(record.extra["verdicts"][0], "4k: no knee; 1 disturbed point is left out");
+    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes; 1 disturbed point is left out");
     EXPECT_FALSE(record.extra["knees"].empty());  // predictions need no measurement
     EXPECT_EQ(record.extra["verdicts"][2], "thp against 4k: no difference beyond the noise at any size");
+}
+
+TEST(SweepFindings, OfTooFewPointsClaimNothing) {
+    record::Record record;
+    FakeMachine machine;
+    for (const char* pages : {"4k", "thp"}) {
+        Point point = chase();
+        point.parameters.size_bytes = std::string(pages) == "4k" ? 16 * kib : 32 * kib;
+        point.parameters.pages.name = pages;
+        record.runs.push_back(machine.measure(point)->run);
+    }
+    judge_sweep(record, {});
+    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes");
+    EXPECT_EQ(record.extra["verdicts"].back(), "thp against 4k: at no size do both have an undisturbed point");
 }
 
 TEST(SweepRequest, SurvivesTheRecord) {

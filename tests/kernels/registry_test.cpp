@@ -52,6 +52,17 @@ TEST(ChooseVariant, TakesTheFirstThatTheCpuHasAllInstructionsFor) {
     EXPECT_EQ(choose_variant(kernel, "", host_with({}))->name, "portable");
 }
 
+TEST(ChooseVariant, TakesNoVectorsWiderThanTheCoresLoadsUnlessAsked) {
+    const Descriptor& kernel = **find("stream");
+    machine::Host host = host_with({"avx2", "fma", "avx512f"});
+    EXPECT_EQ(choose_variant(kernel, "", host)->name, "avx512");
+    host.load_bytes = 64;
+    EXPECT_EQ(choose_variant(kernel, "", host)->name, "avx512");
+    host.load_bytes = 32;
+    EXPECT_EQ(choose_variant(kernel, "", host)->name, "avx2");
+    EXPECT_EQ(choose_variant(kernel, "avx512", host)->name, "avx512");
+}
+
 TEST(ChooseVariant, RefusesWhatTheCpuLacksAndNamesIt) {
     const auto refused = choose_variant(**find("sha256"), "shani", host_with({"ssse3", "sse4_1"}));
     ASSERT_FALSE(refused);

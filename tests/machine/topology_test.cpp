@@ -46,7 +46,7 @@ TEST(Topology, OfTwoSocketsWithHyperthreads) {
     EXPECT_EQ(pair_class(topology, 0, 0), "same_cpu");
     EXPECT_EQ(pair_class(topology, 0, 1), "smt");
     EXPECT_EQ(pair_class(topology, 0, 2), "l3");
-    EXPECT_EQ(pair_class(topology, 7, 8).rfind("numa-", 0), 0U);
+    EXPECT_EQ(pair_class(topology, 7, 8).rfind("numa", 0), 0U);
     EXPECT_EQ(pair_class(topology, 8, 7), pair_class(topology, 7, 8));
     EXPECT_EQ(topology.cpus[15].package, 1);
     EXPECT_EQ(topology.cpus[15].numa_node, 1);
@@ -61,6 +61,11 @@ TEST(Topology, OfSeveralCcxInOnePackage) {
     EXPECT_EQ(pair_class(topology, 0, 6), "l3");
     EXPECT_EQ(pair_class(topology, 0, 8), "package");
     EXPECT_TRUE(topology.numa_distance.empty());
+}
+
+TEST(Topology, OfTwoPackagesInOneNodeTellsThemApart) {
+    const Topology topology = synthetic("[numa] pack:2 l3:1 l2:2 core:1 pu:1");
+    EXPECT_EQ(classes(topology), (std::set<std::string>{"same_cpu", "l3", "two-packages"}));
 }
 
 TEST(Topology, OfOneCpu) {
@@ -87,6 +92,15 @@ TEST(Topology, KnowsTheDistancesOfNodes) {
     EXPECT_EQ(classes(topology), (std::set<std::string>{"same_cpu", "numa-21", "numa-31"}));
     EXPECT_EQ(pair_class(topology, 0, 1), "numa-21");
     EXPECT_EQ(pair_class(topology, 0, 3), "numa-31");
+}
+
+TEST(Topology, OfAnOfflineThreadKeepsItsSiblingsCoreApart) {
+    // CPU 5 is offline, which moves the core of CPU 4 to another level of hwloc's tree.
+    const Topology topology = from_xml("offline_thread.xml");
+    ASSERT_EQ(topology.cpus.size(), 7U);
+    EXPECT_EQ(pair_class(topology, 0, 1), "smt");
+    EXPECT_EQ(pair_class(topology, 0, 4), "numa-21");
+    EXPECT_EQ(pair_class(topology, 4, 6), "l3");
 }
 
 TEST(Topology, WithoutCpusStillGivesOneToRunOn) { EXPECT_GE(default_cpu(Topology{}), 0); }

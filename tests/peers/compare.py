@@ -3,10 +3,10 @@
 
     compare.py TMAPROBE [chase] [stream] [sha256] [pingpong] [options]
 
-likwid-bench, openssl, mbw and core-to-core-latency are found in PATH; paths of other peers are given as
-options. What is not there is left out, and said. Each round runs every program of a case once; a ratio
-is taken within a round, so that a machine that slows down slows both. On a ratio, 1.00 is equal and more
-is better for tmaprobe. Figures depend on the machine: only ratios of one run of this script mean anything.
+likwid-bench, openssl, cryptest, mbw and core-to-core-latency are found in PATH; paths of other peers are given
+as options. What is not there is left out, and said. Each round runs every program of a case once; a ratio is
+taken within a round, so that a machine that slows down slows both. On a ratio, 1.00 is equal and more is better
+for tmaprobe. Figures depend on the machine: only ratios of one run of this script mean anything.
 """
 import argparse
 import json
@@ -48,42 +48,47 @@ TINYMEMBENCH = {"write": ("C fill", 1), "ntwrite": ("SSE2 nontemporal fill", 1),
 
 
 def stream_cases(setup):
-    """Each operation at each size and vector against the same of likwid-bench, and in memory against all."""
-    vectors = {"avx2": "avx", **({"avx512": "avx512"} if setup.avx512 else {})}
-    for name, size in {"16K": 16 << 10, "256K": 256 << 10, "8M": 8 << 20, "256M": 256 << 20}.items():
+    """Each operation at each size, in the vectors that tmaprobe chooses, against all vectors of likwid-bench."""
+    vectors = ["sse", *(["avx"] if setup.avx else []), *(["avx512"] if setup.avx512 else [])]
+    for name, size in sizes_of(setup, {"16K": 16 << 10, "256K": 256 << 10, "8M": 8 << 20, "256M": 256 << 20}):
         in_memory = name == "256M"
         for op, test in LIKWID.items():
             if op.startswith("nt") and not in_memory:
                 continue
-            for variant, vector in vectors.items():
-                others = {f"likwid {test.format(vector)}":
-                          lambda test=test.format(vector), size=size: peers.likwid(setup, test, size)}
-                if in_memory and op in STREAM:
-                    others["STREAM"] = lambda line=STREAM[op]: peers.stream(setup, line)
-                if in_memory and op in TINYMEMBENCH:
-                    others["tinymembench"] = lambda line=TINYMEMBENCH[op]: peers.tinymembench(setup, *line)
-                if in_memory and op == "ntcopy":
-                    others["mbw"] = lambda size=size: peers.mbw(setup, size)
-                yield (f"stream {op} {name} {variant}", f"stream:size={name},op={op},variant={variant}",
-                       "bytes_per_second", "typical", others)
+            others = {f"likwid {test.format(vector)}": lambda test=test.format(vector), size=size: peers.likwid(setup, test, size)
+                      for vector in vectors}
+            if in_memory and op in STREAM:
+                others["STREAM"] = lambda line=STREAM[op]: peers.stream(setup, line)
+            if in_memory and op in TINYMEMBENCH:
+                others["tinymembench"] = lambda line=TINYMEMBENCH[op]: peers.tinymembench(setup, *line)
+            if in_memory and op == "ntcopy":
+                others["mbw"] = lambda size=size: peers.mbw(setup, size)
+            yield f"stream {op} {name}", f"stream:size={name},op={op}", "bytes_per_second", "typical", others
+
+
+def sizes_of(setup, sizes):
+    return [(name, size) for name, size in sizes.items() if not setup.sizes or name in setup.sizes]
 
 
 def cases(setup, wanted):
     """(name, tmaprobe's spec, statistic, peer's statistic, {peer: function}) of what was asked for."""
-    sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
     if "chase" in wanted:
+        sizes = sizes_of(setup, {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20})
         for pages in setup.pages:
-            for name, size in sizes.items():
+            for name, size in sizes:
                 yield (f"chase {name} {pages}", f"chase:size={name},pages={pages}", "ns_per_op", "best", {
                     "multichase": lambda size=size, pages=pages: peers.multichase(setup, size, pages),
                     "Chips and Cheese": lambda size=size, pages=pages:
-                        peers.chips_and_cheese_latency(setup, size, pages)})
+                        peers.chips_and_cheese_latency(setup, size, pages),
+                    "lat_mem_rd": lambda size=size, pages=pages: peers.lat_mem_rd(setup, size, pages)})
     if "stream" in wanted:
         yield from stream_cases(setup)
     if "sha256" in wanted:
         for variant in peers.OPENSSL_MASKS:
-            yield (f"sha256 {variant}", f"sha256:variant={variant}", "bytes_per_second", "typical",
-                   {"openssl": lambda variant=variant: peers.openssl(setup, variant)})
+            others = {"openssl": lambda variant=variant: peers.openssl(setup, variant)}
+            if variant in ("shani", "armv8"):
+                others["Crypto++"] = lambda: peers.cryptest(setup)
+            yield f"sha256 {variant}", f"sha256:variant={variant}", "bytes_per_second", "typical", others
     if "pingpong" in wanted:
         for protocol, benchmark in (("cas", 1), ("load", 2)):
             yield (f"pingpong {protocol}", f"pingpong:protocol={protocol}", "ns_per_op", "best", {
@@ -91,8 +96,11 @@ def cases(setup, wanted):
                 "multichase": lambda protocol=protocol: peers.multichase_pingpong(setup, protocol)})
 
 
-def show(value, statistic):
-    return f"{value:.2f} ns" if statistic == "ns_per_op" else f"{value / 1e9:.2f} GB/s"
+def show(values, best, statistic):
+    """The best of the rounds, and their median with its spread."""
+    scale, unit = (1, "ns") if statistic == "ns_per_op" else (1e9, "GB/s")
+    return (f"{best(values) / scale:.2f} {unit}, median {statistics.median(values) / scale:.2f} "
+            f"±{100 * spread(values):.1f}%")
 
 
 def compare(setup, name, spec, statistic, peers_give, others):
@@ -103,7 +111,7 @@ def compare(setup, name, spec, statistic, peers_give, others):
         try:
             ours.append(tmaprobe(setup, spec, statistic))
         except peers.Missing as reason:
-            print(f"| {name} | left out: {reason} | | | |", flush=True)
+            print(f"| {name} | left out: {reason} | | | | |", flush=True)
             return []
         for peer, run in others.items():
             if peer in missing:
@@ -112,35 +120,51 @@ def compare(setup, name, spec, statistic, peers_give, others):
                 theirs[peer].append(run())
             except (peers.Missing, subprocess.TimeoutExpired) as reason:
                 missing[peer] = str(reason)
+    less_is_better = statistic == "ns_per_op"
+    best = min if less_is_better else max
+    mine = [extreme if peers_give == "best" else typical for typical, extreme in ours]
     rows = []
     for peer, figures in theirs.items():
         if peer in missing:
             setup.left_out.setdefault(peer, f"{missing[peer]} ({name})")
             continue
-        mine = [extreme if peers_give == "best" else typical for typical, extreme in ours]
-        ratios = sorted(t / m if statistic == "ns_per_op" else m / t for m, t in zip(mine, figures))
-        best = min if statistic == "ns_per_op" else max
-        best_ratio = best(figures) / best(mine) if statistic == "ns_per_op" else best(mine) / best(figures)
-        spread = lambda values: (max(values) - min(values)) / statistics.median(values)
+        ratios = sorted(t / m if less_is_better else m / t for m, t in zip(mine, figures))
+        best_ratio = best(figures) / best(mine) if less_is_better else best(mine) / best(figures)
         rows.append({"case": name, "peer": peer, "tmaprobe": mine, "theirs": figures, "ratio": statistics.median(ratios),
-                     "ratio_of_best": best_ratio})
-        print(f"| {name} | {peer} | {show(statistics.median(mine), statistic)} ±{50 * spread(mine):.0f}% "
-              f"| {show(statistics.median(figures), statistic)} ±{50 * spread(figures):.0f}% "
-              f"| {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}), of the best {best_ratio:.2f} |",
-              flush=True)
+                     "ratio_of_best": best_ratio, "spread": spread(mine), "their_spread": spread(figures)})
+        print(f"| {name} | {peer} | {show(mine, best, statistic)} | {show(figures, best, statistic)} "
+              f"| {best_ratio:.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |", flush=True)
     return rows
+
+
+def spread(values):
+    """Half of the distance between the quartiles, as a share of the median."""
+    if len(values) < 4:
+        return (max(values) - min(values)) / 2 / statistics.median(values)
+    quartiles = statistics.quantiles(values, method="inclusive")
+    return (quartiles[2] - quartiles[0]) / 2 / quartiles[1]
+
+
+def print_summary(rows):
+    """Each case against the best of its peers."""
+    print("\n| case | best peer | tmaprobe's best to its best | spread of tmaprobe, of the peer |\n|---|---|---|---|")
+    for case in dict.fromkeys(row["case"] for row in rows):
+        nearest = min((row for row in rows if row["case"] == case), key=lambda row: row["ratio_of_best"])
+        print(f"| {case} | {nearest['peer']} | {nearest['ratio_of_best']:.2f} "
+              f"| ±{100 * nearest['spread']:.1f}%, ±{100 * nearest['their_spread']:.1f}% |")
 
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tmaprobe")
     parser.add_argument("kernels", nargs="*", default=[], metavar="KERNEL", help="chase, stream, sha256, pingpong")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--sizes", default="", help="only these sizes, as the cases name them: 16K,256M")
     parser.add_argument("--cpus", default="0,1", help="two CPUs; the first runs what has one thread")
     parser.add_argument("--pages", default="4k", help="of chase: 4k,2m (peers take transparent huge pages then)")
     parser.add_argument("--prefix", default="", help="put before every program, for example 'chrt -f 10'")
     parser.add_argument("--json", metavar="FILE", help="all figures")
-    for peer in ("multichase", "multichase-pingpong", "stream", "tinymembench", "chips-and-cheese-latency"):
+    for peer in ("multichase", "multichase-pingpong", "stream", "tinymembench", "chips-and-cheese-latency", "lat-mem-rd"):
         parser.add_argument(f"--{peer}", default="", metavar="PATH")
     parser.add_argument("--core-to-core-latency", default="core-to-core-latency", metavar="PATH")
     return parser.parse_args()
@@ -150,15 +174,17 @@ def main():
     setup = types.SimpleNamespace(**vars(read_arguments()))
     setup.cpus = [int(cpu) for cpu in setup.cpus.split(",")]
     setup.pages, setup.prefix = setup.pages.split(","), setup.prefix.split()
+    setup.sizes = setup.sizes.split(",") if setup.sizes else []
     setup.threads, setup.left_out = 1, {}
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
         text = cpuinfo.read()
-    setup.avx512 = " avx512f " in text
+    setup.avx, setup.avx512 = " avx2 " in text, " avx512f " in text
     model = next((line.split(":")[1].strip() for line in text.splitlines() if line.startswith("model name")), "")
     print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
-    print("| case | peer | tmaprobe | peer's | ratio (more is better for tmaprobe) |\n|---|---|---|---|---|")
+    print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
     wanted = setup.kernels or ["chase", "stream", "sha256", "pingpong"]
     rows = [row for case in cases(setup, wanted) for row in compare(setup, *case)]
+    print_summary(rows)
     for peer, reason in sorted(setup.left_out.items()):
         print(f"\nleft out: {peer}: {reason}")
     if setup.json:

@@ -42,9 +42,26 @@ def chips_and_cheese_latency(setup, size, pages):
     return number(r"[0-9]+,([0-9.]+)", start(words + (["-hugepages"] if pages != "4k" else []), setup))
 
 
+def lat_mem_rd(setup, size, pages):
+    """One line at a time in random order (-t) up to the size; it takes what pages malloc gives it."""
+    if pages != "4k":
+        raise Missing("it cannot be asked for huge pages")
+    text = start([setup.lat_mem_rd, "-t", "-P", "1", "-N", "1", str(max(1, size >> 20)), "64"], setup, 300)
+    for megabytes, nanoseconds in re.findall(r"^([0-9.]+)\s+([0-9.]+)$", text, re.MULTILINE):
+        if abs(float(megabytes) * 2**20 / size - 1) < 0.01:
+            return float(nanoseconds)
+    raise Missing(f"no line for {size} bytes in: {text.strip()[-200:]!r}")
+
+
 def likwid(setup, test, size):
-    """likwid's kB is 1000 bytes, and its size that of all arrays together."""
-    text = start(["likwid-bench", "-t", test, "-w", f"N:{max(1, size // 1000)}kB:1"], setup)
+    """likwid's kB is 1000 bytes, and its size that of all arrays together.
+
+    It counts for a whole second if it is let, in which a busy machine takes the CPU away; so many iterations as
+    make some 100 ms at 30 to 300 GB/s meet a quiet moment as often as tmaprobe's repetitions do.
+    """
+    rate = 200e9 if size <= 1 << 20 else 80e9 if size <= 1 << 24 else 15e9
+    iterations = max(4, int(0.1 * rate / size))
+    text = start(["likwid-bench", "-t", test, "-i", str(iterations), "-w", f"N:{max(1, size // 1000)}kB:1"], setup)
     return number(r"MByte/s:\s+([0-9.]+)", text, 1e6)
 
 
@@ -84,6 +101,23 @@ def openssl(setup, variant):
     text = start(["openssl", "speed", "-elapsed", "-seconds", "1", "-bytes", "16384", "-evp", "sha256"], setup,
                  **({"OPENSSL_ia32cap": mask} if mask else {}))
     return number(r"sha256\s+([0-9.]+)k", text, 1e3)
+
+
+@functools.lru_cache(maxsize=1)
+def cryptest_output(cpu):
+    """All of its hash functions, since it cannot be asked for one; once."""
+    if not shutil.which("cryptest"):
+        raise Missing("cryptest")
+    return subprocess.run(["taskset", "-c", str(cpu), "cryptest", "b1", "0.3"], capture_output=True, text=True,
+                          timeout=600).stdout
+
+
+def cryptest(setup):
+    """Crypto++'s SHA-256 with the best instructions it finds; it prints a table in HTML, in MiB/s."""
+    rows = re.findall(r">SHA-256[^\n]*?<TD>([0-9.]+)", cryptest_output(setup.cpus[0]))
+    if not rows:
+        raise Missing("no figure of SHA-256 in what cryptest prints")
+    return float(rows[-1]) * 2**20
 
 
 def core_to_core_latency(setup, benchmark):

@@ -20,11 +20,14 @@ def x86(vendor, family, model, stepping):
 
 @dataclass(frozen=True)
 class Machine:
-    """One emulated computer. `smp` and `append` go to QEMU's -smp and to the kernel's command line."""
+    """One emulated computer. `smp` and `append` go to QEMU's -smp and to the kernel's command line,
+    `more` to QEMU's own."""
     arch: str
     cpu: str
     smp: str = "1"
     append: str = ""
+    memory_mb: int = 1024
+    more: tuple = ()
 
 
 # Guest time advances with guest instructions, so a busy host disturbs nothing and idle time passes at once. Not with two
@@ -38,6 +41,13 @@ MACHINES = {
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
     "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
     "zen4": Machine("amd64", x86("AuthenticAMD", 25, 97, 2)),
+    # Two packages of two cores of two threads, a NUMA node of 2 GiB each: room for a page of 1 GiB in the second.
+    "eight-cpus": Machine("amd64", x86("GenuineIntel", 6, 85, 7), smp="8,sockets=2,cores=2,threads=2", memory_mb=4096,
+                          append="hugepagesz=1G hugepages=1",
+                          more=("-object", "memory-backend-ram,id=m0,size=2048M",
+                                "-object", "memory-backend-ram,id=m1,size=2048M",
+                                "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1",
+                                "-numa", "dist,src=0,dst=1,val=21")),
     "zen4-two": Machine("amd64", x86("AuthenticAMD", 25, 97, 2), smp="2"),
     # The real armv8_pmuv3 driver on the emulator's own PMU; instructions count because of -icount.
     "arm-n1": Machine("arm64", "neoverse-n1"),
@@ -59,13 +69,14 @@ class Boot:
 def command_line(machine, kernel, initramfs, disks, console):
     """QEMU's arguments. disks: root, tool, out."""
     if machine.arch == "amd64":
-        words = ["qemu-system-x86_64", "-M", "q35", "-m", "1024"]
+        words = ["qemu-system-x86_64", "-M", "q35"]
         device, tty = "virtio-blk-pci", "ttyS0"
     else:
-        words = ["qemu-system-aarch64", "-M", "virt", "-m", "1024"]
+        words = ["qemu-system-aarch64", "-M", "virt"]
         device, tty = "virtio-blk-device", "ttyAMA0"
     words += ["-accel", "tcg,tb-size=256", *(CLOCK if machine.smp == "1" else [])]
-    words += ["-cpu", machine.cpu, "-smp", machine.smp, "-nodefaults", "-no-reboot",
+    words += ["-cpu", machine.cpu, "-m", str(machine.memory_mb), "-smp", machine.smp, *machine.more,
+              "-nodefaults", "-no-reboot",
               "-display", "none", "-serial", f"file:{console}", "-nic", "none", "-kernel", str(kernel),
               "-initrd", str(initramfs), "-append",
               f"console={tty} quiet panic=-1 tsc=reliable nokaslr norandmaps hugepages=8 {machine.append}".strip()]
