@@ -18,11 +18,28 @@ namespace {
 using Counter = std::uint64_t;
 using Increment = void (*)(Counter* counter, std::uint64_t iterations);
 
+/// In the instruction itself on x86. On Arm the compiler's own would be a call that looks for the CPU's instructions
+/// each time; this is the pair of loads and stores that every Arm has.
 inline __attribute__((always_inline)) void add_locked(Counter* counter) {
 #if defined(__x86_64__)
     asm volatile("lock incq %0" : "+m"(*counter)::"cc");
+#elif defined(__aarch64__)
+    Counter value;
+    int failed;
+    asm volatile("1: ldxr %0, %2\n add %0, %0, #1\n stxr %w1, %0, %2\n cbnz %w1, 1b"
+                 : "=&r"(value), "=&r"(failed), "+Q"(*counter));
 #else
     __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/// The one instruction of Armv8.1.
+inline __attribute__((always_inline)) void add_by_one_instruction(Counter* counter) {
+#if defined(__aarch64__)
+    Counter before;
+    asm volatile(".arch_extension lse\n ldadd %2, %0, %1" : "=&r"(before), "+Q"(*counter) : "r"(Counter{1}));
+#else
+    add_locked(counter);
 #endif
 }
 
@@ -34,25 +51,22 @@ inline __attribute__((always_inline)) void add_plainly(Counter* counter) {
 #endif
 }
 
-void increment_locked(Counter* counter, std::uint64_t iterations) {
+template <void (*add)(Counter*)>
+void increment(Counter* counter, std::uint64_t iterations) {
     for (; iterations; --iterations) {
 #pragma GCC unroll 16
-        for (int i = 0; i < increments_per_iteration; ++i) add_locked(counter);
-    }
-}
-
-void increment_plainly(Counter* counter, std::uint64_t iterations) {
-    for (; iterations; --iterations) {
-#pragma GCC unroll 16
-        for (int i = 0; i < increments_per_iteration; ++i) add_plainly(counter);
+        for (int i = 0; i < increments_per_iteration; ++i) add(counter);
     }
 }
 
 struct NamedIncrement {
     const char* name;
-    Increment increment;
+    Increment increment, with_one_instruction;  ///< the second in variant lse
 };
-constexpr std::array increments{NamedIncrement{"lockinc", increment_locked}, NamedIncrement{"inc", increment_plainly}};
+constexpr std::array increments{
+    NamedIncrement{"lockinc", increment<add_locked>, increment<add_by_one_instruction>},
+    NamedIncrement{"inc", increment<add_plainly>, increment<add_plainly>}};
+constexpr const char* one_instruction = "lse";
 
 /// Where the members' counters lie, `apart` bytes from one to the next, and for how many there is room. Padded ones are
 /// two lines apart: some cores fetch lines in pairs.
@@ -66,9 +80,11 @@ constexpr std::array sharings{Sharing{"one", 0, 1024},
 
 class AtomicKernel final : public Kernel {
   public:
-    AtomicKernel(std::unique_ptr<Team> team, Homes homes, std::map<std::string, std::string> parameters)
+    AtomicKernel(const std::string& variant, std::unique_ptr<Team> team, Homes homes,
+                 std::map<std::string, std::string> parameters)
         : team_(std::move(team)), homes_(std::move(homes)), parameters_(std::move(parameters)) {
-        increment_ = chosen(parameters_, "op", increments).increment;
+        const NamedIncrement& named = chosen(parameters_, "op", increments);
+        increment_ = variant == one_instruction ? named.with_one_instruction : named.increment;
         apart_ = chosen(parameters_, "sharing", sharings).apart;
     }
 
@@ -101,7 +117,7 @@ class AtomicKernel final : public Kernel {
     std::map<std::string, std::string> parameters_;
 };
 
-Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
+Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
     static const Descriptor facts = descriptor();
     if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
     if (auto distinct = check_distinct(parameters.cpus); !distinct) return pass_on(distinct);
@@ -115,7 +131,7 @@ Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& param
     auto homes = Homes::make(**team, parameters.numa_node);
     if (!homes) return pass_on(homes);
     options["threads"] = std::to_string((*team)->size());
-    return std::make_unique<AtomicKernel>(std::move(*team), std::move(*homes), std::move(options));
+    return std::make_unique<AtomicKernel>(variant, std::move(*team), std::move(*homes), std::move(options));
 }
 
 }  // namespace
@@ -126,7 +142,13 @@ Descriptor descriptor() {
     kernel.what = "a counter in memory incremented by one thread or several";
     kernel.operation = "increment by every thread";
     kernel.bottleneck = "backend: the locked instruction, or cache coherency with several threads";
-    kernel.variants = {{"scalar", "one increment instruction per step", {}, true}};
+#if defined(__aarch64__)
+    constexpr bool arm = true;
+#else
+    constexpr bool arm = false;
+#endif
+    kernel.variants = {{one_instruction, "one atomic instruction of Armv8.1 per step", {"atomics"}, arm},
+                       {"scalar", "one increment per step, as every CPU does it", {}, true}};
     kernel.options = {
         named_option("op", "lockinc: with the lock prefix (Arm: an atomic add); inc: without, in memory all the same", increments),
         named_option("sharing", "one: all threads one variable; false: variables of their own in one line; padded: in lines "

@@ -16,22 +16,25 @@ struct Vector {
     };
     static constexpr std::uint64_t bytes = 32;
 #define TMAPROBE_VECTOR static inline __attribute__((always_inline))
-    TMAPROBE_VECTOR Pair repeat(double value) { return {vdupq_n_f64(value), vdupq_n_f64(value)}; }
+    /// One register is both halves.
+    TMAPROBE_VECTOR float64x2_t repeat(double value) { return vdupq_n_f64(value); }
     TMAPROBE_VECTOR Pair load(const std::byte* at) {
         Pair pair;
         asm volatile("ldp %q0, %q1, [%2]" : "=w"(pair.low), "=w"(pair.high) : "r"(at));
         return pair;
     }
-    TMAPROBE_VECTOR void keep(Pair) {}
-    TMAPROBE_VECTOR void store(std::byte* at, Pair value) {
+    TMAPROBE_VECTOR void keep(const Pair&) {}
+    TMAPROBE_VECTOR void store(std::byte* at, const Pair& value) {
         asm volatile("stp %q0, %q1, [%2]" ::"w"(value.low), "w"(value.high), "r"(at) : "memory");
     }
-    TMAPROBE_VECTOR void store_past_caches(std::byte* at, Pair value) {
+    TMAPROBE_VECTOR void store(std::byte* at, float64x2_t value) { store(at, {value, value}); }
+    TMAPROBE_VECTOR void store_past_caches(std::byte* at, const Pair& value) {
         asm volatile("stnp %q0, %q1, [%2]" ::"w"(value.low), "w"(value.high), "r"(at) : "memory");
     }
+    TMAPROBE_VECTOR void store_past_caches(std::byte* at, float64x2_t value) { store_past_caches(at, {value, value}); }
     TMAPROBE_VECTOR void finish_stores() { asm volatile("dmb ishst" ::: "memory"); }
-    TMAPROBE_VECTOR Pair multiply_add(Pair x, Pair y, Pair z) {
-        return {vfmaq_f64(z.low, x.low, y.low), vfmaq_f64(z.high, x.high, y.high)};
+    TMAPROBE_VECTOR Pair multiply_add(float64x2_t x, const Pair& y, const Pair& z) {
+        return {vfmaq_f64(z.low, x, y.low), vfmaq_f64(z.high, x, y.high)};
     }
 #undef TMAPROBE_VECTOR
 };

@@ -37,6 +37,16 @@ TMAPROBE_PASS void prefetch_chunk(const std::byte* at, std::uint64_t distance) {
     }
 }
 
+/// By reference, as Vector's own functions take what has two registers: compilers copy such values through the stack,
+/// with loads and stores of their own.
+template <bool past_caches, class Value>
+TMAPROBE_PASS void put(std::byte* at, const Value& value) {
+    if constexpr (past_caches)
+        Vector::store_past_caches(at, value);
+    else
+        Vector::store(at, value);
+}
+
 template <Operation operation, Hint hint>
 TMAPROBE_TARGET void pass(const Share& share, std::uint64_t times) {
     constexpr bool reads = operation == Operation::read;
@@ -65,15 +75,12 @@ TMAPROBE_TARGET void pass(const Share& share, std::uint64_t times) {
             for (std::uint64_t i = 0; i < chunk_bytes; i += width) {
                 if constexpr (reads) {
                     Vector::keep(Vector::load(a + i));
+                } else if constexpr (writes) {
+                    put<past_caches>(a + i, scalar);
+                } else if constexpr (copies) {
+                    put<past_caches>(a + i, Vector::load(b + i));
                 } else {
-                    auto value = scalar;
-                    if constexpr (copies) value = Vector::load(b + i);
-                    if constexpr (!copies && !writes)
-                        value = Vector::multiply_add(scalar, Vector::load(c + i), Vector::load(b + i));
-                    if constexpr (past_caches)
-                        Vector::store_past_caches(a + i, value);
-                    else
-                        Vector::store(a + i, value);
+                    put<past_caches>(a + i, Vector::multiply_add(scalar, Vector::load(c + i), Vector::load(b + i)));
                 }
             }
         }

@@ -147,7 +147,9 @@ experiments::OnProgress progress_line() {
         const std::string text =
             fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage, progress.estimate.empty() ? "" : "  ",
                         progress.estimate, left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
-        say(terminal ? "\r\033[K" + text : "tmaprobe: " + text + "\n");
+        constexpr int width = 20;
+        const int filled = static_cast<int>(std::clamp(progress.done, 0.0, 1.0) * width);
+        say(terminal ? fmt::format("\r\033[K[{:=<{}}{:{}}] {}", "", filled, "", width - filled, text) : "tmaprobe: " + text + "\n");
     };
 }
 

@@ -225,15 +225,16 @@ record::Run describe(const Point& point, const kernels::Kernel& kernel) {
 /// A transparent huge page mode that came out partly small is not what was asked for.
 void add_page_warning(const Point& point, const record::Run& run, std::vector<record::Warning>& warnings) {
     if (!run.pages) return;
+    const std::string base = memory::page_name(memory::base_page_bytes());
     std::uint64_t total = 0, small = 0;
     for (const auto& [size, bytes] : run.pages->obtained_bytes) {
         total += bytes;
-        if (size == "4k") small += bytes;
+        if (size == base) small += bytes;
     }
-    if (point.parameters.pages.name == "4k" || total == 0 || small == 0) return;
+    if (point.parameters.pages.name.empty() || point.parameters.pages.name == base || total == 0 || small == 0) return;
     warnings.push_back({"partly_small_pages",
-                        fmt::format("--pages {}: {:.0f}% of the memory came out in 4 KiB pages", run.pages->requested,
-                                    100.0 * static_cast<double>(small) / static_cast<double>(total)),
+                        fmt::format("--pages {}: {:.0f}% of the memory came out in pages of {}", run.pages->requested,
+                                    100.0 * static_cast<double>(small) / static_cast<double>(total), base),
                         "--pages 2m takes reserved huge pages and refuses less"});
 }
 
@@ -246,6 +247,10 @@ void add_effective_pages(const EffectivePages& effective, Measured& measured) {
     if (pages->requested != "4k" && effective.name == "4k")
         measured.warnings.push_back({"split_huge_pages", fmt::format("--pages {}: {}", pages->requested, effective.why),
                                      "knees stay where they are with 4k pages; only the host can map this machine with huge pages"});
+    const bool all_huge = !pages->obtained_bytes.empty() && !pages->obtained_bytes.contains(memory::page_name(memory::base_page_bytes()));
+    if (effective.name.empty() && all_huge)
+        measured.warnings.push_back({"unknown_effective_pages", fmt::format("--pages {}: whether the TLB holds entries that large is not known: {}", pages->requested, effective.why),
+                                     "knees are predicted as if it did; finding out takes some huge pages beside the kernel's own"});
 }
 
 /// The user named no source: what was timed is worth having even if no source gives a tree.

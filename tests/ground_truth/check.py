@@ -2,12 +2,15 @@
 """Counts what each kernel really executes, and compares it with what its descriptor says.
 
     check.py RUN_KERNEL [--verbose]
+    check.py RUN_KERNEL --emulator 'qemu-aarch64 -L /usr/aarch64-linux-gnu' [--verbose]
 
 RUN_KERNEL is run under callgrind with two numbers of iterations; the difference is what the iterations
-between them did, without start-up. Loads and stores are counted as instructions that touch memory.
-Variants that valgrind cannot run (AVX-512, SHA extensions) are skipped, and say so.
+between them did, without start-up. Loads and stores are counted as instructions that touch memory. A
+program for Arm runs under the emulator instead, which lists each instruction that it executes. Variants that valgrind cannot run (AVX-512, SHA extensions) are skipped, and say so.
 Exit status: 0 all as said, 1 not, 77 skipped (no valgrind, or a machine that it cannot run on).
 """
+import argparse
+import functools
 import re
 import shutil
 import subprocess
@@ -39,6 +42,19 @@ CASES = [
     ("atomic:op=lockinc", 2000, dict(loads=1, stores=1, instructions=0.6)),
     ("atomic:op=inc", 2000, dict(loads=0, stores=1, instructions=0.6)),
 ]
+ARM_CASES = [
+    ("chase:size=8K", 100, dict(loads=1, stores=1, instructions=1.05)),
+    ("chase:size=8K,chains=12", 20, dict(loads=1, stores=1, instructions=1.05)),
+    *((f"stream:size=12K,variant=neon,op={op}", 10, dict(loads=1, stores=1, instructions=2.5))
+      for op in ("read", "write", "ntwrite", "copy", "ntcopy", "triad", "nttriad")),
+    ("stream:size=12K,variant=neon,op=read,hint=t0", 10, dict(loads=1, stores=1, instructions=3)),
+    ("stream:size=12K,variant=scalar,op=read", 10, dict(loads=1, stores=1, instructions=2.5)),
+    ("stream:size=12K,variant=scalar,op=triad", 10, dict(loads=1, stores=1, instructions=2.5)),
+    ("atomic:op=lockinc", 100, dict(loads=1, stores=1, instructions=0.6)),
+    ("atomic:op=lockinc,variant=scalar", 100, dict(loads=1, stores=1, instructions=2.1)),
+    ("atomic:op=inc", 100, dict(loads=1, stores=1, instructions=2)),
+]
+ARM_BLOCKS = [("sha256:variant=armv8", 4), ("sha256:variant=portable", 2)]
 # Twice the message must be twice the instructions, block for block.
 BLOCKS = [("sha256:variant=%s" % variant, 20) for variant in ("portable", "ssse3", "avx2")]
 
@@ -54,7 +70,36 @@ class Unavailable(Exception):
     """The case cannot be counted here."""
 
 
-def run(run_kernel, spec, iterations):
+def run_emulated(emulator, run_kernel, spec, iterations):
+    """One run under user-mode emulation that logs every instruction of the program itself, not of its libraries."""
+    help_text = subprocess.run([emulator[0], "--help"], capture_output=True, text=True).stdout
+    single = "-one-insn-per-tb" if "one-insn-per-tb" in help_text else "-singlestep"
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        done = subprocess.run([*emulator, single, "-d", "exec,nochain,in_asm", "-dfilter", "0x5500000000+0x1000000",
+                               "-D", log, run_kernel, spec, str(iterations)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable(f"the emulator ended with {done.returncode}: {done.stderr.strip()[-200:]}")
+        names, instructions, loads, stores = {}, 0, 0, 0
+        with open(log, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("Trace"):
+                    name = names.get(int(line.split("/")[1], 16), "")
+                    instructions += 1
+                    # An atomic instruction does both.
+                    both = name.startswith(("ldadd", "swp", "cas"))
+                    loads += both or name.startswith("ld")
+                    stores += both or name.startswith("st")
+                elif line.startswith("0x"):
+                    address, code, name = line.split()[:3]
+                    # The emulator's disassembler is older than the atomic instructions of Armv8.1.
+                    names[int(address.rstrip(":"), 16)] = "ldadd" if int(code, 16) & 0x3f20fc00 == 0x38200000 else name
+    words = done.stdout.split()
+    said = dict(zip(("operations", "bytes", "loads", "stores"), map(float, words[1:])))
+    return said, (instructions, loads, stores)
+
+
+def run_callgrind(run_kernel, spec, iterations):
     """One run under callgrind: what the kernel says, and (instructions, loads, stores) in all."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
@@ -73,10 +118,10 @@ def run(run_kernel, spec, iterations):
     return said, (totals["Ir"], totals["Dr"], totals["Dw"])
 
 
-def per_iteration(run_kernel, spec, iterations):
-    """What the kernel says of one iteration, and what callgrind counted for one."""
-    said, few = run(run_kernel, spec, iterations)
-    _, many = run(run_kernel, spec, 3 * iterations)
+def per_iteration(run, spec, iterations):
+    """What the kernel says of one iteration, and what was counted for one."""
+    said, few = run(spec, iterations)
+    _, many = run(spec, 3 * iterations)
     return said, [(b - a) / (2 * iterations) for a, b in zip(few, many)]
 
 
@@ -91,21 +136,29 @@ def judge(said, counted, expect):
     touches = said["loads"] + said["stores"]
     if instructions < max(said["loads"], said["stores"]):
         faults.append(f"instructions: {instructions:.1f} cannot hold {touches:g} loads and stores")
-    if instructions > expect["instructions"] * touches + SLACK_PER_ITERATION:
+    if "instructions" in expect and instructions > expect["instructions"] * touches + SLACK_PER_ITERATION:
         faults.append(f"instructions: {instructions:.1f} for {touches:g} loads and stores")
     return faults
 
 
 def main():
-    run_kernel = sys.argv[1]
-    verbose = "--verbose" in sys.argv
-    if not shutil.which("valgrind"):
-        print("skipped: valgrind is not installed (third_party/setup.sh --test installs it)")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run_kernel")
+    parser.add_argument("--emulator", default="", help="runs RUN_KERNEL, with its options")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    verbose, emulator = arguments.verbose, arguments.emulator.split()
+    if not shutil.which(emulator[0] if emulator else "valgrind"):
+        print(f"skipped: {emulator[0] if emulator else 'valgrind'} is not installed (third_party/setup.sh --test installs it)")
         return 77
+    if emulator:
+        cases, blocks, run = ARM_CASES, ARM_BLOCKS, functools.partial(run_emulated, emulator, arguments.run_kernel)
+    else:
+        cases, blocks, run = CASES, BLOCKS, functools.partial(run_callgrind, arguments.run_kernel)
     failed = counted_cases = 0
-    for spec, iterations, expect in CASES:
+    for spec, iterations, expect in cases:
         try:
-            said, counted = per_iteration(run_kernel, spec, iterations)
+            said, counted = per_iteration(run, spec, iterations)
         except Unavailable as reason:
             print(f"skipped {spec}: {reason}")
             continue
@@ -117,10 +170,10 @@ def main():
                   f"(said {said['loads']:g}), stores {counted[2]:.2f} (said {said['stores']:g})")
         for fault in faults:
             print(f"     {fault}")
-    for spec, iterations in BLOCKS:
+    for spec, iterations in blocks:
         try:
-            one, of_one = per_iteration(run_kernel, spec + ",size=16K", iterations)
-            two, of_two = per_iteration(run_kernel, spec + ",size=32K", iterations)
+            one, of_one = per_iteration(run, spec + ",size=16K", iterations)
+            two, of_two = per_iteration(run, spec + ",size=32K", iterations)
         except Unavailable as reason:
             print(f"skipped {spec}: {reason}")
             continue
