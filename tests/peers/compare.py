@@ -11,6 +11,7 @@ for tmaprobe. Figures depend on the machine: only ratios of one run of this scri
 import argparse
 import json
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -50,7 +51,7 @@ TINYMEMBENCH = {"write": ("C fill", 1), "ntwrite": ("SSE2 nontemporal fill", 1),
 def stream_cases(setup):
     """Each operation at each size, in the vectors that tmaprobe chooses, against all vectors of likwid-bench."""
     vectors = ["sse", *(["avx"] if setup.avx else []), *(["avx512"] if setup.avx512 else [])]
-    for name, size in sizes_of(setup, {"16K": 16 << 10, "256K": 256 << 10, "8M": 8 << 20, "256M": 256 << 20}):
+    for name, size in {"16K": 16 << 10, "256K": 256 << 10, "8M": 8 << 20, "256M": 256 << 20}.items():
         in_memory = name == "256M"
         for op, test in LIKWID.items():
             if op.startswith("nt") and not in_memory:
@@ -66,16 +67,12 @@ def stream_cases(setup):
             yield f"stream {op} {name}", f"stream:size={name},op={op}", "bytes_per_second", "typical", others
 
 
-def sizes_of(setup, sizes):
-    return [(name, size) for name, size in sizes.items() if not setup.sizes or name in setup.sizes]
-
-
 def cases(setup, wanted):
     """(name, tmaprobe's spec, statistic, peer's statistic, {peer: function}) of what was asked for."""
     if "chase" in wanted:
-        sizes = sizes_of(setup, {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20})
+        sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
         for pages in setup.pages:
-            for name, size in sizes:
+            for name, size in sizes.items():
                 yield (f"chase {name} {pages}", f"chase:size={name},pages={pages}", "ns_per_op", "best", {
                     "multichase": lambda size=size, pages=pages: peers.multichase(setup, size, pages),
                     "Chips and Cheese": lambda size=size, pages=pages:
@@ -118,7 +115,7 @@ def compare(setup, name, spec, statistic, peers_give, others):
                 continue
             try:
                 theirs[peer].append(run())
-            except (peers.Missing, subprocess.TimeoutExpired) as reason:
+            except peers.Missing as reason:
                 missing[peer] = str(reason)
     less_is_better = statistic == "ns_per_op"
     best = min if less_is_better else max
@@ -159,7 +156,7 @@ def read_arguments():
     parser.add_argument("tmaprobe")
     parser.add_argument("kernels", nargs="*", default=[], metavar="KERNEL", help="chase, stream, sha256, pingpong")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--sizes", default="", help="only these sizes, as the cases name them: 16K,256M")
+    parser.add_argument("--only", default="", metavar="REGEX", help="only the cases whose name it matches: ' (16K|256K) '")
     parser.add_argument("--cpus", default="0,1", help="two CPUs; the first runs what has one thread")
     parser.add_argument("--pages", default="4k", help="of chase: 4k,2m (peers take transparent huge pages then)")
     parser.add_argument("--prefix", default="", help="put before every program, for example 'chrt -f 10'")
@@ -174,7 +171,6 @@ def main():
     setup = types.SimpleNamespace(**vars(read_arguments()))
     setup.cpus = [int(cpu) for cpu in setup.cpus.split(",")]
     setup.pages, setup.prefix = setup.pages.split(","), setup.prefix.split()
-    setup.sizes = setup.sizes.split(",") if setup.sizes else []
     setup.threads, setup.left_out = 1, {}
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
         text = cpuinfo.read()
@@ -183,7 +179,8 @@ def main():
     print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
     print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
     wanted = setup.kernels or ["chase", "stream", "sha256", "pingpong"]
-    rows = [row for case in cases(setup, wanted) for row in compare(setup, *case)]
+    chosen = [case for case in cases(setup, wanted) if re.search(setup.only, case[0])]
+    rows = [row for case in chosen for row in compare(setup, *case)]
     print_summary(rows)
     for peer, reason in sorted(setup.left_out.items()):
         print(f"\nleft out: {peer}: {reason}")

@@ -20,8 +20,11 @@ def start(words, setup, seconds=60, **environment):
     if not words[0] or not shutil.which(words[0]):
         raise Missing(words[0] or "no path was given")
     cpus = ",".join(map(str, setup.cpus[:setup.threads]))
-    done = subprocess.run([*setup.prefix, "taskset", "-c", cpus, *words], capture_output=True, text=True,
-                          env={**os.environ, **environment}, timeout=seconds)
+    # `timeout` ends the children of a program too; some measure in a child that outlives its parent.
+    done = subprocess.run([*setup.prefix, "timeout", "-k", "2", str(seconds), "taskset", "-c", cpus, *words],
+                          capture_output=True, text=True, env={**os.environ, **environment})
+    if done.returncode in (124, 137):
+        raise Missing(f"not done after {seconds} s")
     return done.stdout or done.stderr
 
 
