@@ -83,6 +83,7 @@ class PerfStat {
         if (::mkfifo(control_.c_str(), 0600) != 0 || ::mkfifo(answer_.c_str(), 0600) != 0) return;
         process_ = ::fork();
         if (process_ == 0) {
+            ::setpgid(0, 0);  // perf's own command ends with it
             const std::string fifos = "--control=fifo:" + control_.string() + "," + answer_.string();
             const int null = ::open("/dev/null", O_WRONLY);
             ::dup2(null, 2);
@@ -95,6 +96,7 @@ class PerfStat {
     }
     ~PerfStat() {
         if (process_ > 0) {
+            ::kill(-process_, SIGKILL);
             ::kill(process_, SIGKILL);
             ::waitpid(process_, nullptr, 0);
         }

@@ -100,7 +100,8 @@ def compare(found, tree, expected, scenario, unit):
             complaints.append(f"{label}: {metric.get('status')} ({metric.get('reason')})")
         elif expected == "bounds":
             low, high = metric["low"], metric["high"]
-            if not low - 1e-4 <= true <= high + 1e-4:
+            slack = scenario.expect.get("slack", 1e-4)
+            if not low - slack <= true <= high + slack:
                 complaints.append(f"{label}: {true:.6f} is outside {low:.6f}..{high:.6f}")
             if high - low > scenario.expect.get("widest", 0.1):
                 complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} are too wide to say anything")
@@ -235,7 +236,7 @@ CHECKS = {
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
     "record": check_record, "pmus": check_pmus, "perf_stat": check_perf_stat,
 }
-SETTINGS = {"on", "rate_share", "widest", "complains", "may_lack"}
+SETTINGS = {"on", "slack", "rate_share", "widest", "complains", "may_lack"}
 
 
 def judge(scenario, outcomes):
