@@ -6,6 +6,10 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tl-expected REQUIRED)
+find_path(RAPIDJSON_INCLUDE rapidjson/document.h)
+if(NOT RAPIDJSON_INCLUDE)
+    message(FATAL_ERROR "rapidjson is missing: run third_party/setup.sh")
+endif()
 pkg_check_modules(hwloc REQUIRED hwloc)
 
 # As much as the distribution has is linked statically, so that the one binary runs on another machine.

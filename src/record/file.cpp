@@ -1,6 +1,13 @@
 #include <fmt/format.h>
+#include <rapidjson/document.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+
+#include <algorithm>
 
 #include "base/file.h"
+#include "record/node.h"
+#include "record/read.h"
 #include "record/record.h"
 
 namespace tmaprobe::record {
@@ -8,77 +15,33 @@ namespace {
 
 using nlohmann::json;
 
-/// No record nests deeper; a file that does is hostile, and would exhaust the stack of whoever walks it.
-constexpr int deepest_nesting = 64;
+/// Iterative: a hostile file may nest as deep as it likes.
+constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                                 rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
 
-std::string place(std::string_view text, std::size_t offset, std::size_t first_line) {
-    std::size_t line = first_line, column = 1;
-    for (const char c : text.substr(0, offset)) {
-        ++column;
-        if (c == '\n') ++line, column = 1;
-    }
-    return fmt::format("{}:{}", line, column);
+constexpr const char* blanks = " \t\r\n";
+
+std::size_t line_of(std::string_view text, std::size_t offset) {
+    return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
 }
 
-/// Offset of the bracket that opens one level too many, or npos.
-std::size_t too_deep_at(std::string_view text) {
-    int depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            else if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > deepest_nesting) return i;
-        } else if (c == '}' || c == ']') {
-            --depth;
-        }
-    }
-    return std::string_view::npos;
-}
-
-/// The parser's message without its own prefix, which repeats the place.
-std::string message_of(const json::parse_error& error) {
-    const std::string what = error.what();
-    const auto at = what.find("syntax error");
-    return at == std::string::npos ? what : what.substr(at);
-}
-
-Result<json> parse(std::string_view text, const std::string& name, std::size_t first_line) {
-    const auto wrong = [&](std::size_t offset, const std::string& why) {
-        return fail(ErrorCode::bad_input, fmt::format("{}:{}: {}", name, place(text, offset, first_line), why),
-                    "is the file complete?");
-    };
-    if (const auto at = too_deep_at(text); at != std::string_view::npos) return wrong(at, "nested too deeply");
-    try {
-        return json::parse(text);
-    } catch (const json::parse_error& error) {
-        return wrong(error.byte > 0 ? error.byte - 1 : 0, message_of(error));
-    } catch (const json::exception& error) {  // a number out of range
-        return wrong(0, error.what());
-    }
-}
-
-Result<Record> record_of(const json& document, const std::string& where) {
-    auto record = from_json(document);
-    if (!record) return fail(record.error().code, where + ": " + record.error().what, record.error().hint);
-    return record;
+/// "12:3", both from one.
+std::string place(std::string_view text, std::size_t offset) {
+    const auto line_start = text.substr(0, offset).rfind('\n');
+    const std::size_t column = offset - (line_start == std::string_view::npos ? 0 : line_start + 1);
+    return fmt::format("{}:{}", line_of(text, offset), column + 1);
 }
 
 /// Joins the lines that serialize_lines made of one record.
 class Joiner {
   public:
-    void add(const json& document, Record record) {
-        json context = document;
-        context.erase("runs");
+    void add(const rapidjson::Value& document, Record record) {
+        json context = context_of(document);
+        const auto part = context.find("part");
         std::size_t index = 0;
-        if (const auto part = document.find("part"); part != document.end() && part->is_object()) {
-            const auto given = part->find("index");
-            if (given != part->end() && given->is_number_unsigned()) index = given->get<std::size_t>();
-            context["part"].erase("index");
+        if (part != context.end() && part->is_object()) {
+            index = part->contains("index") && (*part)["index"].is_number_unsigned() ? (*part)["index"].get<std::size_t>() : 0;
+            part->erase("index");
         }
         if (!records_.empty() && index > 0 && index == records_.back().runs.size() && context == context_) {
             for (auto& run : record.runs) records_.back().runs.push_back(std::move(run));
@@ -90,59 +53,67 @@ class Joiner {
     std::vector<Record> take() { return std::move(records_); }
 
   private:
+    /// All of a record but its runs; null for one that is no part of another.
+    static json context_of(const rapidjson::Value& document) {
+        if (!document.HasMember("part")) return nullptr;
+        std::string ignored;
+        json context = json::object();
+        Node(document, ignored).each_member([&](const char* key, const Node& value) {
+            if (key != std::string_view("runs")) context[key] = value.open();
+        });
+        return context;
+    }
     std::vector<Record> records_;
     json context_;
 };
 
-Result<std::vector<Record>> parse_lines(std::string_view text, const std::string& name) {
-    Joiner joiner;
-    for (std::size_t line = 1; !text.empty(); ++line) {
-        const auto end = text.find('\n');
-        const auto content = text.substr(0, end);
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-        if (content.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-        const auto document = parse(content, name, line);
-        if (!document) return pass_on(document);
-        auto record = record_of(*document, fmt::format("{}:{}", name, line));
-        if (!record) return pass_on(record);
-        joiner.add(*document, std::move(*record));
-    }
-    return joiner.take();
-}
-
-/// Whether the first of several lines holds a whole JSON value by itself, as in JSON Lines.
-bool has_lines(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r\n");
-    const auto end = text.find('\n', first);
-    if (end == std::string_view::npos || text.find_first_not_of(" \t\r\n", end) == std::string_view::npos) return false;
-    const auto line = text.substr(first, end - first);
-    return line.back() != ',' && too_deep_at(line) == std::string_view::npos && line.starts_with('{') &&
-           json::accept(line);
+/// The records of one JSON value: a record, or an array of them.
+Result<> add_records(const rapidjson::Value& document, const std::string& where, Joiner& joiner) {
+    const auto add = [&](const rapidjson::Value& one, const std::string& its_place) -> Result<> {
+        auto record = read_document(one);
+        if (!record) return fail(record.error().code, its_place + ": " + record.error().what, record.error().hint);
+        joiner.add(one, std::move(*record));
+        return {};
+    };
+    if (!document.IsArray()) return add(document, where);
+    for (rapidjson::SizeType i = 0; i < document.Size(); ++i)
+        if (const auto added = add(document[i], fmt::format("{}: [{}]", where, i)); !added) return added;
+    return {};
 }
 
 }  // namespace
 
 Result<std::vector<Record>> parse_records(std::string_view text, const std::string& name) {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
-    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    const auto last = text.find_last_not_of(blanks);
+    if (last == std::string_view::npos)
         return fail(ErrorCode::bad_input, name + " is empty", "a record is what tmaprobe writes with --json");
-    if (has_lines(text)) return parse_lines(text, name);
+    const auto wrong = [&](std::size_t offset, const std::string& why) {
+        return fail(ErrorCode::bad_input, fmt::format("{}:{}: {}", name, place(text, offset), why), "is the file complete?");
+    };
+    // The parser takes it for the end of the text.
+    if (const auto zero = text.find('\0'); zero != std::string_view::npos) return wrong(zero, "a zero byte");
 
-    const auto document = parse(text, name, 1);
-    if (!document) return pass_on(document);
-    std::vector<Record> records;
-    if (!document->is_array()) {
-        auto record = record_of(*document, name);
-        if (!record) return pass_on(record);
-        records.push_back(std::move(*record));
-        return records;
+    Joiner joiner;
+    rapidjson::MemoryStream stream(text.data(), text.size());
+    for (bool first = true; stream.Tell() <= last; first = false) {
+        const std::size_t start = text.find_first_not_of(blanks, stream.Tell());
+        rapidjson::Document document;
+        document.ParseStream<parse_flags, rapidjson::UTF8<>>(stream);
+        if (document.HasParseError())
+            return wrong(document.GetErrorOffset(), std::string("syntax error: ") + rapidjson::GetParseError_En(document.GetParseError()));
+        const bool only = first && stream.Tell() > last;
+        const auto added = add_records(document, only ? name : fmt::format("{}:{}", name, line_of(text, start)), joiner);
+        if (!added) return pass_on(added);
     }
-    for (std::size_t i = 0; i < document->size(); ++i) {
-        auto record = record_of((*document)[i], fmt::format("{}: [{}]", name, i));
-        if (!record) return pass_on(record);
-        records.push_back(std::move(*record));
-    }
-    return records;
+    return joiner.take();
+}
+
+Result<Record> from_json(const json& document) {
+    const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
+    rapidjson::Document parsed;
+    parsed.Parse<parse_flags>(text.data(), text.size());
+    return read_document(parsed);
 }
 
 Result<std::vector<Record>> read_records(const std::filesystem::path& path) {

@@ -248,8 +248,12 @@ TEST(RecordFile, NoTruncationIsTakenForARecord) {
 }
 
 TEST(RecordFile, HostileDepthIsRefused) {
-    EXPECT_THAT(parse_error(std::string(1'000'000, '[')), HasSubstr("nested too deeply"));
-    EXPECT_THAT(parse_error("{\"a\":" + std::string(100, '{')), HasSubstr("nested too deeply"));
+    EXPECT_THAT(parse_error(std::string(1'000'000, '[')), HasSubstr("syntax error"));
+    const json deep = json::parse(std::string(100, '[') + std::string(100, ']'));
+    EXPECT_EQ(error_of(with("/runs/0/extra/deep", deep)), "runs[0].extra is nested too deeply");
+    EXPECT_TRUE(from_json(with("/unknown_key", deep)));
+    EXPECT_THAT(parse_error(std::string(1'000'000, '[') + std::string(1'000'000, ']')), HasSubstr("not a JSON object"));
+    EXPECT_THAT(parse_error(serialize(Record{}) + std::string(1, '\0')), HasSubstr("a zero byte"));
     EXPECT_THAT(parse_error("{\"[[[[[[[[[[\\\"[[[[[[\": 1e999}"), HasSubstr("r.json:1:"));
 }
 
