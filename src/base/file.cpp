@@ -66,8 +66,12 @@ Result<> write_file(const std::filesystem::path& asked, std::string_view content
     if (is_device_path(asked)) return write_in_place(asked, content);
     // A link stays a link: what it points to is replaced.
     std::error_code unresolved;
-    const auto target = std::filesystem::canonical(asked, unresolved);
-    const auto path = unresolved ? asked : target;
+    auto path = std::filesystem::canonical(asked, unresolved);
+    if (unresolved) {
+        // A link to a file that is not there yet is followed one step.
+        const auto target = std::filesystem::read_symlink(asked, unresolved);
+        path = unresolved ? asked : asked.parent_path() / target;
+    }
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode))

@@ -72,6 +72,11 @@ TEST_F(Files, ALinkStaysOneAndItsTargetIsReplaced) {
     EXPECT_TRUE(fs::is_symlink(folder / "link"));
     EXPECT_EQ(*read_file(folder / "real"), "new");
     EXPECT_EQ(entries(), 2u);
+    // One that points to nothing yet: what it points to is made.
+    fs::create_symlink("later", folder / "dangling");
+    ASSERT_TRUE(write_file(folder / "dangling", "text"));
+    EXPECT_TRUE(fs::is_symlink(folder / "dangling"));
+    EXPECT_EQ(*read_file(folder / "later"), "text");
 }
 
 // /dev/stdout links to whatever file it is redirected to; replacing it would break the machine.
