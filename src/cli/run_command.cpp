@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/words.h"
+#include "counters/resctrl/info.h"
 #include "experiments/run.h"
 
 namespace tmaprobe::cli {
@@ -14,6 +15,7 @@ namespace {
 /// The words of the command line before they are understood.
 struct Words {
     std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
+    std::string resctrl = counters::resctrl::usual_root;
     std::vector<std::string> pages, options, metrics, events, command;
     int level = 1, threads = 1, numa_node = -1, repeat = 0, interval_ms = 0;
     int pid = 0;
@@ -67,6 +69,7 @@ Result<experiments::RunRequest> understand(const Words& words) {
     request.repetitions = words.repeat;
     request.interval_ms = words.interval_ms;
     request.library = event_library(words.events_directory);
+    request.resctrl_root = words.resctrl;
     request.command_line = command_line();
     if (words.numa_node >= 0) request.numa_node = words.numa_node;
     if (words.multiplex && words.passes)
@@ -125,6 +128,7 @@ void add_counting_options(CLI::App& app, Words& words) {
     app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
     app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")->check(CLI::Range(1, 3'600'000))->type_name("MS");
     app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N")->check(at_least(1));
+    app.add_option("--resctrl", words.resctrl, "Where resctrl is mounted: its monitors are read too")->type_name("DIR");
     add_library_option(app, words.events_directory);
 }
 

@@ -10,8 +10,9 @@
 
 namespace tmaprobe::experiments {
 
-/// Owns a forked copy of this process; kills it with all that it started, and reaps it, when
-/// dropped. It dies with us, however we go.
+/// Owns a forked copy of this process under a supervisor of its own, which ends with it all that it started,
+/// even what left its process group or session: when it ends, when this is dropped, and when this process
+/// goes, however it goes (SIGKILL too).
 class Child {
   public:
     /// Forks; the child waits until release() and then runs `body` with the write end of a pipe, whose
@@ -21,6 +22,7 @@ class Child {
     Child& operator=(Child&& other) noexcept;
     ~Child();
 
+    /// The child's, not its supervisor's.
     pid_t pid() const { return pid_; }
     int output() const { return output_.get(); }
     void release();
@@ -30,8 +32,9 @@ class Child {
 
   private:
     Child() = default;
-    pid_t pid_ = -1;
+    pid_t pid_ = -1, supervisor_ = -1;
     Fd go_, output_;
+    Fd life_;  ///< the supervisor ends everything when its other end sees that this is closed
     std::string how_;
 };
 

@@ -1,17 +1,19 @@
 #include "experiments/interference.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "counters/resctrl/group.h"
+#include "counters/resctrl/keeper.h"
 #include "experiments/child.h"
 #include "experiments/interference_findings.h"
 #include "experiments/interference_states.h"
 #include "experiments/neighbour.h"
 #include "experiments/measure.h"
+#include "experiments/monitoring.h"
 #include "experiments/point.h"
 #include "experiments/setup.h"
 
@@ -21,60 +23,48 @@ namespace {
 namespace resctrl = counters::resctrl;
 
 record::Warning no_resctrl(const Error& error) {
-    return {"no_resctrl", "the neighbour cannot be limited, nor the victim protected: " + error.what, error.hint};
+    return {"no_resctrl", "nothing was limited or monitored: " + error.what, error.hint};
 }
 
-/// A group with its schemata, where the state wants one.
-Result<std::optional<resctrl::Group>> make_group(const Result<resctrl::Info>& info, bool wanted, const char* label,
-                                                 const std::optional<std::string>& schemata) {
-    if (!info || !wanted) return std::optional<resctrl::Group>{};
-    auto group = resctrl::Group::create(*info, label);
+using MaybeGroup = std::optional<resctrl::Group>;
+
+/// A group with its schemata where the state limits, one that only monitors where it does not; else none.
+Result<MaybeGroup> make_group(const Result<resctrl::Info>& info, const std::optional<std::string>& schemata, bool monitored,
+                              const char* label) {
+    if (!info || (!schemata && !monitored)) return MaybeGroup{};
+    auto group = schemata ? resctrl::Group::create(*info, label) : resctrl::Group::create_monitor(*info, label);
     if (!group) return pass_on(group);
     if (schemata)
         if (const auto assigned = group->assign(*schemata); !assigned) return pass_on(assigned);
-    return std::optional<resctrl::Group>(std::move(*group));
+    return MaybeGroup(std::move(*group));
 }
 
-using Clock = std::chrono::steady_clock;
-
-/// A look at the victim's monitors.
-struct Look {
-    Clock::time_point at;
-    std::vector<record::Event> events;
-};
-
-Look look_at(const resctrl::Group& group) { return {Clock::now(), group.read_monitors()}; }
-
-/// What the looks at a running victim say. Bandwidth monitors run on since the group was made: what was moved
-/// is a difference, over the later half of the looks, when the victim's memory is in place. Occupancy is that
-/// of the last look, when it has grown.
-std::vector<record::Event> monitored(const std::vector<Look>& looks) {
-    const Look &first = looks[looks.size() / 2], &last = looks.back();
-    const auto window = std::chrono::duration_cast<std::chrono::nanoseconds>(last.at - first.at).count();
-    auto events = last.events;
-    for (std::size_t index = 0; index < std::min(first.events.size(), events.size()); ++index) {
-        auto& reading = events[index].reading;
-        const auto& before = first.events[index].reading;
-        if (!events[index].name.starts_with("mbm_") || !events[index].note.empty()) continue;
-        if (window <= 0 || !first.events[index].note.empty() || reading.raw < before.raw) {
-            events[index].note = "not_counted";
-            reading = {};
-            continue;
-        }
-        reading.raw -= before.raw;
-        reading.value = static_cast<double>(reading.raw);
-        reading.time_enabled_ns = reading.time_running_ns = static_cast<std::uint64_t>(window);
+/// Makes and removes what the states will need, so that a lack shows before anything is measured.
+Result<> try_groups(const Result<resctrl::Info>& info, const std::vector<State>& states) {
+    for (const auto& state : states) {
+        const auto victim = make_group(info, state.victim_schemata, state.monitored, "victim");
+        if (!victim) return pass_on(victim);
+        const auto aggressor = make_group(info, state.aggressor_schemata, false, "neighbour");
+        if (!aggressor) return pass_on(aggressor);
+        if (*victim)
+            if (const auto moved = (*victim)->add_task(::gettid()); !moved) return pass_on(moved);
     }
-    return events;
+    return {};
+}
+
+/// Where resctrl cannot be used after all, what needs none of it.
+std::vector<State> without_resctrl(std::vector<State> states) {
+    std::erase_if(states, [](const State& state) { return state.victim_schemata || state.aggressor_schemata; });
+    for (auto& state : states) state.monitored = false;
+    return states;
 }
 
 /// One measurement of the victim in one state; its groups live no longer than this call.
 Result<record::Record> measure_state(const State& state, const Subject& victim, const Subject& aggressor,
                                      const Result<resctrl::Info>& info, const InterferenceHooks& hooks) {
-    auto victim_group = make_group(info, state.monitored || state.victim_schemata, "victim", state.victim_schemata);
+    auto victim_group = make_group(info, state.victim_schemata, state.monitored, "victim");
     if (!victim_group) return pass_on(victim_group);
-    auto aggressor_group = make_group(info, state.loaded && (state.monitored || state.aggressor_schemata), "neighbour",
-                                      state.aggressor_schemata);
+    auto aggressor_group = make_group(info, state.aggressor_schemata, false, "neighbour");
     if (!aggressor_group) return pass_on(aggressor_group);
 
     std::optional<Neighbour> neighbour;
@@ -101,7 +91,8 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
     if (record->runs.empty()) return record;
     if (!looks.empty()) {
         auto& events = record->runs.front().events;
-        for (auto& event : monitored(looks)) events.push_back(std::move(event));
+        // Over the later half, when the victim's memory is in place and its occupancy has grown.
+        for (auto& event : monitored_between(looks[looks.size() / 2], looks.back())) events.push_back(std::move(event));
     }
     return record;
 }
@@ -115,6 +106,7 @@ record::Record finish(const RunRequest& run, const Setup& setup, const std::vect
     for (const auto& state : states) {
         const auto& outcome = outcomes.at(state.name);
         record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone").ns_per_op));
+        if (!state.allocation.is_null()) record.runs.back().extra["allocation"] = state.allocation;
         if (state.loaded) record.extra["verdicts"].push_back(state_sentence(record.runs.back()));
     }
     for (const char* control : {"l3", "mb"})
@@ -132,8 +124,17 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     const auto& [victim, aggressor, setup] = *subjects;
 
     const auto info = resctrl::read_info(request.resctrl_root);
-    const auto states = choose_states(request, info);
+    auto states = choose_states(request, info);
     if (!states) return pass_on(states);
+    std::optional<resctrl::Keeper> keeper;
+    if (info) {
+        auto started = resctrl::Keeper::start(request.resctrl_root);
+        if (!started) return pass_on(started);
+        keeper = std::move(*started);
+    }
+    const auto groups = try_groups(info, *states);
+    if (!groups && !request.allocations.empty()) return pass_on(groups);
+    if (!groups) *states = without_resctrl(std::move(*states));
 
     std::map<std::string, Outcomes> outcomes;
     bool partial = false;
@@ -171,7 +172,8 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
         record.extra["aggressor_cpus"] = aggressor.point ? aggressor.point->parameters.cpus : std::vector<int>{aggressor.cpu};
     }
     if (!info && (request.limit || request.protect)) record.warnings.push_back(no_resctrl(info.error()));
-    if (setup.decision.sources.front() != SourceChoice::perf)
+    if (!groups) record.warnings.push_back(no_resctrl(groups.error()));
+    if (setup.decision.sources.front() != SourceChoice::perf && request.run.source != SourceChoice::none)
         record.warnings.push_back({"no_tree_under_load",
                                    "no counters here: the states are compared by time alone",
                                    "a model cannot see a neighbour; tmaprobe doctor says what keeps the counters away"});

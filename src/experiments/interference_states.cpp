@@ -17,14 +17,15 @@ Result<std::vector<State>> allocation_states(const InterferenceRequest& request,
         return tl::unexpected<Error>(error);
     }
     const bool monitored = !info->monitors.empty();
-    std::vector<State> states{{"alone", false, {}, {}, monitored}};
+    std::vector<State> states{{"alone", false, {}, {}, monitored, {}}};
     for (const auto& control : request.allocations) {
         const auto steps = resctrl::steps_of(*info, control);
         if (!steps) return pass_on(steps);
         for (const auto& step : *steps) {
             auto schemata = resctrl::schemata_for(*info, step.limit);
             if (!schemata) return pass_on(schemata);
-            states.push_back({step.name, false, std::move(*schemata), {}, monitored});
+            states.push_back({step.name, false, std::move(*schemata), {}, monitored,
+                              {{"control", control}, {"value", step.value}, {"unit", step.unit}, {"of", step.of}}});
         }
     }
     return states;
@@ -43,15 +44,15 @@ Result<std::optional<std::string>> schemata_of(const resctrl::Info& info, const 
 Result<std::vector<State>> choose_states(const InterferenceRequest& request, const Result<resctrl::Info>& info) {
     if (!request.allocations.empty()) return allocation_states(request, info);
     const bool monitored = info && !info->monitors.empty();
-    std::vector<State> states{{"alone", false, {}, {}, monitored}, {"with neighbour", true, {}, {}, monitored}};
+    std::vector<State> states{{"alone", false, {}, {}, monitored, {}}, {"with neighbour", true, {}, {}, monitored, {}}};
     if (!info) return states;
     const auto limited = schemata_of(*info, request.limit);
     if (!limited) return pass_on(limited);
     const auto shielded = schemata_of(*info, request.protect);
     if (!shielded) return pass_on(shielded);
-    if (*limited) states.push_back({"neighbour limited", true, {}, *limited, monitored});
-    if (*shielded) states.push_back({"victim protected", true, *shielded, {}, monitored});
-    if (*limited && *shielded) states.push_back({"isolated", true, *shielded, *limited, monitored});
+    if (*limited) states.push_back({"neighbour limited", true, {}, *limited, monitored, {}});
+    if (*shielded) states.push_back({"victim protected", true, *shielded, {}, monitored, {}});
+    if (*limited && *shielded) states.push_back({"isolated", true, *shielded, *limited, monitored, {}});
     return states;
 }
 

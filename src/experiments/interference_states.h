@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ struct State {
     std::string name;
     bool loaded = false;  ///< the neighbour works meanwhile
     std::optional<std::string> victim_schemata, aggressor_schemata;  ///< empty: no group of its own
-    bool monitored = false;  ///< groups are made even without limits, for their monitors
+    bool monitored = false;  ///< the victim's monitors are read
+    /// Of an allocation sweep: {"control": "l3"|"mb", "value": bits or cap, "unit": "bits"|"percent"|..., "of"}.
+    nlohmann::json allocation;
 };
 
 /// "alone" first. Then either each step of the asked-for allocations, the victim still alone; or "with

@@ -1,6 +1,7 @@
 #include "experiments/measure.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "experiments/canary.h"
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
+#include "experiments/monitoring.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
 
@@ -355,6 +357,7 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
             add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
             const auto added = add_software_events(*workload, iterations, request, measured);
             if (!added) return pass_on(added);
+            for (auto& event : monitor(*workload, iterations, request.resctrl_root)) measured.run.events.push_back(std::move(event));
         } else {
             measured.run.time.operation = points[index].kernel->operation;
             measured.run.time.reason = fmt::format("this CPU lacks the instructions of variant {}", points[index].variant.name);
@@ -380,7 +383,11 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
     measured.run.time.reason = request.command.empty()
                                    ? "nothing was started: what runs anyway was counted"
                                    : "the command ran under the tracer, which slows it down; --source none times it";
-    for (const auto choice : setup.decision.sources) {
+    // The command is forked by this thread, and so watched. What a tracer does to it is not the command's.
+    const auto& sources = setup.decision.sources;
+    const bool traced = std::find(sources.begin(), sources.end(), SourceChoice::model) != sources.end();
+    const auto watch = request.command.empty() || traced ? std::nullopt : Watch::start(request.resctrl_root, {::gettid()});
+    for (const auto choice : sources) {
         if (choice == SourceChoice::none) {
             const auto added = add_software_events(workload, 1, request, measured);
             if (!added) return pass_on(added);
@@ -389,6 +396,8 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
         const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);
         if (!added) return pass_on(added);
     }
+    if (watch)
+        for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));
     return measured;
 }
 

@@ -61,7 +61,7 @@ Result<> read_spec(Subject& subject, const std::string& text, const char* whose)
         if (line.find_first_not_of(' ') == std::string::npos)
             return fail(ErrorCode::bad_usage, fmt::format("{}: no command after cmd:", whose));
         subject.request.kernel.clear();
-        subject.request.command = {"/bin/sh", "-c", "exec " + line};
+        subject.request.command = {"/bin/sh", "-c", line};
         subject.request.scope.kind = counters::Scope::Kind::command;
         return {};
     }

@@ -41,6 +41,7 @@ struct RunRequest {
     int interval_ms = 0;               ///< 0: no series
     int repetitions = 0;               ///< 0: chosen by the spread
     events::Library library;
+    std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
     std::string command_line;          ///< for the record
 };
 

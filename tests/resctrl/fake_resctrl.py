@@ -3,7 +3,7 @@
 
     fake_resctrl.py FLAVOUR MOUNTPOINT
 
-FLAVOUR: intel, intel-cdp, amd, arm. It validates schemata as the kernel does, says why in
+FLAVOUR: intel, intel-cdp, intel-mbps (mount option mba_MBps), amd, arm. It validates schemata as the kernel does, says why in
 info/last_cmd_status, holds a limited number of groups, gives a removed group's tasks back to the default
 group, and its monitors move: a group with tasks gains occupancy and bandwidth at every read, within its
 bitmap and its bandwidth limit. Behaviour as in the kernel's Documentation/filesystems/resctrl.rst.
@@ -21,6 +21,8 @@ FLAVOURS = {
     "intel": {"caches": {"L3": L3}, "mb": {"min": 10, "gran": 10, "default": 100}, "closids": 4,
               "monitors": ["llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"], "domains": [0, 1]},
     "intel-cdp": {"caches": {"L3CODE": L3, "L3DATA": L3}, "mb": None, "closids": 4, "monitors": [], "domains": [0]},
+    "intel-mbps": {"caches": {"L3": L3}, "mb": {"min": 10, "gran": 10, "default": 4294967295}, "closids": 4,
+                   "monitors": ["llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"], "domains": [0]},
     "amd": {"caches": {"L3": {"mask": 0xFFFF, "min": 1, "sparse": 1}}, "mb": {"min": 1, "gran": 1, "default": 2048},
             "closids": 16, "monitors": ["llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"], "domains": [0]},
     "arm": {"caches": {"L3": {"mask": 0xFF, "min": 1, "sparse": 1}}, "mb": {"min": 5, "gran": 5, "default": 100},
@@ -39,6 +41,8 @@ class Refused(Exception):
 
 
 class Group:
+    """A control group, or a monitoring group of the default one, whose own limits mean nothing."""
+
     def __init__(self, flavour):
         self.masks = {name: {d: c["mask"] for d in flavour["domains"]} for name, c in flavour["caches"].items()}
         self.mb = {d: flavour["mb"]["default"] for d in flavour["domains"]} if flavour["mb"] else {}
@@ -50,6 +54,7 @@ class Resctrl(Operations):
     def __init__(self, name):
         self.flavour = FLAVOURS[name]
         self.groups = {"": Group(self.flavour)}
+        self.watchers = {}  # monitoring groups of the default group
         self.status = "ok"
 
     # What the kernel does with a command.
@@ -95,7 +100,10 @@ class Resctrl(Operations):
         pid = int(text)
         if not os.path.exists(f"/proc/{pid}"):
             raise Refused(errno.ESRCH, f"No task {pid}")
-        for other in self.groups.values():
+        watching = group in self.watchers.values()
+        if watching and any(pid in other.tasks for name, other in self.groups.items() if name):
+            raise Refused(errno.EINVAL, "Can't move task to different control group")
+        for other in [*self.groups.values(), *self.watchers.values()]:
             if pid in other.tasks:
                 other.tasks.remove(pid)
         group.tasks.append(pid)
@@ -116,6 +124,12 @@ class Resctrl(Operations):
         parts = [p for p in path.split("/") if p]
         if parts and parts[0] in self.groups:
             return self.group_folder(self.groups[parts[0]], parts[1:])
+        if self.flavour["monitors"] and parts[:1] == ["mon_groups"]:
+            if len(parts) == 1:
+                return {name: None for name in self.watchers}
+            watcher = self.watchers.get(parts[1])
+            content = watcher and self.group_folder(watcher, parts[2:])
+            return content and {name: value for name, value in content.items() if name not in ("schemata", "mode", "size", "mon_groups")}
         if not parts:
             content = self.group_folder(self.groups[""], [])
             return content | {"info": None} | {name: None for name in self.groups if name}
@@ -190,7 +204,7 @@ class Resctrl(Operations):
 
     def write(self, path, data, offset, fh):
         parts = [p for p in path.split("/") if p]
-        group = self.groups[parts[0] if len(parts) == 2 else ""]
+        group = self.watchers[parts[1]] if parts[0] == "mon_groups" else self.groups[parts[0] if len(parts) == 2 else ""]
         act = {"schemata": self.set_schemata, "tasks": self.add_task}.get(parts[-1])
         if not act:
             raise FuseOSError(errno.EPERM)
@@ -199,6 +213,9 @@ class Resctrl(Operations):
 
     def mkdir(self, path, mode):
         name = path.strip("/")
+        if name.startswith("mon_groups/") and self.flavour["monitors"]:
+            self.watchers[name.removeprefix("mon_groups/")] = Group(self.flavour)
+            return
         if "/" in name:
             raise FuseOSError(errno.EPERM)
 
@@ -210,6 +227,9 @@ class Resctrl(Operations):
 
     def rmdir(self, path):
         name = path.strip("/")
+        if name.removeprefix("mon_groups/") in self.watchers:
+            self.groups[""].tasks += self.watchers.pop(name.removeprefix("mon_groups/")).tasks
+            return
         if name not in self.groups or not name:
             raise FuseOSError(errno.EPERM)
         self.groups[""].tasks += self.groups.pop(name).tasks

@@ -57,13 +57,16 @@ class Mounted:
     def run(self, *arguments, **settings):
         return subprocess.run(command(self.folder, *arguments, **settings), capture_output=True, text=True, timeout=60)
 
-    def start_long(self, **settings):
-        return subprocess.Popen(command(self.folder, **({"rounds": 1000, "seconds": 0.3} | settings)),
+    def start_long(self, *arguments, **settings):
+        return subprocess.Popen(command(self.folder, *arguments, **({"rounds": 1000, "seconds": 0.3} | settings)),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def groups(self):
-        return sorted(name for name in os.listdir(self.folder)
-                      if name not in ("info", "mon_data", "mon_groups") and os.path.isdir(f"{self.folder}/{name}"))
+        """Every group, the monitoring ones too, as paths below the root."""
+        watchers = os.listdir(f"{self.folder}/mon_groups") if os.path.isdir(f"{self.folder}/mon_groups") else []
+        return sorted([name for name in os.listdir(self.folder)
+                       if name not in ("info", "mon_data", "mon_groups") and os.path.isdir(f"{self.folder}/{name}")]
+                      + [f"mon_groups/{name}" for name in watchers])
 
     def schemata(self):
         return pathlib.Path(self.folder, "schemata").read_text()
@@ -71,7 +74,7 @@ class Mounted:
     def wait_for_groups(self):
         """Names of tmaprobe's groups, once there are any."""
         for _ in range(500):
-            ours = [name for name in self.groups() if name.startswith("tmaprobe-")]
+            ours = [name for name in self.groups() if "tmaprobe-" in name]
             if ours:
                 return ours
             time.sleep(0.01)
@@ -130,11 +133,45 @@ class Resctrl(unittest.TestCase):
         with Mounted("arm") as fake:
             for name in ("theirs", "also-theirs"):
                 os.mkdir(f"{fake.folder}/{name}")
-            result = fake.run("--limit", "l3=0x3")
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("no resctrl group left", result.stderr)
-            self.assertIn("Out of CLOSIDs", result.stderr)
+            result = fake.run("--limit", "l3=0x3", "--json", "-")
+            self.assertEqual(set(self.states(result)), {"alone", "with neighbour"})
+            warning = {w["id"]: w["what"] for w in json.loads(result.stdout)["warnings"]}["no_resctrl"]
+            self.assertIn("no resctrl group left", warning)
+            self.assertIn("Out of CLOSIDs", warning)
             self.assertEqual(fake.groups(), ["also-theirs", "theirs"])
+            result = fake.run("--allocations", "l3")
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn("no resctrl group left", result.stderr)
+
+    def test_without_limits_no_group_of_the_hardware_is_taken(self):
+        with Mounted("intel") as fake:
+            process = fake.start_long()
+            for _ in range(50):
+                self.assertEqual([name for name in fake.wait_for_groups() if not name.startswith("mon_groups/")], [])
+            process.terminate()
+            process.communicate(timeout=30)
+
+    def test_a_plain_run_has_the_monitors_as_events(self):
+        for arguments in (["--kernel", "stream", "--size", "4M"], ["--", "sleep", "0.2"]):
+            with self.subTest(arguments), Mounted("amd") as fake:
+                before = fake.schemata()
+                result = subprocess.run([TMAPROBE, "--resctrl", fake.folder, "--source", "none", "--json", "-", *arguments],
+                                        capture_output=True, text=True, timeout=60)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                events = {e["name"]: e for e in json.loads(result.stdout)["runs"][0]["events"] if e["pmu"] == "resctrl"}
+                self.assertEqual(set(events), {"llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"})
+                self.assertGreater(events["mbm_total_bytes"]["value"], 0)
+                self.assertGreater(events["mbm_total_bytes"]["time_running_ns"], 0)
+                self.assert_untouched(fake, before)
+
+    def test_megabytes_per_second(self):
+        with Mounted("intel-mbps") as fake:
+            before = fake.schemata()
+            states = self.states(fake.run("--allocations", "mb", "--json", "-"))
+            self.assertIn("mb=1000 (MBps)", states)
+            self.assertEqual(states["mb=1000 (MBps)"]["extra"]["allocation"]["unit"], "MBps")
+            self.states(fake.run("--limit", "mb=5000", "--json", "-"))
+            self.assert_untouched(fake, before)
 
     def test_ended_by_a_signal_it_leaves_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -149,7 +186,7 @@ class Resctrl(unittest.TestCase):
 
     def tasks_of(self, fake, label):
         """Processes in the group of ours that is so labelled, once there are any."""
-        for _ in range(500):
+        for _ in range(2000):
             for name in fake.groups():
                 try:
                     tasks = pathlib.Path(fake.folder, name, "tasks").read_text().split()
@@ -165,7 +202,7 @@ class Resctrl(unittest.TestCase):
                             ("-neighbour", "the neighbour ended by itself (killed by signal 11)")):
             with self.subTest(label), Mounted("intel") as fake:
                 before = fake.schemata()
-                process = fake.start_long(seconds=2)
+                process = fake.start_long("--limit", "l3=0x3", seconds=2)
                 os.kill(self.tasks_of(fake, label)[0], signal.SIGSEGV)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 1, errors)
@@ -223,6 +260,11 @@ class Resctrl(unittest.TestCase):
                 self.assertEqual(result.returncode, status, result.stderr)
                 self.assertIn(says, result.stderr)
 
+    def test_a_command_is_a_line_for_the_shell(self):
+        line = "cmd:a=0.03; sleep $a; sleep 0.03 && true"
+        result = subprocess.run(command("/nonexistent", "--json", "-", victim=line), capture_output=True, text=True, timeout=60)
+        self.assertGreater(self.states(result)["alone"]["time"]["ns_per_op"]["median"], 6e7)
+
     def test_commands_as_victims(self):
         result = subprocess.run(command("/nonexistent", "--json", "-", victim="cmd:sh -c 'echo words; sleep 0.05'"),
                                 capture_output=True, text=True, timeout=60)
@@ -240,20 +282,37 @@ class Resctrl(unittest.TestCase):
             self.assertIn("ended by itself", result.stderr)
             self.assert_untouched(fake, before)
 
+    def test_killed_outright_it_leaves_nothing_behind(self):
+        with Mounted("intel") as fake:
+            before = fake.schemata()
+            # A victim's command that leaves its process group and session.
+            process = fake.start_long("--limit", "l3=0x3", victim="cmd:setsid sleep 987655 & sleep 987655")
+            fake.wait_for_groups()
+            time.sleep(0.3)
+            process.kill()
+            process.communicate(timeout=30)
+            for _ in range(200):
+                gone = subprocess.run(["pgrep", "-f", "sleep 987655"], stdout=subprocess.DEVNULL).returncode == 1
+                if gone and not fake.groups():
+                    break
+                time.sleep(0.02)
+            self.assertTrue(gone)
+            self.assert_untouched(fake, before)
+
     def test_what_a_killed_run_left_is_found_and_removed_and_nothing_else(self):
         with Mounted("intel") as fake:
-            os.mkdir(f"{fake.folder}/theirs")
-            process = fake.start_long()
-            fake.wait_for_groups()
-            process.kill()
-            process.wait()
-            left = [name for name in fake.groups() if name != "theirs"]
-            self.assertTrue(left)
+            gone = subprocess.Popen(["true"])
+            gone.wait()
+            left = [f"tmaprobe-{gone.pid}-victim", f"mon_groups/tmaprobe-{gone.pid}-run"]
+            for name in ["theirs", "mon_groups/theirs", *left]:
+                os.mkdir(f"{fake.folder}/{name}")
+            result = fake.run("--json", "-")
+            self.assertIn("resctrl_leftovers", [warning["id"] for warning in json.loads(result.stdout)["warnings"]])
             result = fake.run("--clean-up")
             self.assertEqual(result.returncode, 0, result.stderr)
             for name in left:
-                self.assertIn(f"removed {name}", result.stdout)
-            self.assertEqual(fake.groups(), ["theirs"])
+                self.assertIn(f"removed {os.path.basename(name)}", result.stdout)
+            self.assertEqual(fake.groups(), ["mon_groups/theirs", "theirs"])
 
     def test_a_running_tmaprobes_groups_are_no_leftovers(self):
         with Mounted("intel") as fake:

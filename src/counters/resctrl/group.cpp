@@ -47,11 +47,29 @@ pid_t maker_of(const std::string& name) {
     return error == std::errc{} && stop != end && *stop == '-' ? maker : 0;
 }
 
+/// Every group named as ours, with the process that made it.
+std::vector<std::pair<fs::path, pid_t>> groups_of_ours(const fs::path& root) {
+    std::vector<std::pair<fs::path, pid_t>> groups;
+    std::error_code ignored;
+    for (const auto& folder : {root, root / "mon_groups"})
+        for (const auto& entry : fs::directory_iterator(folder, ignored))
+            if (const pid_t maker = maker_of(entry.path().filename()); maker > 0 && entry.is_directory(ignored))
+                groups.emplace_back(entry.path(), maker);
+    std::sort(groups.begin(), groups.end());
+    return groups;
+}
+
 }  // namespace
 
-Result<Group> Group::create(const Info& info, const std::string& label) {
+Result<Group> Group::create(const Info& info, const std::string& label) { return make(info, info.root, label); }
+
+Result<Group> Group::create_monitor(const Info& info, const std::string& label) {
+    return make(info, info.root / "mon_groups", label);
+}
+
+Result<Group> Group::make(const Info& info, const fs::path& folder, const std::string& label) {
     Group group;
-    const fs::path path = info.root / fmt::format("{}{}-{}", prefix, ::getpid(), label);
+    const fs::path path = folder / fmt::format("{}{}-{}", prefix, ::getpid(), label);
     if (::mkdir(path.c_str(), 0755) != 0) {
         const int error = errno;
         if (error == ENOSPC)
@@ -112,14 +130,18 @@ std::vector<record::Event> Group::read_monitors() const {
 
 std::vector<fs::path> find_leftovers(const fs::path& root) {
     std::vector<fs::path> leftovers;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(root, ignored)) {
-        const pid_t maker = maker_of(entry.path().filename());
-        const bool alive = maker > 0 && (::kill(maker, 0) == 0 || errno == EPERM);
-        if (maker > 0 && !alive && entry.is_directory(ignored)) leftovers.push_back(entry.path());
+    for (const auto& [path, maker] : groups_of_ours(root)) {
+        const bool alive = ::kill(maker, 0) == 0 || errno == EPERM;
+        if (!alive) leftovers.push_back(path);
     }
-    std::sort(leftovers.begin(), leftovers.end());
     return leftovers;
+}
+
+bool remove_groups_of(const fs::path& root, pid_t made_by) {
+    bool all_gone = true;
+    for (const auto& [path, maker] : groups_of_ours(root))
+        if (maker == made_by && ::rmdir(path.c_str()) != 0 && errno != ENOENT) all_gone = false;
+    return all_gone;
 }
 
 Result<std::vector<std::string>> remove_leftovers(const fs::path& root) {

@@ -19,6 +19,9 @@ class Group {
     /// Makes <root>/tmaprobe-<pid>-<label>. Errors: unavailable when the hardware has no group left,
     /// no_permission, system; each with the kernel's own last_cmd_status.
     static Result<Group> create(const Info& info, const std::string& label);
+    /// Makes <root>/mon_groups/tmaprobe-<pid>-<label>: it monitors tasks of the default group and limits
+    /// nothing, so that it takes no group of the hardware's few. Errors: as create.
+    static Result<Group> create_monitor(const Info& info, const std::string& label);
     Group(Group&& other) noexcept;
     Group& operator=(Group&& other) noexcept;
     ~Group();
@@ -34,6 +37,7 @@ class Group {
 
   private:
     Group() = default;
+    static Result<Group> make(const Info& info, const std::filesystem::path& folder, const std::string& label);
     std::filesystem::path root_, path_;
     std::vector<std::string> monitors_;
 };
@@ -43,5 +47,8 @@ std::vector<std::filesystem::path> find_leftovers(const std::filesystem::path& r
 
 /// Removes them; gives the names of those removed. Errors: that of the first that could not be removed.
 Result<std::vector<std::string>> remove_leftovers(const std::filesystem::path& root);
+
+/// Removes the groups that this process made; whether none is left.
+bool remove_groups_of(const std::filesystem::path& root, pid_t made_by);
 
 }  // namespace tmaprobe::counters::resctrl

@@ -39,7 +39,7 @@ Result<std::vector<Step>> cache_steps(const Info& info) {
     std::vector<Step> steps;
     for (const int count : spread(std::clamp(cache->least_bits, 1, bits), bits, most, false)) {
         const std::uint64_t mask = lowest_bits(cache->mask, count);
-        steps.push_back({fmt::format("l3={:#x} ({} of {} bits)", mask, count, bits), Limit{mask, {}}});
+        steps.push_back({fmt::format("l3={:#x} ({} of {} bits)", mask, count, bits), Limit{mask, {}}, count, "bits", bits});
     }
     return steps;
 }
@@ -56,8 +56,9 @@ Result<std::vector<Step>> bandwidth_steps(const Info& info) {
     std::vector<Step> steps;
     for (const int count : spread((least + step - 1) / step, std::max(1, last / step), most, !control.percent)) {
         const int value = std::clamp(count * step, least, last);
-        const std::string unit = control.percent ? "percent" : control.unlimited ? "MBps" : fmt::format("of {}", last);
-        steps.push_back({fmt::format("mb={} ({})", value, unit), Limit{{}, value}});
+        const std::string unit = control.percent ? "percent" : control.unlimited ? "MBps" : "units";
+        steps.push_back({fmt::format("mb={} ({})", value, unit == "units" ? fmt::format("of {}", last) : unit), Limit{{}, value},
+                         value, unit, control.unlimited ? 0 : last});
     }
     return steps;
 }

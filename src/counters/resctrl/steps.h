@@ -12,6 +12,9 @@ namespace tmaprobe::counters::resctrl {
 struct Step {
     std::string name;  ///< "l3=0x3 (2 of 11 bits)", "mb=20 (percent)"
     Limit limit;
+    int value = 0;     ///< bits of the bitmap, or the cap
+    std::string unit;  ///< "bits", "percent", "MBps", or "units" of the hardware
+    int of = 0;        ///< all of it, in that unit; 0: no upper end
 };
 
 /// Growing shares of one control ("l3" or "mb"), the least that the hardware takes first and all of it last.
