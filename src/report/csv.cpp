@@ -5,6 +5,7 @@
 #include "report/formats.h"
 #include "report/numbers.h"
 #include "report/sources.h"
+#include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
 
@@ -111,6 +112,25 @@ std::string time_rows(const record::Time& time, const std::string& keys) {
     return rows;
 }
 
+/// What resctrl's monitors say, and what a state costs against the victim alone.
+std::string state_rows(const Run& run, const std::string& keys) {
+    std::string rows;
+    for (const auto& monitored : monitors_of(run)) {
+        const bool counted = std::isfinite(monitored.value);
+        Row row;
+        row.text(monitored.name).integer(0).empty().text("resctrl").empty().text(monitored.unit).number(monitored.value).empty().empty();
+        row.text(counted ? "measured" : "not_counted").empty().number(counted ? 1 : 0).empty();
+        rows += keys + row.text("false").empty().line() + "\n";
+    }
+    if (const auto change = against_alone(run)) {
+        Row row;
+        row.text("against_alone").integer(0).empty().text("interference").empty().text("ratio").number(change->value);
+        row.number(change->low).number(change->high).text("measured").empty().number(1).empty();
+        rows += keys + row.text("false").empty().line() + "\n";
+    }
+    return rows;
+}
+
 /// One row per ordered pair of CPUs; "0->3" is what parent says.
 std::string pair_rows(const Record& record, const std::string& keys) {
     std::string rows;
@@ -139,7 +159,7 @@ std::string write_csv(const Records& records) {
         for (std::size_t i = 0; i < record.runs.size(); ++i) {
             const Run& run = record.runs[i];
             const std::string keys = keys_of(record, r, run, i);
-            text += time_rows(run.time, keys);
+            text += time_rows(run.time, keys) + state_rows(run, keys);
             for (const auto& metric : run.metrics) text += keys + metric_row(metric);
         }
         text += pair_rows(record, keys_of(record, r, record.runs.empty() ? Run{} : record.runs.front(), 0));

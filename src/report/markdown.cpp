@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "base/sizes.h"
@@ -8,6 +9,7 @@
 #include "report/numbers.h"
 #include "report/series.h"
 #include "report/sources.h"
+#include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
 
@@ -82,10 +84,20 @@ std::string metrics_table(const Run& run) {
     return text + "\n";
 }
 
+std::string monitors_text(const Run& run) {
+    std::string text;
+    for (const auto& monitored : monitors_of(run))
+        text += (text.empty() ? "" : ", ") + monitored.title + " " + monitor_text(monitored);
+    return text;
+}
+
 std::string run_section(const Record& record, const Run& run) {
     std::string title = safe(run_label(run));
     if (const auto pages = pages_label(run); !pages.empty()) title += ", pages " + safe(pages);
-    std::string text = "### " + title + "\n\nTime: " + time_text(run) + "\n\n" + metrics_table(run);
+    if (const auto state = state_of(run); !state.empty()) title = safe(state) + ": " + title;
+    const std::string monitors = monitors_text(run);
+    std::string text = "### " + title + "\n\nTime: " + time_text(run) + "\n\n" +
+                       (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + metrics_table(run);
     if (!run.metrics.empty()) text += safe(verdict(record, run)) + "\n\n";
     for (const auto& step : next_steps(record, run))
         text += "- " + safe(step.what) + (step.command.empty() ? "" : " " + code(step.command)) + "\n";
@@ -133,6 +145,30 @@ std::string classes_section(const Record& record) {
     return text + "\n";
 }
 
+/// The states of an interference record side by side.
+std::string states_section(const Record& record) {
+    if (record.experiment != "interference" || record.runs.empty()) return {};
+    std::vector<std::string> heads{"state", "ns/op", "min..max", "bytes/s", "against alone", "95%"};
+    for (const auto& monitored : monitors_of(record.runs.front())) heads.push_back(monitored.title);
+    std::string text = heading_row(heads);
+    for (const auto& run : record.runs) {
+        const auto& ns = run.time.ns_per_op;
+        const auto change = against_alone(run);
+        std::vector<std::string> cells{safe(state_of(run)), run.time.known ? plain_number(ns.median) : "unavailable",
+                                       run.time.known ? plain_number(ns.min) + ".." + plain_number(ns.max) : "-",
+                                       run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
+                                       change ? change_text(1 + change->value) : "-",
+                                       change && std::isfinite(change->low) && std::isfinite(change->high)
+                                           ? change_text(1 + change->low) + ".." + change_text(1 + change->high) : "-"};
+        for (const auto& monitored : monitors_of(run)) cells.push_back(monitor_text(monitored));
+        cells.resize(heads.size(), "-");
+        text += row(cells);
+    }
+    text += "\n";
+    for (const auto& sentence : sentences(record, "verdicts")) text += "- " + safe(sentence) + "\n";
+    return text + "\n";
+}
+
 std::string record_section(const Record& record) {
     std::string text = "## " + safe(record.command_line.empty() ? record.experiment : record.command_line) + "\n\n";
     text += "**" + source_word(record) + "**: " + safe(source_sentence(record)) + "  \nHost: " + safe(host_sentence(record)) + "\n\n";
@@ -140,7 +176,7 @@ std::string record_section(const Record& record) {
     if (record.experiment == "sweep") {
         text += curves_section(record);
     } else {
-        text += classes_section(record);
+        text += classes_section(record) + states_section(record);
         for (const auto& run : record.runs) text += run_section(record, run);
     }
     for (const auto& sentence : comparison_sentences(record)) text += safe(sentence) + "\n\n";

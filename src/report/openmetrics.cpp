@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <iterator>
 #include <map>
-#include <set>
+#include <string_view>
 
 #include "report/formats.h"
 #include "report/numbers.h"
 #include "report/sources.h"
+#include "report/states.h"
 #include "report/text.h"
 
 namespace tmaprobe::report {
@@ -39,6 +41,11 @@ constexpr Family families[] = {
     {"tmaprobe_time_per_operation_seconds", "seconds", "Time of one operation over the repetitions"},
     {"tmaprobe_throughput_bytes_per_second", "bytes_per_second", "Bytes per second over the repetitions"},
     {"tmaprobe_cycles_per_byte", "", "Core cycles per byte"},
+    {"tmaprobe_llc_occupancy_bytes", "bytes", "Share of the last-level cache that was held, by resctrl's monitor"},
+    {"tmaprobe_memory_bytes_per_second", "bytes_per_second", "Moved to and from memory, by resctrl's monitors"},
+    {"tmaprobe_against_alone_ratio", "ratio", "Change of time per operation against the victim alone"},
+    {"tmaprobe_against_alone_low_ratio", "ratio", "Lower bound of tmaprobe_against_alone_ratio"},
+    {"tmaprobe_against_alone_high_ratio", "ratio", "Upper bound of tmaprobe_against_alone_ratio"},
     {"tmaprobe_pair_seconds", "seconds", "Time of one locked increment bounced between two CPUs"},
     {"tmaprobe_warnings", "", "Warnings of the record by their id"},
     {"tmaprobe_host", "", "Always 1: what was measured where, as labels"},
@@ -66,8 +73,10 @@ std::string labels_text(const Labels& labels) {
 /// Samples by family and labels: a later one with the same labels takes the place of an earlier.
 class Samples {
   public:
-    void add(const char* family, const Labels& labels, double value) {
-        if (std::isfinite(value)) values_[family][labels_text(labels)] = value;
+    void add(const char* family, const Labels& labels, double value) { add_labelled(family, labels_text(labels), value); }
+    /// For samples of several families with the same labels, which are then put together only once.
+    void add_labelled(const char* family, std::string labels, double value) {
+        if (std::isfinite(value)) values_[family].insert_or_assign(std::move(labels), value);
     }
     std::string text() const {
         std::string text;
@@ -77,13 +86,14 @@ class Samples {
             text += fmt::format("# TYPE {} gauge\n", family.name);
             if (*family.unit) text += fmt::format("# UNIT {} {}\n", family.name, family.unit);
             text += fmt::format("# HELP {} {}.\n", family.name, family.help);
-            for (const auto& [labels, value] : samples->second) text += fmt::format("{}{} {}\n", family.name, labels, value);
+            for (const auto& [labels, value] : samples->second)
+                fmt::format_to(std::back_inserter(text), "{}{} {}\n", family.name, labels, value);
         }
         return text + "# EOF\n";
     }
 
   private:
-    std::map<std::string, std::map<std::string, double>> values_;
+    std::map<std::string_view, std::map<std::string, double>> values_;
 };
 
 std::string option_text(const nlohmann::json& value) {
@@ -100,11 +110,9 @@ Labels run_labels(const Record& record, const Run& run) {
         else if (name != "cpus" && name != "cpu" && name != "iterations")
             options += (options.empty() ? "" : ",") + name + "=" + option_text(value);
     }
-    std::string state;
-    if (const auto given = run.extra.find("state"); given != run.extra.end() && given->is_string()) state = given->get<std::string>();
     return {{"host", host_text(record, "name")}, {"kernel", run.kernel},   {"variant", run.variant},
             {"pages", run.pages ? run.pages->requested : ""},              {"size_bytes", size},
-            {"threads", threads},                {"options", options},     {"state", state},
+            {"threads", threads},                {"options", options},     {"state", state_of(run)},
             {"source", record.source.kind},      {"target", record.source.target}};
 }
 
@@ -114,26 +122,39 @@ Labels with(Labels labels, const Labels& more) {
 }
 
 void add_metric(Samples& samples, const Metric& metric, const Labels& common) {
-    Labels labels = with(common, {{"level", std::to_string(metric.level)},
-                                  {"node", metric.name},
-                                  {"parent", metric.parent},
-                                  {"category", metric.category}});
+    const Labels labels = with(common, {{"level", std::to_string(metric.level)},
+                                        {"node", metric.name},
+                                        {"parent", metric.parent},
+                                        {"category", metric.category}});
     const Labels with_status = with(labels, {{"status", metric.status}});
-    samples.add("tmaprobe_available", with_status, has_value(metric) ? 1 : 0);
+    const std::string all = labels_text(with_status);
+    samples.add_labelled("tmaprobe_available", all, has_value(metric) ? 1 : 0);
     if (!has_value(metric)) return;
-    samples.add("tmaprobe_counted_ratio", with_status, metric.counted_share);
+    samples.add_labelled("tmaprobe_counted_ratio", all, metric.counted_share);
     if (metric.level > 0) samples.add("tmaprobe_bottleneck", labels, metric.bottleneck ? 1 : 0);
     if (metric.unit == "slots") {
-        samples.add("tmaprobe_slots_ratio", with_status, metric.value);
-        samples.add("tmaprobe_slots_low_ratio", with_status, metric.low);
-        samples.add("tmaprobe_slots_high_ratio", with_status, metric.high);
+        samples.add_labelled("tmaprobe_slots_ratio", all, metric.value);
+        samples.add_labelled("tmaprobe_slots_low_ratio", all, metric.low);
+        samples.add_labelled("tmaprobe_slots_high_ratio", all, metric.high);
     } else if (is_share(metric)) {
-        const Labels of = with(with_status, {{"of", share_of(metric)}});
-        samples.add("tmaprobe_share_ratio", of, metric.value);
-        samples.add("tmaprobe_share_low_ratio", of, metric.low);
-        samples.add("tmaprobe_share_high_ratio", of, metric.high);
+        const std::string of = labels_text(with(with_status, {{"of", share_of(metric)}}));
+        samples.add_labelled("tmaprobe_share_ratio", of, metric.value);
+        samples.add_labelled("tmaprobe_share_low_ratio", of, metric.low);
+        samples.add_labelled("tmaprobe_share_high_ratio", of, metric.high);
     } else {
         samples.add("tmaprobe_metric_value", with(with_status, {{"unit", metric.unit}}), metric.value);
+    }
+}
+
+void add_state(Samples& samples, const Run& run, const Labels& labels) {
+    for (const auto& monitored : monitors_of(run)) {
+        if (monitored.unit == "bytes") samples.add("tmaprobe_llc_occupancy_bytes", labels, monitored.value);
+        else samples.add("tmaprobe_memory_bytes_per_second", with(labels, {{"monitor", monitored.name}}), monitored.value);
+    }
+    if (const auto change = against_alone(run)) {
+        samples.add("tmaprobe_against_alone_ratio", labels, change->value);
+        samples.add("tmaprobe_against_alone_low_ratio", labels, change->low);
+        samples.add("tmaprobe_against_alone_high_ratio", labels, change->high);
     }
 }
 
@@ -173,6 +194,7 @@ void add_record(Samples& samples, const Record& record) {
         add_summary(samples, "tmaprobe_time_per_operation_seconds", run.time.ns_per_op, 1e-9, timed);
         add_summary(samples, "tmaprobe_throughput_bytes_per_second", run.time.bytes_per_second, 1, labels);
         if (run.time.cycles_per_byte > 0) samples.add("tmaprobe_cycles_per_byte", labels, run.time.cycles_per_byte);
+        add_state(samples, run, labels);
         for (const auto& metric : run.metrics) add_metric(samples, metric, labels);
     }
     add_pairs(samples, record);

@@ -75,6 +75,8 @@ void show_sweep(Screen& screen, const record::Record& record);
 void show_pairs(Screen& screen, const record::Record& record);
 /// The states of an interference record side by side.
 void show_states(Screen& screen, const record::Record& record);
+/// What resctrl's monitors say of one run.
+void show_monitors(Screen& screen, const record::Run& run);
 /// A time series as one line per metric.
 void show_series(Screen& screen, const record::Run& run);
 

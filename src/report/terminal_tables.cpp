@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "base/sizes.h"
 #include "report/numbers.h"
 #include "report/screen.h"
+#include "report/states.h"
 #include "report/tree.h"
 
 namespace tmaprobe::report {
@@ -215,61 +215,52 @@ void show_pairs(Screen& screen, const record::Record& record) {
 
 namespace {
 
-/// A monitor of resctrl among a run's events; null when it was not counted.
-const record::Event* monitor_of(const Run& run, const std::string& name) {
-    const auto found = std::find_if(run.events.begin(), run.events.end(), [&](const record::Event& event) {
-        return event.pmu == "resctrl" && event.name == name && event.reading.time_running_ns > 0;
-    });
-    return found == run.events.end() ? nullptr : &*found;
-}
-
-/// Adds a column where any run has the monitor.
-void add_monitor_column(const std::vector<Run>& runs, const std::string& monitor, const std::string& title,
-                        const std::function<std::string(const record::Reading&)>& text, Rows& rows) {
-    const auto has = [&](const Run& run) { return monitor_of(run, monitor) != nullptr; };
-    if (std::none_of(runs.begin(), runs.end(), has)) return;
-    rows[0].push_back(title);
-    for (std::size_t index = 0; index < runs.size(); ++index) {
-        const auto* event = monitor_of(runs[index], monitor);
-        rows[index + 1].push_back(event ? text(event->reading) : "not counted");
-    }
-}
-
 /// What the monitors of resctrl say of the victim in each state: a table of its own, for width.
-void show_monitors(Screen& screen, const std::vector<Run>& runs, const std::vector<std::string>& states) {
+void show_state_monitors(Screen& screen, const std::vector<Run>& runs, const std::vector<std::string>& states) {
     Rows rows{{"Monitored"}};
-    for (const auto& state : states) rows.push_back({state});
-    const auto rate = [](const record::Reading& reading) {
-        return plain_number(1e9 * reading.value / static_cast<double>(reading.time_running_ns));
-    };
-    add_monitor_column(runs, "llc_occupancy", "occupancy", [](const record::Reading& reading) { return format_size(reading.raw); }, rows);
-    add_monitor_column(runs, "mbm_total_bytes", "memory bytes/s", rate, rows);
-    add_monitor_column(runs, "mbm_local_bytes", "local bytes/s", rate, rows);
+    for (const auto& monitored : monitors_of(runs.front())) rows[0].push_back(monitored.title);
     if (rows[0].size() == 1) return;
+    for (std::size_t index = 0; index < runs.size(); ++index) {
+        rows.push_back({states[index]});
+        for (const auto& monitored : monitors_of(runs[index])) rows.back().push_back(monitor_text(monitored));
+        rows.back().resize(rows[0].size(), "-");
+    }
     screen.line();
     screen.table(rows);
 }
 
+std::string interval_text(const Change& change) {
+    if (!std::isfinite(change.low) || !std::isfinite(change.high)) return "-";
+    return fmt::format("{:+.1f}..{:+.1f}%", 100 * change.low, 100 * change.high);
+}
+
 }  // namespace
+
+void show_monitors(Screen& screen, const Run& run) {
+    std::string text;
+    for (const auto& monitored : monitors_of(run))
+        text += (text.empty() ? "" : ", ") + monitored.title + " " + monitor_text(monitored);
+    if (!text.empty()) screen.entry("Memory", text + " (resctrl's monitors)");
+}
 
 void show_states(Screen& screen, const record::Record& record) {
     if (record.runs.empty()) return;
     screen.entry("Victim", run_label(record.runs.front()));
     screen.line();
-    Rows rows{{"State", "ns/op", "min..max", "bytes/s", "against alone"}};
+    Rows rows{{"State", "ns/op", "min..max", "bytes/s", "change", "95%"}};
+    std::vector<std::string> states;
     for (const auto& run : record.runs) {
-        const auto state = run.extra.find("state");
-        const auto change = run.extra.find("against_alone");
-        rows.push_back({screen.say(state != run.extra.end() && state->is_string() ? state->get<std::string>() : run_label(run)),
+        const auto state = state_of(run);
+        const auto change = against_alone(run);
+        states.push_back(screen.say(state.empty() ? run_label(run) : state));
+        rows.push_back({states.back(),
                         run.time.known ? plain_number(run.time.ns_per_op.median) : "unavailable",
                         run.time.known ? plain_number(run.time.ns_per_op.min) + ".." + plain_number(run.time.ns_per_op.max) : "-",
                         run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
-                        change != run.extra.end() && change->is_number() ? fmt::format("{:+.1f}%", 100 * change->get<double>()) : "-"});
+                        change ? fmt::format("{:+.1f}%", 100 * change->value) : "-", change ? interval_text(*change) : "-"});
     }
     screen.table(rows);
-    std::vector<std::string> states;
-    for (std::size_t index = 1; index < rows.size(); ++index) states.push_back(rows[index].front());
-    show_monitors(screen, record.runs, states);
+    show_state_monitors(screen, record.runs, states);
     const auto metrics = rows_of(record.runs);
     if (metrics.empty()) return;
     Footnotes notes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 
@@ -12,6 +13,7 @@
 #include "report/numbers.h"
 #include "report/series.h"
 #include "report/sources.h"
+#include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
 
@@ -22,9 +24,13 @@ using nlohmann::json;
 using record::Record;
 using record::Run;
 
-json rounded(double value) {
+/// What a chart needs of a number; whole ones are written without a point.
+json rounded(double value, int digits = 6) {
     if (!std::isfinite(value)) return nullptr;
-    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+    constexpr double exactly_whole = 1e15;
+    const double nearest = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+    if (std::fabs(nearest) < exactly_whole && nearest == std::trunc(nearest)) return static_cast<std::int64_t>(nearest);
+    return nearest;
 }
 
 json clean_json(const json& value) {
@@ -138,14 +144,21 @@ json run_view(const Record& record, const Run& run, json& definitions) {
     json steps = json::array();
     for (const auto& step : next_steps(record, run))
         steps.push_back({{"what", clean(step.what)}, {"command", clean(step.command)}});
-    const auto state = run.extra.find("state");
-    const auto change = run.extra.find("against_alone");
+    json monitors = json::array();
+    for (const auto& monitored : monitors_of(run))
+        monitors.push_back({{"title", monitored.title}, {"text", monitor_text(monitored)}, {"value", rounded(monitored.value)}});
+    const auto change = against_alone(run);
+    json allocation;
+    if (const auto step = allocation_of(run))
+        allocation = {{"control", clean(step->control)}, {"value", rounded(step->value)}, {"unit", clean(step->unit)}};
     return {{"label", clean(run_label(run))},
             {"pages", clean(pages_label(run))},
             {"obtained", clean(obtained_text(run))},
             {"effective", clean(run.pages ? run.pages->effective : "")},
-            {"state", state != run.extra.end() && state->is_string() ? clean(state->get<std::string>()) : ""},
-            {"againstAlone", change != run.extra.end() && change->is_number() ? rounded(change->get<double>()) : json(nullptr)},
+            {"state", clean(state_of(run))},
+            {"change", change ? json{rounded(change->value), rounded(change->low), rounded(change->high)} : json(nullptr)},
+            {"monitors", monitors},
+            {"allocation", allocation},
             {"time", time_view(run.time)},
             {"metrics", metrics_view(run, definitions)},
             {"verdict", run.metrics.empty() ? "" : clean(verdict(record, run))},
@@ -154,34 +167,45 @@ json run_view(const Record& record, const Run& run, json& definitions) {
             {"intervals", intervals_view(run)}};
 }
 
+/// Points as columns: a page of hundreds of sweeps is mostly these.
+json points_view(const std::vector<Point>& points) {
+    constexpr int exact = 15, drawn = 4;
+    json x = json::array(), value = json::array(), low = json::array(), high = json::array();
+    for (const auto& point : points) {
+        x.push_back(rounded(point.x, exact));
+        value.push_back(rounded(point.value, drawn));
+        low.push_back(rounded(point.low, drawn));
+        high.push_back(rounded(point.high, drawn));
+    }
+    return {{"x", std::move(x)}, {"value", std::move(value)}, {"low", std::move(low)}, {"high", std::move(high)}};
+}
+
+/// Translation metrics along one curve: name -> values at the curve's points, null where there is none.
+std::map<std::string, json> metric_lines(const Series& series, std::size_t index) {
+    std::map<std::string, json> lines;
+    for (std::size_t i = 0; i < series.points.size(); ++i)
+        for (const auto& metric : series.points[i].run->metrics) {
+            if (metric.category != "tlb" || !has_value(metric)) continue;
+            auto [line, fresh] = lines.try_emplace(clean(metric.name));
+            if (fresh)
+                line->second = {{"series", index}, {"status", metric.status}, {"share", is_share(metric)},
+                                {"values", json(std::vector<json>(series.points.size()))}};
+            line->second["values"][i] = rounded(metric.value, 4);
+        }
+    return lines;
+}
+
 json curves_view(const Record& record) {
     const Curves curves = curves_of(record);
-    json series = json::array();
-    std::map<std::string, json> metrics;
-    for (const auto& one : curves.series) {
-        json points = json::array();
-        std::map<std::string, json> lines;
-        for (const auto& point : one.points) {
-            points.push_back({rounded(point.x), rounded(point.value), rounded(point.low), rounded(point.high)});
-            for (const auto& metric : point.run->metrics)
-                if (metric.category == "tlb" && has_value(metric)) {
-                    json& line = lines[clean(metric.name)];
-                    if (line.is_null()) line = {{"label", clean(one.label)}, {"status", metric.status}, {"share", is_share(metric)}, {"points", json::array()}};
-                    line["points"].push_back({rounded(point.x), rounded(metric.value)});
-                }
-        }
-        series.push_back({{"label", clean(one.label)}, {"points", points}});
-        for (auto& [name, line] : lines) {
-            json& all = metrics[name];
-            if (all.is_null()) all = json::array();
-            all.push_back(std::move(line));
-        }
+    json series = json::array(), under = json::object();
+    for (std::size_t index = 0; index < curves.series.size(); ++index) {
+        const auto& one = curves.series[index];
+        series.push_back({{"label", clean(one.label)}, {"points", points_view(one.points)}});
+        for (auto& [name, line] : metric_lines(one, index)) under[name].push_back(std::move(line));
     }
     json knees = json::array();
     for (const auto& knee : knees_of(record))
         knees.push_back({{"kind", clean(knee.kind)}, {"pages", clean(knee.pages)}, {"x", rounded(knee.size_bytes)}, {"text", clean(knee_sentence(knee))}});
-    json under = json::object();
-    for (auto& [name, lines] : metrics) under[name] = std::move(lines);
     return {{"axis", clean(curves.axis)}, {"quantity", curves.quantity}, {"series", series}, {"metrics", under}, {"knees", knees}};
 }
 

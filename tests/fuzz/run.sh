@@ -7,7 +7,7 @@ seconds=${1:?seconds for each target}
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${2:-$here/../../build/fuzz}" && pwd)
 status=0
-for name in expression table counts; do
+for name in expression table counts record; do
     corpus=$build/corpus-$name
     mkdir -p "$corpus"
     echo "fuzz $name: $seconds s"

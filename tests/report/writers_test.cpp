@@ -104,8 +104,53 @@ TEST(View, FoldsASweepIntoCurves) {
     EXPECT_TRUE(record["runs"].empty());
     ASSERT_EQ(record["curves"]["series"].size(), 2u);
     EXPECT_EQ(record["curves"]["series"][0]["label"], "4k");
-    EXPECT_EQ(record["curves"]["series"][0]["points"].size(), 15u);
+    EXPECT_EQ(record["curves"]["series"][0]["points"]["x"].size(), 15u);
+    EXPECT_EQ(record["curves"]["series"][0]["points"]["x"][0], 16384);
+    for (const auto& [name, lines] : record["curves"]["metrics"].items())
+        for (const auto& line : lines) EXPECT_EQ(line["values"].size(), 15u) << name;
     EXPECT_EQ(record["curves"]["knees"].size(), 4u);
+}
+
+/// Two states of an interference record, with resctrl's monitors; one of them was not counted in the second.
+record::Record monitored() {
+    record::Record record;
+    record.experiment = "interference";
+    for (const char* state : {"alone", "l3=0x3 (2 of 11 bits)"}) {
+        record::Run run;
+        run.kernel = "chase";
+        run.time.known = true;
+        run.time.ns_per_op = {10, 12, 11, 13, 0.1, 11.5, 12.5};
+        run.extra["state"] = state;
+        const bool alone = state == std::string("alone");
+        run.events.push_back({"llc_occupancy", "resctrl", "", {3145728, 3145728, 1, 1}, 0, 0, {}, {}, ""});
+        run.events.push_back({"mbm_total_bytes", "resctrl", "", {2e9, 2000000000, 500000000, alone ? 500000000u : 0u}, 0, 0, {}, {}, alone ? "" : "not_counted"});
+        if (!alone) {
+            run.extra["against_alone"] = 0.25;
+            run.extra["against_alone_low"] = 0.2;
+            run.extra["against_alone_high"] = 0.31;
+            run.extra["allocation"] = {{"control", "l3"}, {"value", 2}, {"unit", "bits"}, {"of", 11}};
+        }
+        record.runs.push_back(std::move(run));
+    }
+    return record;
+}
+
+TEST(Monitors, EveryFormatHasThem) {
+    const std::string csv = *render({monitored()}, "csv"), markdown = *render({monitored()}, "markdown"),
+                      metrics = *render({monitored()}, "openmetrics");
+    EXPECT_THAT(csv, HasSubstr("llc_occupancy,0,,resctrl,,bytes,3145728,,,measured"));
+    EXPECT_THAT(csv, HasSubstr("mbm_total_bytes,0,,resctrl,,bytes_per_second,4000000000,,,measured"));
+    EXPECT_THAT(csv, HasSubstr("mbm_total_bytes,0,,resctrl,,bytes_per_second,,,,not_counted"));
+    EXPECT_THAT(csv, HasSubstr("against_alone,0,,interference,,ratio,0.25,0.2,0.31,measured"));
+    EXPECT_THAT(markdown, HasSubstr("| alone | 12 | 11..13 | - | - | - | 3M | 4.00G |"));
+    EXPECT_THAT(markdown, HasSubstr("| +25.0% | +20.0%..+31.0% | 3M | not counted |"));
+    EXPECT_THAT(metrics, HasSubstr("tmaprobe_llc_occupancy_bytes{kernel=\"chase\",state=\"alone\",source=\"none\"} 3145728\n"));
+    EXPECT_THAT(metrics, HasSubstr("monitor=\"mbm_total_bytes\",kernel=\"chase\",state=\"alone\",source=\"none\"} 4000000000\n"));
+    EXPECT_THAT(metrics, HasSubstr("tmaprobe_against_alone_high_ratio{kernel=\"chase\",state=\"l3=0x3 (2 of 11 bits)\",source=\"none\"} 0.31\n"));
+    const auto run = page_view({monitored()})["records"][0]["runs"][1];
+    EXPECT_EQ(run["monitors"][0]["text"], "3M");
+    EXPECT_EQ(run["allocation"]["value"], 2);
+    EXPECT_EQ(run["change"][1], 0.2);
 }
 
 TEST(View, KeepsStatusBoundsAndShare) {

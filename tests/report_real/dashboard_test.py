@@ -42,7 +42,7 @@ def wait_for(condition, seconds, what):
 def records():
     """Records as two hosts would write them, with every kind of experiment."""
     files = []
-    for number, name in enumerate(("chase_pages", "sweep_pages", "pairs", "sha256_modelled", "replay_deep")):
+    for number, name in enumerate(("chase_pages", "sweep_pages", "pairs", "sha256_modelled", "replay_deep", "interference_allocations")):
         record = json.loads((real.options.records / f"{name}.json").read_text())
         record["host"]["name"] = f"node{number % 2}"
         files.append(real.options.out / f"board-{name}.json")

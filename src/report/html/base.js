@@ -38,6 +38,13 @@ function scaled(value, units) {
   return `${three(value)} ${units[unit]}`;
 }
 
+/** For the ticks of an axis that begins far above zero, where three digits may be the same at each. */
+function fineNanoseconds(value) {
+  const whole = scaled(value, ["ns", "us", "ms", "s"]);
+  const unit = whole.split(" ")[1];
+  return known(value) ? `${Number((value / { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit]).toPrecision(5))} ${unit}` : "?";
+}
+
 const nanoseconds = (value) => scaled(value, ["ns", "us", "ms", "s"]);
 const rate = (value) => scaled(value, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
 
@@ -55,6 +62,9 @@ function ink(name) {
 const seriesInk = (index) => ink(`s${index % 6}`);
 const dashes = ["solid", "dashed", "dotted", [8, 3, 2, 3], [2, 6], [12, 4]];
 const symbols = ["circle", "rect", "triangle", "diamond", "pin", "emptyCircle"];
+
+/** As in the style sheet, but spelt out: the charts measure their texts with it. */
+const fonts = "system-ui, \"DejaVu Sans\", sans-serif";
 
 /** All charts of the page: how to draw each again, for another theme or size. */
 const charts = [];
@@ -75,7 +85,7 @@ function addChart(parent, { title, height, option, stops }) {
       chart.instance = echarts.init(box, null, { renderer: "svg" });
       chart.instance.on("finished", () => { box.dataset.drawn = "yes"; });
     }
-    chart.instance.setOption({ animation: false, textStyle: { fontFamily: "inherit", color: ink("ink") },
+    chart.instance.setOption({ animation: false, textStyle: { fontFamily: fonts, color: ink("ink") },
       aria: { enabled: true, decal: { show: true } }, backgroundColor: "transparent", ...option() }, true);
   };
   let at = -1;

@@ -22,6 +22,29 @@ function addModeBars(parent, runs) {
   });
 }
 
+/** The victim's time in each state of an interference record, lowest to highest as a line. */
+function addStateTimes(parent, runs) {
+  const states = runs.filter((run) => run.state && !run.allocation && run.time.known);
+  if (states.length < 2) return;
+  const words = (run) => `${run.state}: ${nanoseconds(run.time.ns.median)} per ${run.time.operation}, ${nanoseconds(run.time.ns.min)} to ${nanoseconds(run.time.ns.max)}${run.change ? `, ${(100 * run.change[0]).toFixed(1)}% against alone` : ""}`;
+  const ends = (i, api, statistic) => api.coord([states[i].time.ns[statistic], i]);
+  addChart(parent, {
+    title: `Victim's time per ${states[0].time.operation} in each state`, height: 70 + 34 * states.length,
+    option: () => ({
+      grid: { left: 8, right: 40, top: 12, bottom: 28, containLabel: true },
+      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: nanoseconds } },
+      yAxis: { type: "category", inverse: true, data: states.map((run) => run.state), ...axisLook() },
+      tooltip: tooltip((params) => (states[params.dataIndex] ? escaped(words(states[params.dataIndex])) : "")),
+      series: [{ type: "bar", color: seriesInk(0), data: states.map((run) => run.time.ns.median), barMaxWidth: 22 },
+        { type: "custom", silent: true, tooltip: { show: false }, data: states.map((run, i) => [run.time.ns.max, i]), renderItem: (params, api) => {
+          const low = ends(params.dataIndex, api, "min"), high = ends(params.dataIndex, api, "max");
+          return { type: "line", shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] }, style: { stroke: ink("ink"), lineWidth: 2 } };
+        } }],
+    }),
+    stops: () => states.map((run, i) => [0, i, words(run)]),
+  });
+}
+
 function sideBySide(runs) {
   const names = [...new Set(runs.flatMap((run) => run.metrics.map((metric) => metric.name)))];
   const cell = (run, name) => {
@@ -31,10 +54,14 @@ function sideBySide(runs) {
   };
   const time = (run) => (run.time.known ? nanoseconds(run.time.ns.median) : "unavailable");
   const spread = (run) => (run.time.known ? `${nanoseconds(run.time.ns.min)} to ${nanoseconds(run.time.ns.max)}` : "-");
-  const change = (run) => (known(run.againstAlone) ? `${(100 * run.againstAlone).toFixed(1)}%` : "-");
+  const signed = (share) => `${share >= 0 ? "+" : ""}${(100 * share).toFixed(1)}%`;
+  const change = (run) => (run.change ? signed(run.change[0]) : "-");
+  const interval = (run) => (run.change && known(run.change[1]) && known(run.change[2]) ? `${signed(run.change[1])} to ${signed(run.change[2])}` : "-");
+  const monitor = (run, title) => run.monitors.find((one) => one.title === title)?.text ?? "-";
   const rows = [["obtained", ...runs.map((run) => run.obtained || "-")], [`time per ${runs[0].time.operation}`, ...runs.map(time)], ["min to max", ...runs.map(spread)],
     ["bytes/s", ...runs.map((run) => (run.time.rate ? rate(run.time.rate.median) : "-"))]];
-  if (runs.some((run) => known(run.againstAlone))) rows.push(["against alone", ...runs.map(change)]);
+  if (runs.some((run) => run.change)) rows.push(["against alone", ...runs.map(change)], ["95% interval", ...runs.map(interval)]);
+  for (const title of new Set(runs.flatMap((run) => run.monitors.map((one) => one.title)))) rows.push([title, ...runs.map((run) => monitor(run, title))]);
   return table(["", ...runs.map(runName)], [...rows, ...names.map((name) => [name, ...runs.map((run) => cell(run, name))])]);
 }
 
@@ -74,7 +101,7 @@ function addTimes(parent, records) {
       option: () => ({
         grid: { left: 70, right: 20, top: 20, bottom: 40 },
         xAxis: { type: "category", data: items.map((item) => String(item.index + 1)), name: "record", nameLocation: "middle", nameGap: 24, ...axisLook() },
-        yAxis: { type: "value", scale: true, ...axisLook(), axisLabel: { color: ink("ink"), formatter: nanoseconds } },
+        yAxis: { type: "value", scale: true, ...axisLook(), axisLabel: { color: ink("ink"), formatter: fineNanoseconds } },
         tooltip: tooltip((params) => (items[params.dataIndex] ? escaped(words(items[params.dataIndex])) : "")),
         series: [{ type: "line", data: items.map((item) => item.run.time.ns.median), color: seriesInk(0), symbol: "circle", symbolSize: 8 },
           whiskers(items.map((item, i) => [i, 0, item.run.time.ns.min, item.run.time.ns.max]), ink("soft"))],
@@ -89,7 +116,7 @@ function addAllCurves(parent, records) {
   for (const quantity of ["latency", "bandwidth"]) {
     const sweeps = records.map((record, index) => ({ record, index })).filter((item) => item.record.curves && item.record.curves.quantity === quantity && item.record.curves.series.length);
     if (sweeps.length < 2) continue;
-    const series = sweeps.flatMap((item) => item.record.curves.series.map((one) => ({ label: `${recordName(item.record, item.index)} ${one.label}`, points: one.points })));
+    const series = sweeps.flatMap((item) => unfolded(item.record.curves).series.map((one) => ({ label: `${recordName(item.record, item.index)} ${one.label}`, points: one.points })));
     addCurves(parent, { axis: sweeps[0].record.curves.axis, quantity, series, knees: [] }, `All sweeps: ${quantity}`);
   }
 }
@@ -99,7 +126,7 @@ function addComparison(page, records) {
   page.append(section);
   section.append(table(["record", "started", "source", "experiment", "what", "time", "verdict"], records.map((record, index) => {
     const run = record.runs[0];
-    return el("tr", {}, el("td", {}, el("a", { href: `#record-${index}`, style: "color:var(--accent)" }, recordName(record, index))), el("td", {}, record.started), el("td", {}, record.word), el("td", {}, record.experiment),
+    return el("tr", {}, el("td", { class: "words" }, el("a", { href: `#record-${index}`, style: "color:var(--accent)" }, recordName(record, index))), el("td", {}, record.started), el("td", {}, record.word), el("td", {}, record.experiment),
       el("td", { class: "words" }, record.label), el("td", {}, run && run.time.known ? nanoseconds(run.time.ns.median) : "-"), el("td", { class: "words" }, (run && run.verdict) || record.sentences[0] || ""));
   })));
   addLevelOneBars(section, records);

@@ -1,6 +1,15 @@
 "use strict";
 // Curves over sizes with their knees, metrics under them, intervals over time, and the matrix of pairs.
 
+/** Curves come as columns; charts want points of [x, value, low, high], and lines of metrics [x, value]. */
+function unfolded(curves) {
+  const points = ({ x, value, low, high }) => x.map((at, i) => [at, value[i], low[i], high[i]]);
+  const line = ({ series, values, ...rest }) => ({ ...rest, label: curves.series[series].label,
+    points: values.map((value, i) => [curves.series[series].points.x[i], value]).filter((point) => point[1] !== null) });
+  return { ...curves, series: curves.series.map((one) => ({ label: one.label, points: points(one.points) })),
+    metrics: Object.fromEntries(Object.entries(curves.metrics).map(([name, lines]) => [name, lines.map(line)])) };
+}
+
 const axisText = (curves, x) => (curves.axis === "size_bytes" ? bytes(x) : three(x));
 const quantityText = (curves, value) => (curves.quantity === "bandwidth" ? rate(value) : nanoseconds(value));
 
@@ -21,7 +30,7 @@ function kneeLines(knees) {
   return { symbol: ["none", "none"], silent: true, data: lines.map((knee, i) => ({
     xAxis: knee.x,
     lineStyle: { color: knee.kind === "predicted" ? ink("soft") : ink("mark"), type: knee.kind === "predicted" ? "dashed" : "solid", width: 1.5 },
-    label: { formatter: `${knee.kind} ${knee.pages}`, color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 3)] },
+    label: { formatter: `${knee.kind} ${knee.pages}`, color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 4)] },
   })) };
 }
 
@@ -43,7 +52,7 @@ function yAxisOf(curves, values) {
 
 /** Low to high of each point as a vertical line. */
 function whiskers(points, colour) {
-  return { type: "custom", silent: true, clip: true, tooltip: { show: false }, z: 1, data: points.filter((p) => known(p[2]) && known(p[3])).map((p) => [p[0], p[2], p[3]]),
+  return { type: "custom", silent: true, clip: true, tooltip: { show: false }, z: 1, encode: { x: 0, y: [1, 2] }, data: points.filter((p) => known(p[2]) && known(p[3])).map((p) => [p[0], p[2], p[3]]),
     renderItem: (params, api) => {
       const low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)]);
       return { type: "line", shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] }, style: { stroke: colour, lineWidth: 2 } };
@@ -60,7 +69,7 @@ function addCurves(parent, curves, title) {
     title, height: 400,
     option: () => ({
       legend: few ? legendLook() : { ...legendLook(), show: curves.series.length <= 40 },
-      grid: { left: 70, right: 20, top: 72, bottom: 46 },
+      grid: { left: 70, right: 20, top: curves.knees?.length ? 86 : 40, bottom: 46 },
       xAxis: xAxisOf(curves, xs),
       yAxis: yAxisOf(curves, values),
       tooltip: tooltip((params) => { const series = curves.series[params.seriesIndex]; return series ? escaped(words(series, series.points[params.dataIndex])) : ""; }),
@@ -107,6 +116,49 @@ function curveTable(curves) {
   const ordered = [...rows.entries()].sort((a, b) => a[0] - b[0]);
   return el("details", {}, el("summary", {}, "The same as a table"),
     table([curves.axis === "size_bytes" ? "size" : curves.axis, ...curves.series.map((series) => series.label)], ordered.map(([x, cells]) => [axisText(curves, x), ...cells])));
+}
+
+/** The victim against what it was given: time per operation, and what the monitors saw, over one control. */
+function addAllocations(parent, runs) {
+  const alone = runs.find((run) => run.state === "alone");
+  for (const control of [...new Set(runs.map((run) => run.allocation?.control).filter(Boolean))]) {
+    const steps = runs.filter((run) => run.allocation?.control === control && run.time.known);
+    if (!steps.length) continue;
+    const what = control === "l3" ? "cache bitmap" : "bandwidth cap";
+    const axis = `${what}, ${steps[0].allocation.unit}`;
+    const xs = steps.map((run) => run.allocation.value);
+    const times = steps.map((run) => [run.allocation.value, run.time.ns.median, run.time.ns.low, run.time.ns.high]);
+    const curves = { axis, quantity: "latency", knees: [], series: [{ label: "with this share", points: times }] };
+    if (alone?.time.known) curves.series.push({ label: "alone, without a limit", points: [...new Set([Math.min(...xs), Math.max(...xs)])].map((x) => [x, alone.time.ns.median, alone.time.ns.low, alone.time.ns.high]) });
+    addCurves(parent, curves, `Victim's time per ${steps[0].time.operation} against the ${what}`);
+    addMonitorCurves(parent, curves, steps, what);
+  }
+}
+
+/** Occupancy in one chart, what was moved in another. */
+function addMonitorCurves(parent, curves, steps, what) {
+  const xs = steps.map((run) => run.allocation.value);
+  for (const [quantity, wanted] of [["occupancy", (title) => title === "occupancy"], ["memory bandwidth", (title) => title !== "occupancy"]]) {
+    const value = (run, title) => run.monitors.find((one) => one.title === title)?.value ?? null;
+    const lines = steps[0].monitors.map((one) => one.title).filter(wanted).map((title) => ({ title, points: steps.map((run) => [run.allocation.value, value(run, title)]).filter((point) => point[1] !== null) })).filter((line) => line.points.length);
+    if (!lines.length) continue;
+    const held = quantity === "occupancy";
+    const text = (number) => (held ? bytes(number) : rate(number));
+    const most = Math.max(...lines.flatMap((line) => line.points.map((point) => point[1])));
+    // Powers of two between the ticks, for bytes.
+    const interval = held && most > 0 ? 2 ** Math.round(Math.log2(most / 4)) : undefined;
+    const words = (line, point) => `${three(point[0])} ${steps[0].allocation.unit}: ${line.title} ${text(point[1])}`;
+    addChart(parent, {
+      title: `Victim's ${quantity} against the ${what}`, height: 260,
+      option: () => ({
+        legend: lines.length > 1 ? legendLook() : undefined, grid: { left: 80, right: 20, top: lines.length > 1 ? 36 : 20, bottom: 46 }, xAxis: xAxisOf(curves, xs),
+        yAxis: { type: "value", min: 0, interval, max: interval && interval * Math.ceil(most / interval), ...axisLook(), axisLabel: { color: ink("ink"), formatter: text } },
+        tooltip: tooltip((params) => escaped(words(lines[params.seriesIndex], lines[params.seriesIndex].points[params.dataIndex]))),
+        series: lines.map((line, i) => ({ type: "line", name: line.title, data: line.points, color: seriesInk(i), symbol: symbols[i], symbolSize: 7, lineStyle: { width: 2, type: dashes[i] } })),
+      }),
+      stops: () => lines.flatMap((line, s) => line.points.map((point, i) => [s, i, words(line, point)])),
+    });
+  }
 }
 
 function addIntervals(parent, run) {

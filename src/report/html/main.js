@@ -3,12 +3,13 @@
 // when it is opened.
 
 function addRun(parent, run, alone) {
-  parent.append(el("h3", {}, `${run.state ? `${run.state}: ` : ""}${run.label}${run.pages ? `, pages ${run.pages}` : ""}`));
+  parent.append(el("h3", {}, run.state || `${run.label}${run.pages ? `, pages ${run.pages}` : ""}`));
   const time = run.time;
   parent.append(el("p", {}, !time.known ? `Time unavailable: ${time.reason}` :
     `${nanoseconds(time.ns.median)} per ${time.operation} (median of ${time.ns.count}, ${nanoseconds(time.ns.min)} to ${nanoseconds(time.ns.max)}, MAD ${nanoseconds(time.ns.mad)}; ${time.clean} clean, ${time.disturbed} disturbed)`
     + (time.rate ? `, ${rate(time.rate.median)}` : "") + (known(time.cyclesPerByte) ? `, ${three(time.cyclesPerByte)} cycles/byte` : "")));
   if (run.obtained) parent.append(el("p", { class: "soft" }, `Memory: ${run.obtained}${run.effective ? `, held by the TLB as ${run.effective}` : ""}`));
+  if (run.monitors.length) parent.append(el("p", { class: "soft" }, `Monitored by resctrl: ${run.monitors.map((one) => `${one.title} ${one.text}`).join(", ")}`));
   if (run.metrics.length) {
     addIcicle(parent, run, `Top-down, share of slots (${[...new Set(run.metrics.filter((metric) => metric.value !== null).map((metric) => metric.status))].join(", ")})`);
     parent.append(alone ? metricTable(run) : el("details", {}, el("summary", {}, "All values"), metricTable(run)));
@@ -27,14 +28,17 @@ function addRecord(parent, record) {
   for (const warning of record.warnings) parent.append(el("p", { class: "warning" }, `Warning: ${warning.what}${warning.hint ? ` (${warning.hint})` : ""}`));
   for (const sentence of record.sentences) parent.append(el("p", { class: "verdict" }, sentence));
   if (record.curves) {
-    addCurves(parent, record.curves, `${record.label}: ${record.curves.quantity}`);
-    if (record.curves.knees.length) parent.append(el("ul", {}, record.curves.knees.map((knee) => el("li", {}, knee.text))));
-    addMetricCurves(parent, record.curves);
-    if (record.curves.series.length) parent.append(curveTable(record.curves));
+    const curves = unfolded(record.curves);
+    addCurves(parent, curves, `${record.label}: ${curves.quantity}`);
+    if (curves.knees.length) parent.append(el("ul", {}, curves.knees.map((knee) => el("li", {}, knee.text))));
+    addMetricCurves(parent, curves);
+    if (curves.series.length) parent.append(curveTable(curves));
   }
   if (record.pairs) addPairs(parent, record.pairs);
   // The runs of a matrix are its cells; they are kept at hand, not spread out.
   if (record.runs.length > 1 && !record.pairs) {
+    addStateTimes(parent, record.runs);
+    addAllocations(parent, record.runs);
     parent.append(sideBySide(record.runs));
     addModeBars(parent, record.runs);
   }
