@@ -28,6 +28,15 @@ record::Warning no_resctrl(const Error& error) {
 
 using MaybeGroup = std::optional<resctrl::Group>;
 
+/// A bandwidth between two steps of the hardware is not what it gets.
+void add_rounding(const Result<resctrl::Info>& info, const std::optional<resctrl::Limit>& limit, std::vector<record::Warning>& warnings) {
+    if (!info || !info->bandwidth || !limit || !limit->bandwidth) return;
+    const int given = resctrl::bandwidth_given(*info->bandwidth, *limit->bandwidth);
+    if (given != *limit->bandwidth)
+        warnings.push_back({"bandwidth_rounded", fmt::format("mb={}: this hardware takes steps of {}, and the kernel gives {}",
+                                                             *limit->bandwidth, info->bandwidth->step, given), ""});
+}
+
 /// A group with its schemata where the state limits, one that only monitors where it does not; else none.
 Result<MaybeGroup> make_group(const Result<resctrl::Info>& info, const std::optional<std::string>& schemata, bool monitored,
                               const char* label) {
@@ -173,6 +182,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     }
     if (!info && (request.limit || request.protect)) record.warnings.push_back(no_resctrl(info.error()));
     if (!groups) record.warnings.push_back(no_resctrl(groups.error()));
+    for (const auto& limit : {request.limit, request.protect}) add_rounding(info, limit, record.warnings);
     if (setup.decision.sources.front() != SourceChoice::perf && request.run.source != SourceChoice::none)
         record.warnings.push_back({"no_tree_under_load",
                                    "no counters here: the states are compared by time alone",

@@ -48,11 +48,15 @@ std::string state_sentence(const record::Run& run) {
     const double change = run.extra["against_alone"], low = run.extra["against_alone_low"],
                  high = run.extra["against_alone_high"];
     const std::string state = run.extra["state"];
+    // The extremes of fewer rounds enclose the median with less than 95%: 1 - 2 / 2^5 is 94%.
+    constexpr std::size_t least_rounds = 6;
+    const std::size_t rounds = run.extra.contains("rounds_ns_per_op") ? run.extra["rounds_ns_per_op"].size() : least_rounds;
+    const std::string few = rounds < least_rounds ? fmt::format("; {} round{}, too few for 95%", rounds, rounds == 1 ? "" : "s") : "";
     if (low <= 0 && high >= 0)
-        return fmt::format("{}: no difference that stands out of the noise ({:+.1f}% to {:+.1f}% time per operation)",
-                           state, 100 * low, 100 * high);
-    return fmt::format("{}: the victim is {:.1f}% {} than alone (95%: {:+.1f}% to {:+.1f}%)", state,
-                       100 * std::fabs(change), change > 0 ? "slower" : "faster", 100 * low, 100 * high);
+        return fmt::format("{}: no difference that stands out of the noise ({:+.1f}% to {:+.1f}% time per operation{})",
+                           state, 100 * low, 100 * high, few);
+    return fmt::format("{}: the victim is {:.1f}% {} than alone ({}{:+.1f}% to {:+.1f}%{})", state, 100 * std::fabs(change),
+                       change > 0 ? "slower" : "faster", few.empty() ? "95%: " : "", 100 * low, 100 * high, few);
 }
 
 std::string allocation_sentence(const std::vector<record::Run>& runs, const std::string& control) {

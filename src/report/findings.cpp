@@ -129,6 +129,7 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     std::string text = fmt::format("{} is bound by {}: {} takes {} of {} ({}).", name,
                                    says.empty() ? plain_words(*node) : says, node->name, percent(node->value),
                                    share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
+    if (!node->warnings.empty()) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
     if (other && node->level > 1 && other->value < node->value)
         text += fmt::format(" Beside it, {} takes {}.", other->name, percent(other->value));

@@ -148,7 +148,7 @@ std::string classes_section(const Record& record) {
 /// The states of an interference record side by side.
 std::string states_section(const Record& record) {
     if (record.experiment != "interference" || record.runs.empty()) return {};
-    std::vector<std::string> heads{"state", "ns/op", "min..max", "bytes/s", "against alone", "95%"};
+    std::vector<std::string> heads{"state", "ns/op", "min..max", "bytes/s", "against alone", "low..high"};
     for (const auto& monitored : monitors_of(record.runs.front())) heads.push_back(monitored.title);
     std::string text = heading_row(heads);
     for (const auto& run : record.runs) {

@@ -247,7 +247,7 @@ void show_states(Screen& screen, const record::Record& record) {
     if (record.runs.empty()) return;
     screen.entry("Victim", run_label(record.runs.front()));
     screen.line();
-    Rows rows{{"State", "ns/op", "min..max", "bytes/s", "change", "95%"}};
+    Rows rows{{"State", "ns/op", "min..max", "bytes/s", "change", "low..high"}};
     std::vector<std::string> states;
     for (const auto& run : record.runs) {
         const auto state = state_of(run);

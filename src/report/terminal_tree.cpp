@@ -28,16 +28,24 @@ struct Cells {
     std::string name, value, of, bounds, counted, status, note;
 };
 
-Cells cells_of(const Screen& screen, const Metric& metric, int depth, Footnotes& notes) {
+/// Bounds that are impossible by orders of magnitude would take the names' room.
+std::string narrow_bounds(const Metric& metric) {
+    constexpr double beyond = 9.995;
+    if (is_share(metric) && metric.low > beyond) return ">999%";
+    if (is_share(metric) && metric.high < -beyond) return "<-999%";
+    return bounds_text(metric);
+}
+
+Cells cells_of(const Screen& screen, const Metric& metric, std::size_t indent, Footnotes& notes) {
     Cells cells;
-    cells.name = std::string(static_cast<std::size_t>(2 * depth), ' ') + screen.say(metric.name);
+    cells.name = std::string(indent, ' ') + screen.say(metric.name);
     if (!has_value(metric)) {
         cells.note = status_words(metric) + notes.mark(metric.reason);
         return cells;
     }
     cells.value = screen.say(value_text(metric));
     cells.of = share_of(metric);
-    cells.bounds = bounds_text(metric);
+    cells.bounds = narrow_bounds(metric);
     cells.counted = fmt::format("{:.0f}%", 100 * metric.counted_share);
     cells.status = status_words(metric);
     if (const auto flags = flags_of(metric); !flags.empty()) {
@@ -116,8 +124,18 @@ void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::stri
     const bool one_unit = units.size() <= 1;
     Footnotes notes;
     std::vector<Cells> cells;
-    for (const auto& row : rows) cells.push_back(cells_of(screen, *row.metric, row.depth, notes));
-    const Columns columns = columns_for(screen, cells, !one_unit, multiplexed);
+    Columns columns;
+    // Deep trees of long names are indented less before a name is shortened.
+    for (const int step : {2, 1}) {
+        cells.clear();
+        std::size_t widest = 0;
+        for (const auto& row : rows) {
+            cells.push_back(cells_of(screen, *row.metric, static_cast<std::size_t>(step * row.depth), notes));
+            widest = std::max(widest, width_of(cells.back().name));
+        }
+        columns = columns_for(screen, cells, !one_unit, multiplexed);
+        if (columns.name >= widest) break;
+    }
     const std::string unit = one_unit && !units.empty() && !units.begin()->empty() ? "% of " + *units.begin() : "";
     show_headings(screen, columns, title + (unit.empty() ? "" : ", " + unit));
     for (std::size_t i = 0; i < rows.size(); ++i) show_row(screen, *rows[i].metric, cells[i], columns);

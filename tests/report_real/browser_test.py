@@ -118,9 +118,14 @@ class Browser(unittest.TestCase):
         self.assertTrue(reachable)
 
     def test_knees_page_modes_and_pairs_are_there(self):
-        for name in ("sweep_pages", "chase_pages", "pairs", "interference", "command_intervals", "replay_deep"):
+        for name in ("sweep_pages", "chase_pages", "pairs", "interference", "interference_allocations", "command_intervals", "replay_deep"):
             self.open(write_page(name, [options.records / f"{name}.json"]))
             self.shot(name)
+        self.open(options.out / "interference_allocations.html")
+        titles = [caption.text for caption in self.driver.find_elements(By.TAG_NAME, "figcaption")]
+        for control in ("cache bitmap", "bandwidth cap"):
+            for quantity in ("time per load", "occupancy", "memory bandwidth"):
+                self.assertIn(f"Victim's {quantity} against the {control}", titles)
         self.open(options.out / "sweep_pages.html")
         self.assertIn("predicted 4k", self.driver.find_element(By.CLASS_NAME, "chart").text)
         self.assertIn("found 4k", self.driver.find_element(By.CLASS_NAME, "chart").text)

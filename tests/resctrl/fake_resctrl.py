@@ -84,7 +84,7 @@ class Resctrl(Operations):
             control = self.flavour["mb"]
             if not control["min"] <= int(value) <= control["default"]:
                 raise Refused(errno.EINVAL, f"MB value {value} out of range [{control['min']},{control['default']}]")
-            group.mb[domain] = int(value)
+            group.mb[domain] = -(-int(value) // control["gran"]) * control["gran"]
             return
         cache, mask = self.flavour["caches"][name], int(value, 16)
         if mask == 0 or mask & ~cache["mask"]:

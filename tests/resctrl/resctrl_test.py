@@ -113,7 +113,8 @@ class Resctrl(unittest.TestCase):
                                      ("intel", "l3=0", "nothing at all"), ("intel", "mb=0", "nothing at all"),
                                      ("intel", "mb=101", "out of range"), ("intel", "mb=5", "out of range"),
                                      ("amd", "mb=4096", "out of range"), ("arm", "l3=0x100", "does not have"),
-                                     ("intel", "l3=0xzz", "not a limit"), ("intel", "l4=1", "not a limit")):
+                                     ("intel", "l3=0xzz", "not a limit"), ("intel", "l4=1", "not a limit"),
+                                     ("intel", "l3=3,", "not a limit"), ("intel", "l3=3,l3=7", "said twice")):
             with self.subTest(f"{flavour} {limit}"), Mounted(flavour) as fake:
                 before = fake.schemata()
                 result = fake.run("--limit", limit)
@@ -163,6 +164,12 @@ class Resctrl(unittest.TestCase):
                 self.assertGreater(events["mbm_total_bytes"]["value"], 0)
                 self.assertGreater(events["mbm_total_bytes"]["time_running_ns"], 0)
                 self.assert_untouched(fake, before)
+
+    def test_a_bandwidth_between_two_steps_is_said_to_be_rounded(self):
+        with Mounted("intel") as fake:
+            result = fake.run("--limit", "mb=15", "--json", "-")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("gives 20", {w["id"]: w["what"] for w in json.loads(result.stdout)["warnings"]}["bandwidth_rounded"])
 
     def test_megabytes_per_second(self):
         with Mounted("intel-mbps") as fake:

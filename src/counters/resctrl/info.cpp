@@ -168,6 +168,7 @@ Result<Limit> parse_limit(const std::string& text) {
     const auto wrong = [&](const std::string& word) {
         return fail(ErrorCode::bad_usage, fmt::format("'{}' is not a limit", word), "write for example l3=0x3,mb=20");
     };
+    if (text.ends_with(",")) return wrong(text);
     Limit limit;
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
@@ -184,6 +185,8 @@ Result<Limit> parse_limit(const std::string& text) {
         if (number == 0)
             return fail(ErrorCode::bad_usage, fmt::format("'{}': nothing at all cannot be given", word),
                         "a bitmap needs a bit, a bandwidth at least 1");
+        if (hexadecimal ? limit.cache_mask.has_value() : limit.bandwidth.has_value())
+            return fail(ErrorCode::bad_usage, fmt::format("'{}': said twice", word), "one bitmap and one bandwidth for every domain");
         if (hexadecimal)
             limit.cache_mask = number;
         else if (name == "mb" || name == "MB")
@@ -193,6 +196,11 @@ Result<Limit> parse_limit(const std::string& text) {
     }
     if (!limit.cache_mask && !limit.bandwidth) return wrong(text);
     return limit;
+}
+
+int bandwidth_given(const BandwidthControl& control, int asked) {
+    if (control.unlimited) return asked;  // megabytes per second are held by measuring, not by steps
+    return std::min((asked + control.step - 1) / control.step * control.step, std::max(asked, control.most));
 }
 
 Result<std::string> schemata_for(const Info& info, const Limit& limit) {

@@ -55,6 +55,9 @@ struct Limit {
 /// Errors: bad_usage.
 Result<Limit> parse_limit(const std::string& text);
 
+/// What the kernel makes of a bandwidth that is no multiple of the step: the next one above.
+int bandwidth_given(const BandwidthControl& control, int asked);
+
 /// The schemata lines that put the limit on every domain. Errors: bad_usage for what this hardware does
 /// not take (bits outside the mask, no bits, too few, holes, bandwidth out of range), with what it takes;
 /// unavailable for a control that it lacks.

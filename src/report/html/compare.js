@@ -60,7 +60,7 @@ function sideBySide(runs) {
   const monitor = (run, title) => run.monitors.find((one) => one.title === title)?.text ?? "-";
   const rows = [["obtained", ...runs.map((run) => run.obtained || "-")], [`time per ${runs[0].time.operation}`, ...runs.map(time)], ["min to max", ...runs.map(spread)],
     ["bytes/s", ...runs.map((run) => (run.time.rate ? rate(run.time.rate.median) : "-"))]];
-  if (runs.some((run) => run.change)) rows.push(["against alone", ...runs.map(change)], ["95% interval", ...runs.map(interval)]);
+  if (runs.some((run) => run.change)) rows.push(["against alone", ...runs.map(change)], ["low to high", ...runs.map(interval)]);
   for (const title of new Set(runs.flatMap((run) => run.monitors.map((one) => one.title)))) rows.push([title, ...runs.map((run) => monitor(run, title))]);
   return table(["", ...runs.map(runName)], [...rows, ...names.map((name) => [name, ...runs.map((run) => cell(run, name))])]);
 }
