@@ -171,7 +171,7 @@ const std::vector<Seed>& seeds() {
         std::vector<Seed> all;
         for (const auto& entry : std::filesystem::directory_iterator(TMAPROBE_SOURCE_DIR "/tests/report/records")) {
             all.push_back({json::parse(*read_file(entry.path())), {}});
-            add_places(all.back().document, {}, all.back().places);
+            add_places(all.back().document, json::json_pointer(), all.back().places);
         }
         require(!all.empty());
         std::sort(all.begin(), all.end(), [](const Seed& a, const Seed& b) { return a.places.size() < b.places.size(); });
