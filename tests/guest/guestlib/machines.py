@@ -39,8 +39,6 @@ MACHINES = {
     "cascadelake-smt": Machine("amd64", x86("GenuineIntel", 6, 85, 7), smp="4,sockets=1,cores=2,threads=2"),
     "icelake": Machine("amd64", x86("GenuineIntel", 6, 106, 6)),
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
-    # One core runs, the other kind's is absent: kind by kind, on guest time.
-    "alderlake-one": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="1,maxcpus=2"),
     "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
     "zen4": Machine("amd64", x86("AuthenticAMD", 25, 97, 2)),
     # Two packages of two cores of two threads, a NUMA node of 2 GiB each: room for a page of 1 GiB in the second.
@@ -76,7 +74,7 @@ def command_line(machine, kernel, initramfs, disks, console):
     else:
         words = ["qemu-system-aarch64", "-M", "virt"]
         device, tty = "virtio-blk-device", "ttyAMA0"
-    words += ["-accel", "tcg,tb-size=256", *(CLOCK if machine.smp.split(",")[0] == "1" else [])]
+    words += ["-accel", "tcg,tb-size=256", *(CLOCK if machine.smp == "1" else [])]
     words += ["-cpu", machine.cpu, "-m", str(machine.memory_mb), "-smp", machine.smp, *machine.more,
               "-nodefaults", "-no-reboot",
               "-display", "none", "-serial", f"file:{console}", "-nic", "none", "-kernel", str(kernel),
