@@ -168,7 +168,7 @@ fetch_arm64_libraries() {
         say "arm64: fetching the libraries that tmaprobe is built from"
         rm -rf "$into" "$root"/archives/*.deb
         download_closure "$root" libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev \
-            libspdlog-dev libcli11-dev libexpected-dev
+            libcli11-dev libexpected-dev
         rm -f "$root"/archives/{libc6,libc6-dev,libc-dev-bin,linux-libc-dev,libcrypt-dev,gcc-*,g++*,libgcc-*,libstdc++-*}_*.deb
         unpack "$into" "$root"/archives/*.deb
         rm -rf "$into"/usr/share/{doc,man,locale,info} "$into"/usr/bin
