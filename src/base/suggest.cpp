@@ -31,6 +31,8 @@ std::string suggest(std::string_view given, const std::vector<std::string>& cand
     const std::string* nearest = nullptr;
     std::size_t best = std::max<std::size_t>(2, given.size() / 3) + 1;
     for (const auto& candidate : candidates) {
+        const auto [shorter, longer] = std::minmax(given.size(), candidate.size());
+        if (longer - shorter >= best) continue;  // no fewer edits than that
         const std::size_t distance = edit_distance(given, candidate);
         if (distance < best) {
             best = distance;

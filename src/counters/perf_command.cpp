@@ -27,18 +27,20 @@ std::string spell(const events::Table& table, const PlannedEvent& event) {
     const auto& definition = event.definition;
     const std::string pmu = events::canonical_pmu(table, definition.pmu);
     const bool hybrid_part = pmu == "cpu_core" || pmu == "cpu_atom";
+    const std::string privilege = events::privilege_of(definition);
+    const std::string suffix = privilege.empty() ? std::string() : fmt::format(":{}", privilege);
     if (!pmu.empty() && !hybrid_part) {
         if (pmu == "msr") return fmt::format("msr/config={:#x}/", definition.config);
-        return bare_name(definition.name);
+        return bare_name(definition.name);  // with its own modifiers
     }
     if (const std::string name = topdown_name(table, definition); !name.empty())
-        return hybrid_part ? fmt::format("{}/{}/", pmu, name) : name;
+        return hybrid_part ? fmt::format("{}/{}/", pmu, name) + privilege : name + suffix;
     // The core PMU of an Arm machine has a name of its own; raw events find it.
-    if (table.format == events::PmuFormat::arm) return fmt::format("r{:x}", definition.config);
+    if (table.format == events::PmuFormat::arm) return fmt::format("r{:x}", definition.config) + suffix;
     std::string terms = fmt::format("config={:#x}", definition.config);
     if (definition.config1) terms += fmt::format(",config1={:#x}", definition.config1);
     if (definition.config2) terms += fmt::format(",config2={:#x}", definition.config2);
-    return fmt::format("{}/{}/", hybrid_part ? pmu : "cpu", terms);
+    return fmt::format("{}/{}/{}", hybrid_part ? pmu : "cpu", terms, privilege);
 }
 
 }  // namespace

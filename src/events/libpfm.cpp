@@ -24,6 +24,19 @@ bool started() {
     return success;
 }
 
+/// Whether the encoding is one for a core's PMU, or a software event.
+bool is_of_core(int index, const perf_event_attr& attributes) {
+    if (attributes.type == PERF_TYPE_SOFTWARE) return true;
+    pfm_event_info_t event{};
+    event.size = sizeof event;
+    pfm_pmu_info_t pmu{};
+    pmu.size = sizeof pmu;
+    if (attributes.type != PERF_TYPE_RAW || pfm_get_event_info(index, PFM_OS_PERF_EVENT, &event) != PFM_SUCCESS ||
+        pfm_get_pmu_info(event.pmu, &pmu) != PFM_SUCCESS)
+        return false;
+    return pmu.type == PFM_PMU_TYPE_CORE || std::strcmp(pmu.name, "perf_raw") == 0;
+}
+
 }  // namespace
 
 Result<EventDefinition> encode_with_libpfm(const std::string& event) {
@@ -40,11 +53,16 @@ Result<EventDefinition> encode_with_libpfm(const std::string& event) {
     std::free(full_name);
     if (status != PFM_SUCCESS)
         return fail(ErrorCode::bad_usage, fmt::format("libpfm4 does not know '{}': {}", event, pfm_strerror(status)));
+    // Its generic and uncore names mean other PMUs, on which the same number counts something else.
+    if (!is_of_core(arguments.idx, attributes))
+        return fail(ErrorCode::bad_usage, fmt::format("'{}' is not an event of a core PMU", event),
+                    "the kernel's own names go without a prefix: cycles, instructions, page-faults");
     EventDefinition definition;
     definition.name = name;
     definition.config = attributes.config;
     definition.config1 = attributes.config1;
     definition.config2 = attributes.config2;
+    if (attributes.exclude_user != attributes.exclude_kernel) definition.modifiers.push_back(attributes.exclude_kernel ? 'u' : 'k');
     if (attributes.type == PERF_TYPE_SOFTWARE) definition.pmu = "software";
     return definition;
 }

@@ -149,8 +149,16 @@ std::string canonical_pmu(const Table& table, const std::string& pmu) {
     return pmu;
 }
 
+std::string privilege_of(const EventDefinition& event) {
+    std::string levels;
+    for (const char level : {'u', 'k', 'h'})
+        if (event.modifiers.find(level) != std::string::npos) levels += level;
+    return levels;
+}
+
 EventKey key_of(const Table& table, const EventDefinition& event) {
-    EventKey key{canonical_pmu(table, event.pmu), event.config, event.config1, event.config2, event.is_latency(), {}};
+    EventKey key{canonical_pmu(table, event.pmu), event.config, event.config1, event.config2, event.is_latency(), privilege_of(event), {}};
+    if (key.privilege.starts_with("uk")) key.privilege.clear();
     const bool encoded = is_core_pmu(key.pmu) || key.pmu == "msr" || key.pmu == "software" || key.pmu == "tool";
     if (!encoded) key.name = lower_case(event.name);
     return key;
@@ -188,6 +196,14 @@ Result<EventDefinition> resolve(const Table& table, std::string_view given) {
     if (!table.libpfm4_pmu.empty())
         if (auto event = encode_with_libpfm(table.libpfm4_pmu + "::" + text)) return event;
     return unknown_event(table, name);
+}
+
+std::string other_cpu_of(const Table& table, std::string_view spelling) {
+    const std::size_t end = spelling.find("::");
+    if (end == spelling.npos) return {};
+    const std::string pmu = lower_case(spelling.substr(0, end));
+    const bool of_any_cpu = pmu == "perf" || pmu == "perf_raw" || pmu == "ix86arch";
+    return of_any_cpu || pmu == table.libpfm4_pmu || !libpfm_has_pmu(pmu) ? std::string() : pmu;
 }
 
 }  // namespace tmaprobe::events

@@ -55,8 +55,9 @@ struct Library {
     std::optional<std::filesystem::path> directory;  ///< empty: the embedded tables
 };
 
-/// The table for a CPU id as perf spells it, or for a folder name (then cpu_id is that name). Errors: bad_usage for an unknown
-/// target (with a suggestion); bad_input for a file that is not what it should be (file:line:column).
+/// The table for a CPU id as perf spells it, or for a folder name or a short name such as "skx" (then cpu_id
+/// is the folder's name, or the id that the short name stands for). Errors: bad_usage for an unknown target
+/// (with a suggestion); bad_input for a file that is not what it should be (file:line:column).
 Result<Table> load(const Library& library, std::string_view target);
 
 /// Puts formulas on ordinary counters in the place of those that need Intel's PERF_METRICS (slots,
@@ -67,6 +68,7 @@ Result<bool> use_formulas_without_perf_metrics(const Library& library, Table& ta
 struct Target {
     std::string folder;                 ///< as --target takes it: "cascadelakex", "neoverse-n1"
     std::string title;                  ///< "Cascade Lake"; empty in a foreign tree
+    std::vector<std::string> names;     ///< short ones: "clx"
     std::vector<std::string> patterns;  ///< of CPU ids, as in the mapfile
     std::string version;                ///< of the table
 };
@@ -88,5 +90,9 @@ Result<std::string> read_data(const Library& library, std::string_view relative_
 /// Letters are not told apart by case. An event whose name two PMUs of a hybrid share is that of
 /// "cpu_core" unless a PMU is named. Errors: bad_usage with a suggestion.
 Result<EventDefinition> resolve(const Table& table, std::string_view spelling);
+
+/// libpfm4's name of the other CPU whose event a spelling asks for ("skx" of "skx::IDQ_UOPS_NOT_DELIVERED"
+/// where the table is of Zen 4); empty where it is this CPU's, or nobody's.
+std::string other_cpu_of(const Table& table, std::string_view spelling);
 
 }  // namespace tmaprobe::events

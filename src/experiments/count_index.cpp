@@ -35,15 +35,24 @@ CountIndex::CountIndex(const events::Table& table, const std::vector<record::Eve
     }
 }
 
+CountIndex::Range CountIndex::counts_of(const events::EventKey& key) const {
+    const Range exact = events_.equal_range(key);
+    if (exact.first != exact.second || !key.privilege.empty()) return exact;
+    // Where user mode alone may be counted perf says "cycles:u" for "cycles".
+    events::EventKey in_user_mode = key;
+    in_user_mode.privilege = "u";
+    return events_.equal_range(in_user_mode);
+}
+
 std::vector<GroupId> CountIndex::groups_with(const events::EventKey& key) const {
     std::vector<GroupId> groups;
-    const auto [begin, end] = events_.equal_range(key);
+    const auto [begin, end] = counts_of(key);
     for (auto at = begin; at != end; ++at) groups.emplace_back(at->second->pass, at->second->group);
     return groups;
 }
 
 const record::Event* CountIndex::find(const events::EventKey& key, const GroupId& preferred) const {
-    const auto [begin, end] = events_.equal_range(key);
+    const auto [begin, end] = counts_of(key);
     for (auto at = begin; at != end; ++at)
         if (GroupId(at->second->pass, at->second->group) == preferred) return at->second;
     return begin == end ? nullptr : begin->second;

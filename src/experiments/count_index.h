@@ -38,7 +38,10 @@ class CountIndex {
     metrics::Count count_of(const record::Event& event) const;
 
   private:
-    std::multimap<events::EventKey, const record::Event*> events_;
+    using Events = std::multimap<events::EventKey, const record::Event*>;
+    using Range = std::pair<Events::const_iterator, Events::const_iterator>;
+    Range counts_of(const events::EventKey& key) const;
+    Events events_;
     std::set<events::EventKey> refused_;
     bool ambiguous_ = false;
     bool times_are_optional_ = false;

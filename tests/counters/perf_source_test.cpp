@@ -335,6 +335,47 @@ TEST_F(PerfSource, NoEventAtAllIsAnErrorWithARemedy) {
     EXPECT_FALSE(prepared.error().hint.empty());
 }
 
+/// The run's own clocks, as formulas name them.
+PlannedEvent clock_event(const std::string& name, const std::string& pmu, std::uint64_t config) {
+    PlannedEvent event = software(name, config);
+    event.definition.pmu = pmu;
+    return event;
+}
+
+TEST_F(PerfSource, DurationAndTimeStampComeFromTheRunsOwnClock) {
+    const auto plan = plan_of({software("page-faults", page_faults), clock_event("duration_time", "tool", 1),
+                               clock_event("msr@tsc@", "msr", 0)});
+    OtherThread region;
+    Command sleeping({"sleep", "0.05"});
+    double rates[2] = {};
+    for (Workload* workload : std::initializer_list<Workload*>{&region, &sleeping}) {
+        const bool in_process = workload == &region;
+        const auto sample = measure(in_process ? thread : command, plan, *workload);
+        ASSERT_TRUE(sample) << sample.error().what;
+        ASSERT_EQ(sample->events.size(), 3u);
+        const auto& duration = sample->events[1];
+        EXPECT_EQ(duration.reading.value, static_cast<double>(sample->elapsed_ns)) << "a sleeping thread's time passes too";
+        EXPECT_EQ(duration.note, "");
+#if defined(__x86_64__)
+        const auto& ticks = sample->events[2];
+        EXPECT_EQ(ticks.note, "");
+        EXPECT_EQ(ticks.reading.time_running_ns, sample->elapsed_ns);
+        rates[in_process] = ticks.reading.value / duration.reading.value;
+        EXPECT_GT(rates[in_process], 0.1);
+#endif
+    }
+    EXPECT_NEAR(rates[0], rates[1], 0.01 * rates[1]) << "one counter's rate, whatever ran";
+}
+
+TEST_F(PerfSource, IntervalsHaveTheirOwnDuration) {
+    Command workload({"sleep", "0.1"});
+    const auto sample = measure(command, plan_of({software("page-faults", page_faults), clock_event("duration_time", "tool", 1)}),
+                                workload, 1, {20, true});
+    ASSERT_TRUE(sample);
+    ASSERT_GE(sample->series.size(), 2u);
+    for (const auto& step : sample->series) EXPECT_EQ(step.events[1].reading.raw, step.duration_ns);
+}
+
 TEST_F(PerfSource, GroupsAreNumberedOverTheWholePlan) {
     auto plan = plan_of({software("task-clock", task_clock), software("page-faults", page_faults)});
     plan.passes.push_back(plan_of({software("context-switches", context_switches)}).passes[0]);

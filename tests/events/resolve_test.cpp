@@ -8,10 +8,11 @@ namespace {
 
 using testing::HasSubstr;
 
+/// A spelling on a target, and what it encodes to: config alone, on the core's PMU unless said.
 struct SpellingCase {
     const char *target, *spelling;
-    std::uint64_t config, config1;
-    const char* pmu;
+    std::uint64_t config;
+    const char* pmu = "";
 };
 
 class Resolves : public testing::TestWithParam<SpellingCase> {};
@@ -22,46 +23,55 @@ TEST_P(Resolves, ToItsEncoding) {
     const auto event = resolve(*table, GetParam().spelling);
     ASSERT_TRUE(event) << event.error().what;
     EXPECT_EQ(event->config, GetParam().config) << std::hex << event->config;
-    EXPECT_EQ(event->config1, GetParam().config1) << std::hex << event->config1;
+    EXPECT_EQ(event->config1, 0u) << std::hex << event->config1;
     EXPECT_EQ(event->pmu, GetParam().pmu);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Spellings, Resolves,
-    testing::Values(
-        SpellingCase{"skylakex", "IDQ_UOPS_NOT_DELIVERED.CORE", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "idq_uops_not_delivered.core:u", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "skx::IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c, 0, ""},
-        SpellingCase{"amdzen4", "skx::IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "cpu/event=0x9c,umask=1/", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "cpu/event=156,umask=0x1,name=mine,period=5/u", 0x19c, 0, ""},
-        SpellingCase{"skylakex", "cpu/config=0x19c/", 0x19c, 0, ""}, SpellingCase{"skylakex", "r19C", 0x19c, 0, ""},
-        SpellingCase{"haswellx", "cpu@UOPS_EXECUTED.CORE\\,cmask\\=1@", 0x10002b1, 0, ""},
-        SpellingCase{"haswellx", "cpu@UOPS_EXECUTED.CORE\\,inv\\,cmask\\=1@", 0x18002b1, 0, ""},
-        SpellingCase{"skylakex", "cpu/event=0x9c,umask=1,cmask=4,inv,edge,any/", 0x4a4019c, 0, ""},
-        // Fixed counters as perf's generator encodes them.
-        SpellingCase{"skylakex", "INST_RETIRED.ANY", 0xc0, 0, ""},
-        SpellingCase{"skylakex", "CPU_CLK_UNHALTED.THREAD", 0x3c, 0, ""},
-        SpellingCase{"skylakex", "CPU_CLK_UNHALTED.THREAD_ANY", 0x20003c, 0, ""},
-        SpellingCase{"skylakex", "CPU_CLK_UNHALTED.REF_TSC", 0x300, 0, ""},
-        SpellingCase{"sapphirerapids", "slots", 0x400, 0, ""}, SpellingCase{"sapphirerapids", "topdown\\-mem\\-bound", 0x8700, 0, ""},
-        SpellingCase{"skylakex", "instructions", 0xc0, 0, ""}, SpellingCase{"amdzen4", "cycles", 0x76, 0, ""},
-        SpellingCase{"skylakex", "page-faults", 2, 0, "software"}, SpellingCase{"skylakex", "msr@tsc@", 0, 0, "msr"},
-        SpellingCase{"skylakex", "duration_time", 1, 0, "tool"},
-        // Event codes of twelve bits.
-        SpellingCase{"amdzen4", "de_no_dispatch_per_slot.no_ops_from_frontend", 0x1000001a0, 0, ""},
-        SpellingCase{"amdzen4", "cpu@de_no_dispatch_per_slot.no_ops_from_frontend\\,cmask\\=0x6@", 0x1060001a0, 0, ""},
-        SpellingCase{"amdzen4", "cpu/event=0x1a0,umask=0x60/", 0x1000060a0, 0, ""},
-        SpellingCase{"amdzen4", "ex_no_retire.load_not_complete", 0xa2d6, 0, ""},
-        SpellingCase{"amdzen4", "ex_ret_ucode_ops", 0x1000000c2, 0, ""},
-        SpellingCase{"hip08", "armv8_pmuv3_0@event\\=0x2014@", 0x2014, 0, ""}, SpellingCase{"hip08", "cpu_cycles", 0x11, 0, ""},
-        SpellingCase{"0x410fd490", "STALL_SLOT", 0x3f, 0, ""},
-        // Two PMUs of a hybrid.
-        SpellingCase{"alderlake", "cpu_atom@TOPDOWN_BE_BOUND.ALL@", 0x74, 0, "cpu_atom"},
-        SpellingCase{"alderlake", "cpu_core/slots/", 0x400, 0, "cpu_core"},
-        SpellingCase{"alderlake", "cpu_atom/config=0x3c/", 0x3c, 0, "cpu_atom"},
-        SpellingCase{"alderlake", "INST_RETIRED.ANY", 0xc0, 0, "cpu_core"}));
+const std::vector<SpellingCase> spellings = {
+    {"skylakex", "IDQ_UOPS_NOT_DELIVERED.CORE", 0x19c},
+    {"skylakex", "idq_uops_not_delivered.core:u", 0x19c},
+    {"skylakex", "skx::IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c},
+    {"amdzen4", "skx::IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c},
+    {"skylakex", "IDQ_UOPS_NOT_DELIVERED:CORE", 0x19c},
+    {"skylakex", "cpu/event=0x9c,umask=1/", 0x19c},
+    {"skylakex", "cpu/event=156,umask=0x1,name=mine,period=5/u", 0x19c},
+    {"skylakex", "cpu/config=0x19c/", 0x19c},
+    {"skylakex", "r19C", 0x19c},
+    {"haswellx", "cpu@UOPS_EXECUTED.CORE\\,cmask\\=1@", 0x10002b1},
+    {"haswellx", "cpu@UOPS_EXECUTED.CORE\\,inv\\,cmask\\=1@", 0x18002b1},
+    {"skylakex", "cpu/event=0x9c,umask=1,cmask=4,inv,edge,any/", 0x4a4019c},
+    // Fixed counters as perf's generator encodes them.
+    {"skylakex", "INST_RETIRED.ANY", 0xc0},
+    {"skylakex", "CPU_CLK_UNHALTED.THREAD", 0x3c},
+    {"skylakex", "CPU_CLK_UNHALTED.THREAD_ANY", 0x20003c},
+    {"skylakex", "CPU_CLK_UNHALTED.REF_TSC", 0x300},
+    {"sapphirerapids", "slots", 0x400},
+    {"sapphirerapids", "topdown\\-mem\\-bound", 0x8700},
+    {"skylakex", "instructions", 0xc0},
+    {"amdzen4", "cycles", 0x76},
+    {"skylakex", "cache-misses", 0x412e},
+    {"amdzen4", "cache-references", 0xff60},
+    {"neoverse-n1", "stalled-cycles-backend", 0x24},
+    {"skylakex", "page-faults", 2, "software"},
+    {"skylakex", "msr@tsc@", 0, "msr"},
+    {"skylakex", "duration_time", 1, "tool"},
+    // Event codes of twelve bits.
+    {"amdzen4", "de_no_dispatch_per_slot.no_ops_from_frontend", 0x1000001a0},
+    {"amdzen4", "cpu@de_no_dispatch_per_slot.no_ops_from_frontend\\,cmask\\=0x6@", 0x1060001a0},
+    {"amdzen4", "cpu/event=0x1a0,umask=0x60/", 0x1000060a0},
+    {"amdzen4", "ex_no_retire.load_not_complete", 0xa2d6},
+    {"amdzen4", "ex_ret_ucode_ops", 0x1000000c2},
+    {"hip08", "armv8_pmuv3_0@event\\=0x2014@", 0x2014},
+    {"hip08", "cpu_cycles", 0x11},
+    {"0x410fd490", "STALL_SLOT", 0x3f},
+    // Two PMUs of a hybrid.
+    {"alderlake", "cpu_atom@TOPDOWN_BE_BOUND.ALL@", 0x74, "cpu_atom"},
+    {"alderlake", "cpu_core/slots/", 0x400, "cpu_core"},
+    {"alderlake", "cpu_atom/config=0x3c/", 0x3c, "cpu_atom"},
+    {"alderlake", "INST_RETIRED.ANY", 0xc0, "cpu_core"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Spellings, Resolves, testing::ValuesIn(spellings));
 
 TEST(Resolve, PutsMsrValuesIntoTheirRegister) {
     const auto table = load({}, "sapphirerapids");
@@ -69,6 +79,29 @@ TEST(Resolve, PutsMsrValuesIntoTheirRegister) {
     for (const auto& event : table->events) {
         if (event.name == "FRONTEND_RETIRED.L1I_MISS") EXPECT_NE(event.config1, 0u);
         if (event.name.starts_with("OCR.")) EXPECT_NE(event.config1, 0u) << event.name;
+    }
+}
+
+TEST(Resolve, NamesTheOtherCpuWhoseEventIsAskedFor) {
+    const auto table = load({}, "skylakex");
+    ASSERT_TRUE(table);
+    EXPECT_EQ(other_cpu_of(*table, "skx::IDQ_UOPS_NOT_DELIVERED:CORE"), "");
+    EXPECT_EQ(other_cpu_of(*table, "spr::IDQ_BUBBLES"), "spr");
+    EXPECT_EQ(other_cpu_of(*table, "perf::PAGE-FAULTS"), "");
+    EXPECT_EQ(other_cpu_of(*table, "IDQ_UOPS_NOT_DELIVERED.CORE:u"), "");
+}
+
+TEST(Resolve, LeavesPrivilegeToTheModifiers) {
+    const auto table = load({}, "skylakex");
+    ASSERT_TRUE(table);
+    for (const auto& [spelling, modifiers] : {std::pair{"skx::IDQ_UOPS_NOT_DELIVERED:CORE", ""},
+                                              {"skx::IDQ_UOPS_NOT_DELIVERED:CORE:u", "u"},
+                                              {"skx::IDQ_UOPS_NOT_DELIVERED:CORE:k", "k"},
+                                              {"r19c:k", "k"}, {"cpu/config=0x19c/u", "u"}}) {
+        const auto event = resolve(*table, spelling);
+        ASSERT_TRUE(event) << event.error().what;
+        EXPECT_EQ(event->modifiers, modifiers) << spelling;
+        EXPECT_EQ(event->config, 0x19cu) << spelling;
     }
 }
 
@@ -105,6 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongCase{"cpu/event=0x19c/", "does not fit", ""}, WrongCase{"cpu/event=banana/", "not a number", ""},
                     WrongCase{"cpu/event=0x9c", "no closing '/'", ""}, WrongCase{"", "empty", ""},
                     WrongCase{"skx::NO_SUCH_EVENT", "libpfm4 does not know", ""},
+                    WrongCase{"perf::CYCLES", "not an event of a core PMU", "cycles"},
+                    WrongCase{"rapl::RAPL_ENERGY_PKG", "not an event of a core PMU", ""},
                     WrongCase{"r12345678901234567890", "no event", ""}, WrongCase{"cpu//", "names nothing", ""}));
 
 }  // namespace

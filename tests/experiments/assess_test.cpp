@@ -212,6 +212,15 @@ TEST(Assess, MatchesByEncodingHoweverSpelt) {
     }
 }
 
+TEST(Assess, KernelModeAloneIsNotTheWhole) {
+    const std::vector<record::Event> kernel = {counted("cycles:k", 1000), counted("cpu/config=0x100001ea0/k", 1500)};
+    EXPECT_EQ(assessed(table_of("amdzen4"), kernel).at("backend_bound").status, "unavailable");
+    auto both = kernel;
+    both.push_back(counted("cycles:u", 1000));
+    both.push_back(counted("r100001ea0:u", 600));
+    EXPECT_DOUBLE_EQ(assessed(table_of("amdzen4"), both).at("backend_bound").value, 0.1);
+}
+
 TEST(Assess, KeepsTheTwoPmusOfAHybridApart) {
     const auto table = table_of("alderlake");
     auto core = counted("cpu_core/topdown-be-bound/", 25), rest = counted("cpu_core/topdown-retiring/", 75);

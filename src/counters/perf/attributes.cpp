@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "events/key.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -53,10 +54,17 @@ Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target&
     attributes.enable_on_exec = is_leader && target.start_on_exec;
     attributes.pinned = is_leader && target.pinned;
     attributes.inherit = target.inherit;
+    // "EVENT:k" says itself whose instructions it means; software events else count for both.
+    const std::string privilege = events::privilege_of(event.definition);
+    const auto counts = [&](char level, bool otherwise) {
+        return privilege.empty() ? otherwise : privilege.find(level) != std::string::npos;
+    };
+    if (!is_software(event) || !privilege.empty()) {
+        attributes.exclude_user = !counts('u', target.user);
+        attributes.exclude_kernel = !counts('k', target.kernel);
+        attributes.exclude_hv = !counts('h', target.kernel);
+    }
     if (!is_software(event)) {
-        attributes.exclude_user = !target.user;
-        attributes.exclude_kernel = !target.kernel;
-        attributes.exclude_hv = !target.kernel;
         if (core && target.user_space_reads && arm_allows_user_space_reads(core->name))
             attributes.config1 |= arm_user_space_read;
     }

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "counters/perf/attributes.h"
+#include "counters/perf/clock_events.h"
 #include "counters/perf/errors.h"
 #include "counters/perf/libperf.h"
 #include "counters/perf/page_time.h"
@@ -173,6 +174,7 @@ Result<CounterSet> CounterSet::open(const std::vector<Group>& groups, const Targ
             set.members_.push_back({});
             const std::size_t position = set.opened_.size() - 1;
             OpenedEvent& opened = set.opened_.back();
+            if (is_clock_event(event)) continue;  // no counter of the kernel's
             opened.error = set.open_member(*list, position, event, target, pmus);
             if (may_be_group(opened.error) && list->leader && !event.metric_only) {
                 Evlist* own = new_list();

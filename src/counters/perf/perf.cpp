@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "counters/perf/attributes.h"
+#include "counters/perf/clock_events.h"
 #include "counters/perf/collect.h"
 #include "counters/perf/counter_set.h"
 #include "counters/perf/errors.h"
@@ -33,7 +34,7 @@ Result<> try_out(const Plan& plan, const Target& target) {
         if (!set) return pass_on(set);
         for (const auto& opened : set->opened()) {
             const auto& event = pass.groups[opened.group].events[opened.index];
-            const bool hardware = !is_software(event);
+            const bool hardware = !is_software(event) && !is_clock_event(event);
             wants_hardware = wants_hardware || hardware;
             counts_any = counts_any || opened.error == 0;
             counts_hardware = counts_hardware || (hardware && opened.error == 0);
@@ -143,6 +144,7 @@ class PerfSource final : public CounterSource {
             return collect(pass, place(repetition.pass), region_->set(), span, measured->residency);
         };
         sample.events = events_of(measured->whole);
+        set_clock_events(sample.events, {measured->elapsed_ns, measured->elapsed_ticks});
         for (const Span& window : measured->windows) add_rates(region_spreads_, events_of(window));
         const auto windows = static_cast<double>(std::max<std::size_t>(1, measured->windows.size()));
         set_bounds(sample.events, region_spreads_, static_cast<double>(measured->elapsed_ns) / windows, rotation_ns_);

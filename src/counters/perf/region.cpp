@@ -2,6 +2,7 @@
 
 #include "base/statistics.h"
 #include "counters/command.h"
+#include "counters/perf/clock_events.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -59,14 +60,14 @@ Result<Region::Measured> Region::measure(Workload& workload, std::uint64_t itera
 Region::Measured Region::measure_running(Workload& workload, std::uint64_t iterations) {
     const auto enabled_before = set_.enabled_now();
     set_.read(counts_[0], CounterSet::Order::software_first);
-    const std::uint64_t start = now_ns();
+    const Instant start = now();
     workload.run(iterations);
-    const std::uint64_t end = now_ns();
+    const Instant spent = now().since(start);
     set_.read(counts_[1], CounterSet::Order::hardware_first);
     const auto enabled_after = set_.enabled_now();
     // The thread's own time, not the wall's: while it was off the CPU its counters stood still.
-    const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : end - start;
-    return {end - start, {&counts_[0], &counts_[1], bracketing_, enabled}, {}, {}};
+    const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : spent.ns;
+    return {spent.ns, spent.ticks, {&counts_[0], &counts_[1], bracketing_, enabled}, {}, {}};
 }
 
 Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts) {
@@ -76,17 +77,17 @@ Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64
     if (auto on = set_.enable(); !on) return pass_on(on);
     if (residency_)
         if (auto on = residency_->enable(); !on) return pass_on(on);
-    const std::uint64_t start = now_ns();
+    const Instant start = now();
     for (std::size_t part = 0; part < parts; ++part) {
         if (part) set_.read(counts_[part]);
         workload.run(iterations * (part + 1) / parts - iterations * part / parts);
     }
-    const std::uint64_t end = now_ns();
+    const Instant spent = now().since(start);
     if (residency_) residency_->disable();
     if (auto off = set_.disable(); !off) return pass_on(off);
     set_.read(counts_[parts], CounterSet::Order::hardware_first);
 
-    Measured measured{end - start, {&counts_[0], &counts_[parts], bracketing_, end - start}, {}, {}};
+    Measured measured{spent.ns, spent.ticks, {&counts_[0], &counts_[parts], bracketing_, spent.ns}, {}, {}};
     if (residency_) measured.residency = residency_->read() - spent_before;
     for (std::size_t part = 0; parts > 1 && part < parts; ++part)
         measured.windows.push_back({&counts_[part], &counts_[part + 1], bracketing_, 0});

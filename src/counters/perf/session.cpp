@@ -12,6 +12,7 @@
 
 #include "counters/command.h"
 #include "counters/perf/attributes.h"
+#include "counters/perf/clock_events.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 
@@ -87,21 +88,22 @@ class Recording {
         if (residency_) residency_->disable();
         (void)set_.disable();
     }
-    void start() { start_ns_ = last_ns_ = now_ns(); }
+    void start() { start_ = last_ = now(); }
 
     /// One step: rates for the bounds, and the series if there is an interval.
     void tick() {
         set_.read(now_counts_);
-        end_step(now_ns());
+        end_step(now());
     }
 
     /// Everything from start to now; the counters have been stopped.
     void finish(Sample& sample) {
-        const std::uint64_t end = now_ns();
-        sample.elapsed_ns = end - start_ns_;
+        const Instant end = now(), spent = end.since(start_);
+        sample.elapsed_ns = spent.ns;
         set_.read(now_counts_);
         if (session_.options.interval_ms > 0) end_step(end);
         sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
+        set_clock_events(sample.events, spent);
         const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
         set_bounds(sample.events, spreads_, step, session_.rotation_ns);
         if (session_.scope.kind == Scope::Kind::cpus)
@@ -114,16 +116,17 @@ class Recording {
 
   private:
     /// What was counted since the last step, of which the counts have just been read.
-    void end_step(std::uint64_t now) {
-        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, now - last_ns_),
-                              residency_delta());
+    void end_step(const Instant& end) {
+        const Instant spent = end.since(last_);
+        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, spent.ns), residency_delta());
+        set_clock_events(events, spent);
         add_rates(spreads_, events);
         if (session_.options.interval_ms > 0) {
             set_bounds(events, {}, 0, session_.rotation_ns);
-            series_.push_back({last_ns_ - start_ns_, now - last_ns_, std::move(events)});
+            series_.push_back({last_.ns - start_.ns, spent.ns, std::move(events)});
         }
         last_counts_ = now_counts_;
-        last_ns_ = now;
+        last_ = end;
         ++ticks_;
     }
 
@@ -164,7 +167,7 @@ class Recording {
     std::vector<RateSpread> spreads_;
     std::vector<Interval> series_;
     Residency last_residency_;
-    std::uint64_t start_ns_ = 0, last_ns_ = 0;
+    Instant start_, last_;
     std::size_t ticks_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "counters/perf/bounds.h"
 #include "counters/replay/replay.h"
@@ -109,44 +110,33 @@ Result<std::vector<Total>> sum_places(std::string_view label, const Snapshot& sn
     return totals;
 }
 
-/// A character of the modifiers says whose instructions were counted: "u" user, "k" kernel.
-std::string privilege(const Total& total) {
-    std::string both;
-    for (const char c : total.definition.modifiers)
-        if (c == 'u' || c == 'k' || c == 'h') both += c;
-    return both;
+/// The event's name without its modifiers: "cycles" of "cycles:u", "cpu/event=0x3c/" of "cpu/event=0x3c/u".
+std::string without_modifiers(const events::EventDefinition& event) {
+    std::string name = event.name.substr(0, event.name.size() - std::min(event.name.size(), event.modifiers.size()));
+    if (name.ends_with(':')) name.pop_back();
+    return name;
 }
 
-/// INST_RETIRED.ANY:u and :k of one run are two halves; one with all of it makes them superfluous.
-void join_privileges(const events::Table& table, std::vector<Total>& totals, std::vector<record::Warning>& warnings) {
-    std::map<events::EventKey, std::vector<std::size_t>> by_key;
-    for (std::size_t i = 0; i < totals.size(); ++i)
-        if (totals[i].known) by_key[events::key_of(table, totals[i].definition)].push_back(i);
-    std::vector<bool> drop(totals.size(), false);
-    for (const auto& [key, members] : by_key) {
-        std::vector<std::size_t> user, kernel, whole;
-        for (const std::size_t i : members) {
-            const std::string of = privilege(totals[i]);
-            (of == "u" ? user : of == "k" ? kernel : whole).push_back(i);
-        }
-        if (whole.empty() && user.size() == 1 && kernel.size() == 1 && totals[user[0]].counted_lines > 0 &&
-            totals[kernel[0]].counted_lines > 0) {
-            Total& sum = totals[user[0]];
-            const Total& other = totals[kernel[0]];
-            sum.value += other.value;
-            sum.spread += other.spread;
-            drop[kernel[0]] = true;
-            warnings.push_back({"user_and_kernel_added", fmt::format("{} and {} were added", sum.spelling, other.spelling), {}});
-        } else if (!whole.empty() || !user.empty()) {
-            // The whole, else user mode, is what the other events of the run count too.
-            for (const auto* rest : {&kernel, whole.empty() ? &whole : &user})
-                for (const std::size_t i : *rest) drop[i] = true;
-        }
+/// Where an event was counted in user and in kernel mode apart, and not as a whole, the sum is added.
+void add_privileges(const events::Table& table, std::vector<Total>& totals, std::vector<record::Warning>& warnings) {
+    std::map<events::EventKey, std::map<std::string, std::vector<std::size_t>>> by_event;
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+        if (!totals[i].known || totals[i].counted_lines == 0) continue;
+        events::EventKey key = events::key_of(table, totals[i].definition);
+        const std::string privilege = std::exchange(key.privilege, "");
+        by_event[key][privilege].push_back(i);
     }
-    std::vector<Total> kept;
-    for (std::size_t i = 0; i < totals.size(); ++i)
-        if (!drop[i]) kept.push_back(std::move(totals[i]));
-    totals = std::move(kept);
+    for (auto& [key, parts] : by_event) {
+        if (!parts[""].empty() || parts["u"].size() != 1 || parts["k"].size() != 1) continue;
+        const Total &user = totals[parts["u"].front()], &kernel = totals[parts["k"].front()];
+        Total sum = user;
+        sum.definition.name = without_modifiers(user.definition);
+        sum.definition.modifiers.clear();
+        sum.value += kernel.value;
+        sum.spread += kernel.spread;
+        warnings.push_back({"user_and_kernel_added", fmt::format("{} and {} were added", user.spelling, kernel.spelling), {}});
+        totals.push_back(std::move(sum));
+    }
 }
 
 record::Event to_event(const events::Table& table, const Total& total) {
@@ -197,7 +187,7 @@ void assign_groups(std::vector<record::Event>& events) {
 
 Matched finish(const events::Table& table, std::vector<Total> totals) {
     Matched matched;
-    join_privileges(table, totals, matched.warnings);
+    add_privileges(table, totals, matched.warnings);
     std::string unknown;
     for (const Total& total : totals) {
         matched.events.push_back(to_event(table, total));
