@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,7 @@
 #include "events/table.h"
 #include "kernels/kernel.h"
 #include "machine/host.h"
+#include "metrics/evaluate.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -62,11 +65,12 @@ int list_targets(const Words& words) {
     json rows = json::array();
     std::string text;
     for (const auto& target : *targets) {
-        std::string patterns;
-        for (const std::string& pattern : target.patterns) patterns += (patterns.empty() ? "" : " ") + pattern;
-        if (!wanted(words, target.folder + " " + target.title + " " + patterns)) continue;
-        rows.push_back({{"folder", target.folder}, {"title", target.title}, {"cpu_ids", target.patterns}, {"version", target.version}});
-        text += fmt::format("{:<16} {:<36} {}\n", target.folder, target.title, patterns);
+        const std::string patterns = fmt::format("{}", fmt::join(target.patterns, " "));
+        const std::string names = fmt::format("{}", fmt::join(target.names, " "));
+        if (!wanted(words, fmt::format("{} {} {} {}", target.folder, target.title, names, patterns))) continue;
+        rows.push_back({{"folder", target.folder}, {"title", target.title}, {"names", target.names},
+                        {"cpu_ids", target.patterns}, {"version", target.version}});
+        text += fmt::format("{:<16} {:<42} {}{}{}\n", target.folder, target.title, patterns, names.empty() ? "" : "  also: ", names);
     }
     return deliver(words, rows, text, "no target matches");
 }
@@ -76,21 +80,42 @@ std::string place_of(const metrics::MetricDefinition& metric) {
     return metric.level > 0 ? fmt::format("L{} {}", metric.level, metric.category) : metric.category;
 }
 
+/// Why a metric has no value on any machine of this CPU; empty: it can have one. `siblings`: the metrics
+/// of its PMU, which its formula may name.
+std::string why_never(const events::Table& table, const std::vector<metrics::MetricDefinition>& siblings,
+                      const std::string& metric, const metrics::Constants& constants) {
+    const auto needed = metrics::events_needed(siblings, {metric}, constants);
+    if (!needed) return needed.error().what;
+    for (const std::string& spelling : *needed) {
+        const auto event = events::resolve(table, spelling);
+        if (event && event->is_latency() && !event->retire_latency)
+            return fmt::format("its vendor has not published the latency at retirement that {} stands for", spelling);
+    }
+    return {};
+}
+
 int list_metrics(const Words& words) {
     const auto table = load_table(words);
     if (!table) return complain(table.error());
+    metrics::Constants constants;
+    constants.has_event = [&](std::string_view name) { return events::resolve(*table, name).has_value(); };
+    std::map<std::string, std::vector<metrics::MetricDefinition>> of_pmu;
+    for (const auto& metric : table->metrics) of_pmu[metric.pmu].push_back(metric);
     json rows = json::array();
     std::string text;
     for (const auto& metric : table->metrics) {
         if (words.level > 0 && (metric.level == 0 || metric.level > words.level)) continue;
         if (!words.category.empty() && metric.category != words.category) continue;
         if (!wanted(words, metric.name + " " + metric.description + " " + metric.pmu)) continue;
+        const std::string never = why_never(*table, of_pmu[metric.pmu], metric.name, constants);
         rows.push_back({{"name", metric.name}, {"pmu", metric.pmu}, {"level", metric.level}, {"parent", metric.parent},
                         {"category", metric.category}, {"subcategory", metric.subcategory}, {"unit", metric.scale_unit},
                         {"formula", metric.expression}, {"threshold", metric.threshold}, {"groups", metric.groups},
                         {"description", metric.description}});
+        if (!never.empty()) rows.back()["unavailable"] = never;
         text += fmt::format("{:<42} {:<20} {}\n", metric.name + (metric.pmu.empty() ? "" : " (" + metric.pmu + ")"),
                             place_of(metric), metric.description);
+        if (!never.empty()) text += fmt::format("    unavailable: {}\n", never);
         if (!words.formula) continue;
         text += fmt::format("    = {}\n", metric.expression);
         if (!metric.threshold.empty()) text += fmt::format("    flagged if {}\n", metric.threshold);
@@ -99,22 +124,32 @@ int list_metrics(const Words& words) {
     return deliver(words, rows, text, "no metric matches");
 }
 
+/// The one event that a filter spells out instead of matching: an encoding, or libpfm4's name of it.
+Result<events::EventDefinition> spelt(const Words& words, const events::Table& table) {
+    if (words.filters.size() != 1) return fail(ErrorCode::bad_usage, "no event matches");
+    return events::resolve(table, words.filters.front());
+}
+
 int list_events(const Words& words) {
     const auto table = load_table(words);
     if (!table) return complain(table.error());
     json rows = json::array();
     std::string text;
+    const auto add = [&](const events::EventDefinition& event) {
+        const std::string pmu = event.pmu.empty() ? "cpu" : event.pmu;
+        rows.push_back({{"name", event.name}, {"pmu", pmu},
+                        {"config", fmt::format("{:#x}", event.config)}, {"config1", fmt::format("{:#x}", event.config1)},
+                        {"config2", fmt::format("{:#x}", event.config2)}, {"counters", event.counters},
+                        {"description", event.description}});
+        std::string encoding = fmt::format("{}/config={:#x}", pmu, event.config);
+        if (event.config1) encoding += fmt::format(",config1={:#x}", event.config1);
+        text += fmt::format("{:<48} {:<34} {}\n", event.name, encoding + "/", event.description);
+    };
     for (const auto* events : {&table->events, &table->kernel_events})
-        for (const auto& event : *events) {
-            if (!wanted(words, event.name + " " + event.description + " " + event.pmu)) continue;
-            rows.push_back({{"name", event.name}, {"pmu", event.pmu.empty() ? "cpu" : event.pmu},
-                            {"config", fmt::format("{:#x}", event.config)}, {"config1", fmt::format("{:#x}", event.config1)},
-                            {"config2", fmt::format("{:#x}", event.config2)}, {"counters", event.counters},
-                            {"description", event.description}});
-            std::string encoding = fmt::format("{}/config={:#x}", event.pmu.empty() ? "cpu" : event.pmu, event.config);
-            if (event.config1) encoding += fmt::format(",config1={:#x}", event.config1);
-            text += fmt::format("{:<48} {:<34} {}\n", event.name, encoding + "/", event.description);
-        }
+        for (const auto& event : *events)
+            if (wanted(words, event.name + " " + event.description + " " + event.pmu)) add(event);
+    if (rows.empty())
+        if (const auto event = spelt(words, *table)) add(*event);
     return deliver(words, rows, text, "no event matches");
 }
 
@@ -149,7 +184,7 @@ void add_one(CLI::App& list, const char* name, const char* what, int (*run)(cons
     const std::string kind = name;
     if (kind != "kernels") add_library_option(*command, words->events_directory);
     if (kind == "metrics" || kind == "events")
-        command->add_option("--target", words->target, "CPU: as perf spells it, or a table's folder; default: this machine's")->type_name("CPU");
+        command->add_option("--target", words->target, "CPU: as perf spells it, or a name of tmaprobe list targets; default: this machine's")->type_name("CPU");
     if (kind == "metrics") {
         command->add_option("-l,--level", words->level, "Only the tree, down to this level")->check(CLI::Range(1, 6))->type_name("N");
         command->add_option("--category", words->category, "Only this category")

@@ -15,7 +15,7 @@ namespace {
 
 struct Words {
     std::string target, events_directory, json;
-    std::vector<std::string> metrics;
+    std::vector<std::string> metrics, events;
     int level = 1, counters = 0, smt = 0;
     bool passes = false, without_perf_metrics = false;
 };
@@ -110,7 +110,9 @@ int plan_elsewhere(const Words& words) {
             return complain(replaced.error());
     const auto metrics = experiments::choose_metrics(*table, words.level, words.metrics);
     if (!metrics) return complain(metrics.error());
-    if (metrics->empty())
+    const auto further = experiments::further_events(*table, words.events);
+    if (!further) return complain(further.error());
+    if (metrics->empty() && words.events.empty())
         return complain({ErrorCode::unavailable, fmt::format("the vendor publishes no top-down tree for {}", table->folder),
                          "--metric tlb plans the translation metrics"});
     metrics::Constants constants;
@@ -118,9 +120,11 @@ int plan_elsewhere(const Words& words) {
     constants.values = {{"#core_wide", 0}, {"#has_pmem", 0}};
     constants.values["#slots"] = table->slots_per_cycle.value_or(1);
     constants.has_event = [&](std::string_view name) { return events::resolve(*table, name).has_value(); };
-    const auto plan = counters::make_plan(*table, *metrics, {}, limits_for(*table, words.counters), constants,
+    auto plan = counters::make_plan(*table, *metrics, further->events, limits_for(*table, words.counters), constants,
                                           words.passes ? counters::Policy::passes : counters::Policy::multiplex);
     if (!plan) return complain(plan.error());
+    if (plan->passes.empty()) return complain({ErrorCode::unavailable, "the formulas of these metrics need no counts", ""});
+    plan->notes.insert(plan->notes.end(), further->notes.begin(), further->notes.end());
     if (words.json.empty()) return print(to_text(words, *table, *plan));
     const std::string json = to_json(words, *table, *plan).dump(1) + "\n";
     if (words.json == "-") return print(json);
@@ -133,9 +137,10 @@ int plan_elsewhere(const Words& words) {
 void add_plan_command(CLI::App& app, int& status) {
     const auto words = std::make_shared<Words>();
     auto* command = app.add_subcommand("plan", "The perf stat command that counts on another machine, for replay");
-    command->add_option("--target", words->target, "CPU of that machine: as perf spells it, or a table's folder")->required()->type_name("CPU");
+    command->add_option("--target", words->target, "CPU of that machine: as perf spells it, or a name of tmaprobe list targets")->required()->type_name("CPU");
     command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
     command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
+    command->add_option("-e,--event", words->events, "Further events, however spelt; may be repeated")->allow_extra_args(false)->type_name("EVENT");
     command->add_option("--counters", words->counters, "General-purpose counters free on that machine")->check(CLI::Range(1, 32))->type_name("N");
     command->add_flag("--without-perf-metrics", words->without_perf_metrics,
                       "For an Intel virtual machine that does not show slots and topdown-*");

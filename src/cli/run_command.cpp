@@ -120,7 +120,7 @@ void add_counting_options(CLI::App& app, Words& words) {
     app.add_option("-m,--metric", words.metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
     app.add_option("-e,--event", words.events, "Further events, however spelt; may be repeated")->allow_extra_args(false)->type_name("EVENT");
     app.add_option("--source", words.source, "auto, perf, model, none, or perf,model side by side")->type_name("SOURCE");
-    app.add_option("--target", words.target, "CPU to model, as perf spells it or by table folder (tmaprobe list targets)")->type_name("CPU");
+    app.add_option("--target", words.target, "CPU to model: as perf spells it, or a name of tmaprobe list targets")->type_name("CPU");
     app.add_option("--assume-pages", words.assume_pages, "Model with this page size instead of the real one: 4k, 2m, 1g")->type_name("MODE");
     app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");

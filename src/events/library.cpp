@@ -92,6 +92,9 @@ Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view t
         const std::string_view row = trimmed(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
         if (row.empty() || row.starts_with('#') || row.starts_with("Family-model")) continue;
+        if (const auto strange = std::ranges::find_if(row, [](unsigned char c) { return c < ' ' || c > '~'; }); strange != row.end())
+            return fail(ErrorCode::bad_input, fmt::format("{}:{}:{}: a byte that no CPU id and no file name has", label, line,
+                                                          strange - row.begin() + 1));
         // A pattern may itself hold a comma: the other columns are taken from the end.
         std::vector<std::string_view> columns;
         std::string_view rest = row;

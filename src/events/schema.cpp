@@ -10,6 +10,7 @@
 
 #include "events/encoding.h"
 #include "events/json_text.h"
+#include "metrics/expression.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -167,6 +168,9 @@ metrics::MetricDefinition read_metric(Row& row) {
         at = end + 1;
     }
     if (metric.expression.empty()) row.wrong("MetricExpr is missing or empty");
+    for (const auto& [key, text] : {std::pair{"MetricExpr", &metric.expression}, {"MetricThreshold", &metric.threshold}})
+        if (!text->empty())
+            if (const auto parsed = metrics::Expression::parse(*text); !parsed) row.wrong(fmt::format("{}: {}", key, parsed.error().what));
     return metric;
 }
 

@@ -35,6 +35,32 @@ bool looks_like_cpu_id(std::string_view target) {
            std::ranges::count(target, '-') >= 2;
 }
 
+/// One row of cpus.json: what a folder, or one CPU id of it, is called.
+struct CpuRow {
+    std::string folder, pattern, title;  ///< pattern: of CPU ids; empty: all of the folder
+    std::vector<std::string> names;      ///< short ones, lower case: "skx"
+    std::optional<double> slots;
+};
+
+Result<std::vector<CpuRow>> read_cpus(const Library& library) {
+    const auto text = read_data(library, "cpus.json");
+    if (!text) return pass_on(text);
+    const auto rows = parse_json(label_of(library, "cpus.json"), *text);
+    if (!rows) return pass_on(rows);
+    std::vector<CpuRow> cpus;
+    try {
+        for (const auto& row : *rows) {
+            CpuRow cpu{row.at("folder"), row.value("cpu", ""), row.value("title", ""), {}, {}};
+            if (row.contains("names")) cpu.names = row.at("names").get<std::vector<std::string>>();
+            if (row.contains("slots")) cpu.slots = row.at("slots").get<double>();
+            cpus.push_back(std::move(cpu));
+        }
+    } catch (const nlohmann::json::exception& error) {
+        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "cpus.json"), error.what()));
+    }
+    return cpus;
+}
+
 struct FoundTarget {
     MapRow row;
     std::string cpu_id;
@@ -49,7 +75,20 @@ Result<FoundTarget> find_target(const Library& library, std::string_view target)
     for (const MapRow& row : *rows)
         if (lower_case(row.folder) == wanted || lower_case(short_name(row.folder)) == wanted)
             return FoundTarget{row, std::string(short_name(row.folder))};
+    auto cpus = read_cpus(library);
+    if (!cpus) return pass_on(cpus);
     std::vector<std::string> names;
+    for (const CpuRow& cpu : *cpus) {
+        // A foreign tree need not have every CPU that has a name here.
+        const auto row = std::ranges::find_if(*rows, [&](const MapRow& candidate) {
+            return short_name(candidate.folder) == cpu.folder &&
+                   (cpu.pattern.empty() || metrics::cpuid_matches(candidate.pattern, cpu.pattern));
+        });
+        if (row == rows->end()) continue;
+        for (const std::string& name : cpu.names)
+            if (name == wanted) return FoundTarget{*row, cpu.pattern.empty() ? cpu.folder : cpu.pattern};
+        names.insert(names.end(), cpu.names.begin(), cpu.names.end());
+    }
     for (const MapRow& row : *rows) names.emplace_back(short_name(row.folder));
     if (looks_like_cpu_id(target))
         return fail(ErrorCode::bad_usage, fmt::format("no event table for CPU id '{}'", target),
@@ -112,28 +151,26 @@ Result<> read_folder(const Library& library, const MapRow& row, Table& table) {
 
 /// Title, slots and libpfm4's name, from the small lists beside the folders.
 Result<> read_names(const Library& library, std::string_view cpu_id, Table& table) {
-    const auto each_row = [&](const char* name, auto&& use) -> Result<> {
-        const auto text = read_data(library, name);
-        if (!text) return pass_on(text);
-        const auto rows = parse_json(label_of(library, name), *text);
-        if (!rows) return pass_on(rows);
-        try {
-            for (const auto& row : *rows)
-                if (row.at("folder") == table.folder) use(row);
-        } catch (const nlohmann::json::exception& error) {
-            return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, name), error.what()));
-        }
-        return {};
-    };
-    const auto read = each_row("cpus.json", [&](const nlohmann::json& row) {
-        const std::string pattern = row.value("cpu", "");
-        const bool fits = pattern.empty() || metrics::cpuid_matches(pattern, cpu_id);
-        if (!fits && !table.title.empty()) return;
-        table.title = row.value("title", "");
-        if (fits && row.contains("slots")) table.slots_per_cycle = row.at("slots").get<double>();
-    });
-    if (!read) return read;
-    return each_row("libpfm4.json", [&](const nlohmann::json& row) { table.libpfm4_pmu = row.at("pmu").get<std::string>(); });
+    const auto cpus = read_cpus(library);
+    if (!cpus) return pass_on(cpus);
+    for (const CpuRow& cpu : *cpus) {
+        if (cpu.folder != table.folder) continue;
+        const bool fits = cpu.pattern.empty() || metrics::cpuid_matches(cpu.pattern, cpu_id);
+        if (!fits && !table.title.empty()) continue;
+        table.title = cpu.title;
+        if (fits && cpu.slots) table.slots_per_cycle = cpu.slots;
+    }
+    const auto text = read_data(library, "libpfm4.json");
+    if (!text) return pass_on(text);
+    const auto rows = parse_json(label_of(library, "libpfm4.json"), *text);
+    if (!rows) return pass_on(rows);
+    try {
+        for (const auto& row : *rows)
+            if (row.at("folder") == table.folder) table.libpfm4_pmu = row.at("pmu").get<std::string>();
+    } catch (const nlohmann::json::exception& error) {
+        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "libpfm4.json"), error.what()));
+    }
+    return {};
 }
 
 bool before(const EventDefinition& a, const EventDefinition& b) {
@@ -182,16 +219,14 @@ Result<std::vector<Target>> known_targets(const Library& library) {
         target.patterns.push_back(row.pattern);
         target.version = row.version;
     }
-    const auto text = read_data(library, "cpus.json");
-    if (!text) return pass_on(text);
-    const auto titles = parse_json(label_of(library, "cpus.json"), *text);
-    if (!titles) return pass_on(titles);
-    for (const auto& row : *titles) {
-        if (!row.is_object() || !row.contains("folder") || !row.contains("title")) continue;
-        const auto target = targets.find(row["folder"].dump().substr(1, row["folder"].dump().size() - 2));
-        if (target == targets.end() || !row["title"].is_string()) continue;
-        std::string& title = target->second.title;
-        title += (title.empty() ? "" : ", ") + row["title"].get<std::string>();
+    const auto cpus = read_cpus(library);
+    if (!cpus) return pass_on(cpus);
+    for (const CpuRow& cpu : *cpus) {
+        const auto found = targets.find(cpu.folder);
+        if (found == targets.end()) continue;
+        Target& target = found->second;
+        target.title += (target.title.empty() ? "" : ", ") + cpu.title;
+        target.names.insert(target.names.end(), cpu.names.begin(), cpu.names.end());
     }
     std::vector<Target> sorted;
     for (auto& [name, target] : targets) sorted.push_back(std::move(target));

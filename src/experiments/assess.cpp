@@ -200,6 +200,8 @@ void judge_events(const Prepared& prepared, const CountIndex& index, std::size_t
         const record::Event* event = index.find(spelling->second.key, group);
         if (!event) {
             if (spelling->second.latency) result.warnings.push_back("latency_from_table");
+            else if (spelling->second.key.latency)
+                result.reason = fmt::format("its vendor has not published the latency at retirement that {} stands for", text);
             if (index.refused(spelling->second.key)) result.reason = fmt::format("{} is not supported by the machine", text);
             continue;
         }
@@ -290,6 +292,21 @@ Result<std::vector<std::string>> choose_metrics(const events::Table& table, int 
         return fail(ErrorCode::bad_usage, fmt::format("no metric '{}' on {}", asked, table.folder), hint);
     }
     return names;
+}
+
+Result<FurtherEvents> further_events(const events::Table& table, const std::vector<std::string>& spellings) {
+    FurtherEvents further;
+    for (const std::string& spelling : spellings) {
+        auto definition = events::resolve(table, spelling);
+        if (!definition) return pass_on(definition);
+        if (const std::string other = events::other_cpu_of(table, spelling); !other.empty())
+            further.notes.push_back({"event_of_another_cpu",
+                                     fmt::format("{} is an event of {}; on {} its number {:#x} may count something else",
+                                                 spelling, other, table.folder, definition->config),
+                                     "tmaprobe list events shows this CPU's own"});
+        further.events.push_back({spelling, std::move(*definition), false});
+    }
+    return further;
 }
 
 Result<std::vector<record::Metric>> assess(const events::Table& table, const std::vector<record::Event>& events,

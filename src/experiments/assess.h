@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "counters/plan.h"
 #include "events/table.h"
 #include "metrics/evaluate.h"
 #include "record/record.h"
@@ -27,6 +28,15 @@ struct AssessRequest {
 /// vendor does not publish (the tree ends where it ends).
 Result<std::vector<std::string>> choose_metrics(const events::Table& table, int level,
                                                 const std::vector<std::string>& further);
+
+/// Events that a user typed, to be counted beside the metrics.
+struct FurtherEvents {
+    std::vector<counters::PlannedEvent> events;
+    std::vector<record::Warning> notes;  ///< event_of_another_cpu
+};
+
+/// Errors: as events::resolve.
+Result<FurtherEvents> further_events(const events::Table& table, const std::vector<std::string>& spellings);
 
 /// The record's metrics out of counted events: evaluated, in fractions whatever the table's unit, with
 /// status, reason, bounds, share of time counted, threshold, bottleneck path and flags for impossible

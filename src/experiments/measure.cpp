@@ -31,32 +31,23 @@ std::vector<counters::PmuLimits> no_limits() {
     return {limits};
 }
 
-Result<std::vector<counters::PlannedEvent>> further_events(const RunRequest& request, const events::Table& table) {
-    std::vector<counters::PlannedEvent> planned;
-    for (const auto& spelling : request.events) {
-        auto definition = events::resolve(table, spelling);
-        if (!definition) return pass_on(definition);
-        planned.push_back({spelling, std::move(*definition), false});
-    }
-    return planned;
+void append(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
 }
 
 Result<counters::Plan> plan_for(SourceChoice choice, const RunRequest& request, const Setup& setup) {
-    const auto further = further_events(request, *setup.table);
+    const auto further = further_events(*setup.table, request.events);
     if (!further) return pass_on(further);
     const bool modelled = choice == SourceChoice::model;
-    auto plan = counters::make_plan(*setup.table, setup.metrics, *further,
+    auto plan = counters::make_plan(*setup.table, setup.metrics, further->events,
                                     modelled ? no_limits() : counters::perf::probe_limits(), setup.constants,
                                     modelled ? counters::Policy::passes : request.policy);
     if (!plan) return pass_on(plan);
+    append(plan->notes, further->notes);
     plan->level = request.level;
     plan->user = request.count_user;
     plan->kernel = request.count_kernel;
     return plan;
-}
-
-void append(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
-    warnings.insert(warnings.end(), more.begin(), more.end());
 }
 
 /// A second source's values stand beside the first's.

@@ -7,6 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import runner
+
 ROOT = Path(__file__).resolve().parents[2]
 
 UPSTREAM_METRICS = [
@@ -101,4 +103,4 @@ class EventsImport(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

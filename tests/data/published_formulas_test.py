@@ -8,6 +8,7 @@ import re
 import unittest
 
 import metric_language as language
+import runner
 import tables
 from tables_test import CPUS
 
@@ -260,4 +261,4 @@ class OldErrors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

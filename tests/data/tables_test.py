@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import metric_language as language
+import runner
 import tables
 
 EVENT_KEYS = {"EventName", "EventCode", "UMask", "CounterMask", "Invert", "EdgeDetect", "AnyThread",
@@ -73,6 +74,14 @@ class Schema(unittest.TestCase):
         for folder in tables.folders():
             self.assertRegex((tables.EVENTS / folder / "SOURCE").read_text(), r"^Linux \d+\.\d+.*pmu-events")
             self.assertIn(folder, titled)
+
+    def test_short_names_mean_one_cpu(self):
+        names = [name for row in tables.read("cpus.json") for name in row.get("names", [])]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertFalse(set(names) & set(tables.folders()))
+        self.assertEqual(names, [name.lower() for name in names])
+        for row in tables.read("libpfm4.json"):
+            self.assertIn(row["pmu"], names)
 
     def test_size(self):
         size = sum(p.stat().st_size for p in tables.EVENTS.rglob("*") if p.is_file())
@@ -321,4 +330,4 @@ class Sharpness(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

@@ -16,6 +16,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import runner
 import tables
 import toplev
 from tables_test import place
@@ -104,4 +105,4 @@ class Import(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

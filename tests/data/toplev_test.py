@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 
 import metric_language as language
+import runner
 import tables
 import toplev
 from tables_test import CPUS, place
@@ -100,4 +101,4 @@ class Toplev(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

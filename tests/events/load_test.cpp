@@ -76,6 +76,10 @@ TEST_F(Tree, NamesThePlaceOfWhatIsBroken) {
     EXPECT_THAT(problem(), HasSubstr("UMask is neither text nor a number"));
     write("cpu/a.json", "[{\"MetricName\": \"m\"}]");
     EXPECT_THAT(problem(), HasSubstr("MetricExpr is missing"));
+    write("cpu/a.json", "[{\"MetricName\": \"n\", \"MetricExpr\": \"1\"},\n {\"MetricName\": \"m\", \"MetricExpr\": \"1 +\"}]");
+    EXPECT_THAT(problem(), HasSubstr("a.json:2:17: m: MetricExpr: expected a value, found the end at column 4"));
+    write("cpu/a.json", "[{\"MetricName\": \"m\", \"MetricExpr\": \"1\", \"MetricThreshold\": \"m > \"}]");
+    EXPECT_THAT(problem(), HasSubstr("a.json:1:17: m: MetricThreshold: expected a value"));
     write("cpu/a.json", "[1]");
     EXPECT_THAT(problem(), HasSubstr("an element is not an object"));
     write("cpu/a.json", "\"text\"");
@@ -88,6 +92,8 @@ TEST_F(Tree, NamesThePlaceOfWhatIsBroken) {
     EXPECT_THAT(problem(), HasSubstr("no events and no metrics"));
     write("mapfile.csv", "# x\nGenuineIntel-6-55\n");
     EXPECT_THAT(problem(), HasSubstr("mapfile.csv:2:1: expected 4 columns"));
+    write("mapfile.csv", "# x\n\nGenuine\xffIntel-6-55,v1,cpu,core\n");
+    EXPECT_THAT(problem(), HasSubstr("mapfile.csv:3:8: a byte that no CPU id"));
     write("mapfile.csv", "GenuineIntel-6-55,v1,../../etc,core\n");
     EXPECT_THAT(problem(), HasSubstr("lies outside"));
 }

@@ -30,9 +30,26 @@ TEST(Target, CpusOfOneFolderHaveTheirOwnTitleAndWidth) {
     EXPECT_EQ(v2->slots_per_cycle, 8);
 }
 
+TEST(Target, ShortNamesFindTheFolderWhateverTheirCase) {
+    for (const auto& [name, folder] : {std::pair{"skx", "skylakex"}, {"CLX", "cascadelakex"}, {"Zen4", "amdzen4"},
+                                       {"bdw_ep", "broadwellx"}, {"n1", "neoverse-n1"}}) {
+        const auto table = load(Library{}, name);
+        ASSERT_TRUE(table) << name << ": " << table.error().what;
+        EXPECT_EQ(table->folder, folder);
+        EXPECT_EQ(table->cpu_id, folder);
+    }
+}
+
+TEST(Target, AShortNameOfOneCpuOfAFolderMeansThatCpu) {
+    const auto table = load(Library{}, "neoverse-v2");
+    ASSERT_TRUE(table) << table.error().what;
+    EXPECT_EQ(table->cpu_id, "0x00000000410fd4f0");
+    EXPECT_EQ(table->slots_per_cycle, 8);
+}
+
 TEST(Target, AnUnknownCpuIsNamedWithAHint) {
     for (const char* id :
-         {"GenuineIntel-6-0-0", "AuthenticAMD-22-1-1", "0x0000000041ffffff", "cascadelake", ""}) {
+         {"GenuineIntel-6-0-0", "AuthenticAMD-22-1-1", "0x0000000041ffffff", "cascadelakes", "skx::", ""}) {
         const auto table = load(Library{}, id);
         ASSERT_FALSE(table) << id;
         EXPECT_EQ(table.error().code, ErrorCode::bad_usage) << id;
