@@ -9,6 +9,7 @@
 #include "experiments/assess.h"
 #include "experiments/host_json.h"
 #include "experiments/hybrid.h"
+#include "experiments/series.h"
 #include "experiments/setup.h"
 #include "machine/host.h"
 
@@ -79,6 +80,8 @@ Result<Counts> read_files(const ReplayRequest& request, const events::Table& tab
     Counts counts;
     for (std::size_t pass = 0; pass < request.files.size(); ++pass) {
         const std::string label = request.files[pass].string();
+        if (std::ranges::count(request.files, request.files[pass]) > 1)
+            return fail(ErrorCode::bad_usage, fmt::format("{} is named twice", label), "each file is one pass over the workload");
         auto snapshots = counters::replay::read_counts(request.files[pass]);
         if (!snapshots) return pass_on(snapshots);
         auto matched = counters::replay::match_all(label, *snapshots, table);
@@ -114,21 +117,16 @@ Result<> adapt_to_counts(const ReplayRequest& request, const std::vector<record:
     return {};
 }
 
-/// The tree of each interval, level by level, as the report draws it.
+/// The tree of each interval of the file.
 Result<nlohmann::json> series_of(const std::string& label, const std::vector<Snapshot>& snapshots,
                                  const events::Table& table, const AssessRequest& assessment) {
-    auto series = nlohmann::json::array();
+    std::vector<Moment> moments;
     for (const Snapshot& snapshot : snapshots) {
-        const auto matched = counters::replay::match(label, snapshot, table);
+        auto matched = counters::replay::match(label, snapshot, table);
         if (!matched) return pass_on(matched);
-        const auto metrics = assess(table, matched->events, assessment);
-        if (!metrics) return pass_on(metrics);
-        auto values = nlohmann::json::object();
-        for (const record::Metric& metric : *metrics)
-            values[metric.name] = metric.status == "replayed" ? nlohmann::json(metric.value) : nlohmann::json();
-        series.push_back({{"seconds", snapshot.at_seconds.value_or(0)}, {"metrics", std::move(values)}});
+        moments.push_back({snapshot.at_seconds.value_or(0), std::move(matched->events)});
     }
-    return series;
+    return assess_series(table, moments, assessment);
 }
 
 }  // namespace

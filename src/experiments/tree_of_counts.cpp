@@ -4,32 +4,10 @@
 
 #include "experiments/cores.h"
 #include "experiments/hybrid.h"
+#include "experiments/series.h"
 
 namespace tmaprobe::experiments {
 namespace {
-
-/// Values alone, for the many small trees of a series or of single cores.
-Result<nlohmann::json> values_of(const events::Table& table, const std::vector<record::Event>& events,
-                                 const AssessRequest& assessment) {
-    const auto metrics = assess(table, events, assessment);
-    if (!metrics) return pass_on(metrics);
-    auto values = nlohmann::json::object();
-    for (const auto& metric : *metrics)
-        values[metric.name] = metric.status == assessment.status ? nlohmann::json(metric.value) : nlohmann::json();
-    return values;
-}
-
-Result<nlohmann::json> series_of(const events::Table& table, const std::vector<counters::Interval>& intervals,
-                                 const AssessRequest& assessment) {
-    auto series = nlohmann::json::array();
-    for (const auto& interval : intervals) {
-        auto values = values_of(table, interval.events, assessment);
-        if (!values) return pass_on(values);
-        series.push_back({{"at_seconds", static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9},
-                          {"metrics", std::move(*values)}});
-    }
-    return series;
-}
 
 Result<nlohmann::json> cores_of(const Setup& setup, const Counted& counted, const AssessRequest& assessment,
                                 const std::string& pmu) {
@@ -40,7 +18,7 @@ Result<nlohmann::json> cores_of(const Setup& setup, const Counted& counted, cons
     for (const auto& [core, members] : by_core(setup.topology, cpus)) {
         std::vector<std::vector<record::Event>> events;
         for (const int cpu : members) events.push_back(counted.by_cpu.at(cpu));
-        auto values = values_of(*setup.table, sum_of(events), assessment);
+        auto values = assess_values(*setup.table, sum_of(events), assessment);
         if (!values) return pass_on(values);
         cores.push_back({{"core", core}, {"cpus", members}, {"metrics", std::move(*values)}});
     }
@@ -57,7 +35,10 @@ Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, AssessRe
     assessment.repetitions.clear();
     assessment.variations.clear();
     if (!counted.series.empty()) {
-        auto series = series_of(*setup.table, counted.series, assessment);
+        std::vector<Moment> moments;
+        for (const auto& interval : counted.series)
+            moments.push_back({static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9, interval.events});
+        auto series = assess_series(*setup.table, moments, assessment);
         if (!series) return pass_on(series);
         tree.series = std::move(*series);
     }

@@ -52,10 +52,14 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
             if (at > text.size()) break;
             continue;
         }
-        // A unit such as "/sec" or "K/sec" begins or holds a slash that nothing closes.
+        // A unit such as "/sec" or "K/sec" begins or holds a slash that nothing closes; a thread may be called
+        // "kworker/0:1-37", but stands before the count.
         if (text[at] == '/') {
+            const bool counted = std::ranges::any_of(fields, [](std::string_view field) {
+                return is_count(trimmed(field)) && !is_time(trimmed(field));
+            });
             if (in_terms) in_terms = false;
-            else if (at > begin && std::isalnum(static_cast<unsigned char>(text[begin])) && text.find('/', at + 1) != text.npos &&
+            else if (counted && at > begin && std::isalnum(static_cast<unsigned char>(text[begin])) && text.find('/', at + 1) != text.npos &&
                      fields.size() <= 5)
                 in_terms = true;
         }
@@ -100,15 +104,16 @@ Result<> read_line(const Place& place, std::string_view separator, TimedLine& re
     result.at_seconds = read_prefix(fields, line);
     const std::string_view value = trimmed(fields.take());
     if (const auto read = read_value(place, value, line); !read) return read;
-    line.unit = std::string(trimmed(fields.take()));
-    const std::string_view event = trimmed(fields.take());
+    std::string_view event = trimmed(fields.take());
+    // Versions before 3.16 have no column for the unit.
+    if (event.empty() || !fields.done()) {
+        line.unit = std::string(event);
+        event = trimmed(fields.take());
+    }
     if (event.empty()) return place.fault(value, "no event is named");
     if (!is_event_name(event)) return place.fault(event, "this is not an event's name");
     line.event = std::string(event);
-    if (fields.done()) {
-        // Versions before 4.1 end here. A line cut short looks alike, but has no unit column.
-        return {};
-    }
+    if (fields.done()) return {};  // versions before 4.1 end here
     // --for-each-cgroup
     if (const std::string_view next = trimmed(fields.peek());
         !next.empty() && !plain_number(next) && !next.ends_with('%'))
@@ -129,9 +134,12 @@ Result<> read_line(const Place& place, std::string_view separator, TimedLine& re
     if (!percent || *percent > 100) return place.fault(share, fmt::format("'{}' is not a share of time in percent", share));
     const std::size_t dot = share.find('.');
     if (dot == share.npos || share.size() - dot != 3)
-        return place.fault(share, fmt::format("the line ends within '{}'", share));
+        return place.fault(share, fields.done() ? fmt::format("the line ends within '{}'", share)
+                                                : fmt::format("'{}' is not a share with two decimals; LC_ALL=C perf stat "
+                                                              "writes points instead of commas", share));
     line.run_ns = *run_ns;
     line.share = *percent / 100;
+    result.has_times = true;
     return {};
 }
 
@@ -143,44 +151,79 @@ bool is_metric_line(std::string_view text, std::string_view separator) {
     return trimmed(fields.peek()).empty() && trimmed(fields.peek(1)).empty() && trimmed(fields.peek(2)).empty();
 }
 
-/// What follows the first column, up to four characters; the shortest with which the line can be read.
-Result<std::string> find_separator(const Place& place) {
-    std::string_view text = trimmed(place.text);
-    const std::size_t offset = static_cast<std::size_t>(text.data() - place.text.data());
-    std::size_t end = text.find_first_not_of("0123456789.");
-    if (text.starts_with('<')) end = std::min(text.find('>'), text.size() - 1) + 1;
-    else if (end == 0) end = text.find_first_of(",;:|\t!~^&@ ");
-    if (end == text.npos || end >= text.size())
-        return place.fault(text, "this is no line of perf stat -x or perf stat -j");
+/// Reads the line with the separator of one to four characters that begins at `end`, the shortest that fits.
+Result<std::string> separator_at(const Place& place, std::size_t end) {
     std::optional<Error> first_problem;
-    for (std::size_t length = 1; length <= 4 && end + length <= text.size(); ++length) {
-        const std::string separator(place.text.substr(offset + end, length));
-        if (separator.find_first_of("0123456789") != separator.npos) break;
+    for (std::size_t length = 1; length <= 4 && end + length <= place.text.size(); ++length) {
+        const std::string separator(place.text.substr(end, length));
+        if (std::ranges::any_of(separator, [](unsigned char c) { return std::isalnum(c) != 0; })) break;
         TimedLine line;
         const auto read = read_line(place, separator, line);
         if (read && !line.line.event.empty() && std::isalpha(static_cast<unsigned char>(line.line.event[0]))) return separator;
         if (!read && !first_problem) first_problem = read.error();
     }
     if (first_problem) return tl::unexpected(*first_problem);
-    return place.fault(text, "this is no line of perf stat -x or perf stat -j");
+    return place.fault(place.text, "this is no line of perf stat -x or perf stat -j");
+}
+
+/// What follows the first column. A first column that is no number is a place, whose name may hold anything.
+Result<std::string> find_separator(const Place& place) {
+    const std::string_view text = trimmed(place.text);
+    const std::size_t offset = static_cast<std::size_t>(text.data() - place.text.data());
+    const bool bad_count = text.starts_with('<');
+    const std::size_t end = bad_count ? std::min(text.find('>'), text.size() - 1) + 1 : text.find_first_not_of("0123456789.");
+    if (end != 0 && end < text.size()) return separator_at(place, offset + end);
+    for (const char common : std::string_view(",;\t|:!~^&@ "))
+        if (const std::size_t at = text.find(common); at != text.npos && at > 0)
+            if (auto found = separator_at(place, offset + at)) return found;
+    auto none = place.fault(text, "this is no line of perf stat -x or perf stat -j");
+    none.value().hint = "perf stat -x, -o FILE or perf stat -j -o FILE writes them; neither its table for people nor --metric-only can be read";
+    return none;
+}
+
+/// The line with a point for every decimal comma, as perf prints them in some languages.
+std::string with_points(std::string_view text) {
+    std::string changed(text);
+    for (std::size_t at = 1; at + 1 < text.size(); ++at)
+        if (text[at] == ',' && all_digits(text.substr(at - 1, 1)) && all_digits(text.substr(at + 1, 1))) changed[at] = '.';
+    return changed;
+}
+
+/// How the file's lines are to be split.
+struct Layout {
+    std::string separator;
+    bool decimal_comma = false;
+};
+
+Result<Layout> find_layout(const Place& place) {
+    const auto separator = find_separator(place);
+    if (separator) return Layout{*separator, false};
+    const std::string changed = with_points(place.text);
+    const auto other = find_separator({place.label, place.line, changed});
+    if (other && other->find(',') == other->npos) return Layout{*other, true};
+    return pass_on(separator);
 }
 
 }  // namespace
 
 Result<std::vector<TimedLine>> read_separated(const std::vector<Place>& places) {
     std::vector<TimedLine> lines;
-    std::string separator;
-    for (const Place& place : places) {
+    Layout layout;
+    for (Place place : places) {
         // The sums of all intervals, which perf may repeat at the end.
         if (trimmed(place.text).starts_with("summary")) continue;
-        if (separator.empty()) {
-            auto found = find_separator(place);
+        if (layout.separator.empty()) {
+            auto found = find_layout(place);
             if (!found) return pass_on(found);
-            separator = std::move(*found);
+            layout = std::move(*found);
         }
-        if (is_metric_line(place.text, separator)) continue;
+        std::string changed;
+        if (layout.decimal_comma) place.text = changed = with_points(place.text);
+        if (is_metric_line(place.text, layout.separator)) continue;
         TimedLine line;
-        if (const auto read = read_line(place, separator, line); !read) return pass_on(read);
+        if (const auto read = read_line(place, layout.separator, line); !read) return pass_on(read);
+        if (!lines.empty() && lines.front().has_times && !line.has_times)
+            return place.fault(place.text.substr(place.text.size()), "the line ends too early: others have a running time");
         lines.push_back(std::move(line));
     }
     return lines;

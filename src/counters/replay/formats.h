@@ -14,6 +14,7 @@ namespace tmaprobe::counters::replay {
 struct TimedLine {
     std::optional<double> at_seconds;
     Line line;
+    bool has_times = false;  ///< how long it ran stands there
 };
 
 /// A piece of text and where it lies, for messages.
@@ -36,7 +37,7 @@ Result<std::vector<TimedLine>> read_json(const std::vector<Place>& places);
 /// Errors: bad_input for anything else, also for negative, infinite and NaN.
 Result<> read_value(const Place& place, std::string_view text, Line& line);
 
-/// Printable ASCII throughout, as all that perf can be asked to count.
+/// Printable ASCII throughout and not endless, as all that perf can be asked to count.
 bool is_event_name(std::string_view text);
 
 /// A plain decimal number, finite and not negative; nothing otherwise.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "counters/replay/formats.h"
 
@@ -17,9 +18,22 @@ std::string text_of(const json& object, const char* key) {
     return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+/// Objects in which a key stands twice are refused: which of the two was meant nobody knows.
 Result<json> parse(const Place& place) {
+    std::vector<std::set<std::string>> keys;  // of the objects that are open
+    std::string twice;
+    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+        if (event == json::parse_event_t::object_start) keys.emplace_back();
+        else if (event == json::parse_event_t::object_end) keys.pop_back();
+        else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+            twice = parsed.get<std::string>();
+        return true;
+    };
     try {
-        return json::parse(place.text);
+        json object = json::parse(place.text, watch);
+        if (twice.empty()) return object;
+        const std::size_t at = place.text.rfind(fmt::format("\"{}\"", twice));
+        return place.fault(place.text.substr(std::min(at, place.text.size())), fmt::format("'{}' stands there twice", twice));
     } catch (const json::parse_error& error) {
         const std::size_t byte = std::min(error.byte > 0 ? error.byte - 1 : 0, place.text.size());
         return place.fault(place.text.substr(byte), byte >= place.text.size() ? "the line ends too early" : "not valid JSON");

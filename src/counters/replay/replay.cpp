@@ -67,7 +67,8 @@ std::optional<double> plain_number(std::string_view text) {
 }
 
 bool is_event_name(std::string_view text) {
-    return std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f; });
+    constexpr std::size_t longest = 4096;
+    return text.size() <= longest && std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f; });
 }
 
 Result<> read_value(const Place& place, std::string_view text, Line& line) {

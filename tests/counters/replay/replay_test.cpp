@@ -61,6 +61,13 @@ INSTANTIATE_TEST_SUITE_P(
         LayoutCase{"123,,cpu_core/topdown-retiring/u,456,100.00,49/51,K/sec\n", "cpu_core/topdown-retiring/u", 123, "", 456, 1},
         LayoutCase{"# started on Fri\n\n123,,r019c,456,100.00,,\r\n", "r019c", 123, "", 456, 1},
         LayoutCase{"123,,cycles,456,100.00,,\n,,,,,0.5,insn per cycle\n", "cycles", 123, "", 456, 1},
+        LayoutCase{"Web Content-77,123,,cycles,456,100.00,,\n", "cycles", 123, "Web Content-77", 456, 1},
+        LayoutCase{"kworker/0:1-12,123,,cpu/event=0x9c,umask=1/,456,100.00,,\n", "cpu/event=0x9c,umask=1/", 123, "kworker/0:1-12", 456, 1},
+        // Decimal commas, as perf prints them in some languages.
+        LayoutCase{"0,51;msec;task-clock;508426;100,00;0,448;CPUs utilized\n", "task-clock", 0.51, "", 508426, 1},
+        LayoutCase{"123;;cycles;2,50%;456;99,00;;\n", "cycles", 123, "", 456, 0.99},
+        // Before there was a unit.
+        LayoutCase{"123,cycles\n", "cycles", 123, "", 0, 1},
         // Before run times were printed, and without the newline at the end.
         LayoutCase{"123,,cycles\n", "cycles", 123, "", 0, 1}, LayoutCase{"123,,cycles,456,100.00", "cycles", 123, "", 456, 1}));
 
@@ -132,11 +139,16 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{good + "12,,cycles,456,101.00,,\n", "counts:2:16: '101.00' is not a share"},
         FaultCase{good + "12,,cyc\xff\xfe,456,100.00,,\n", "counts:2:5: this is not an event's name"},
         FaultCase{good + "garbage\n", "counts:2:1"}, FaultCase{"garbage\n", "counts:1:1"},
+        FaultCase{good + "12,,cycl", "counts:2:9: the line ends too early"},
+        FaultCase{good + "12,,cycles\n", "counts:2:11: the line ends too early"},
+        FaultCase{"123,,cycles,456,100,00,,\n", "counts:1:17: '100' is not a share with two decimals; LC_ALL=C"},
+        FaultCase{"frontend_bound,backend_bound\n12.0,25.0\n", "counts:1:1: this is no line of perf stat -x"},
         FaultCase{" Performance counter stats for 'true':\n", "counts:1"},
         FaultCase{"     2.000000001,10,,cycles,1,100.00,,\n     1.000000001,10,,cycles,1,100.00,,\n", "lies before"},
         FaultCase{R"({"counter-value" : "12", "event")", "counts:1:33: the line ends too early"},
         FaultCase{R"({"counter-value" : "NaN", "event" : "cycles"})", "the count is 'NaN'"},
         FaultCase{R"({"counter-value" : "-1", "event" : "cycles"})", "the count is '-1'"},
+        FaultCase{R"({"counter-value" : "12", "counter-value" : "13", "event" : "cycles"})", "counts:1:26: 'counter-value' stands there twice"},
         FaultCase{R"({"counter-value" : "12"})", "no event is named"},
         FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : -3})", "pcnt-running"},
         FaultCase{R"({"counter-value" : [1], "event" : "cycles"})", "the count is"},
@@ -229,9 +241,11 @@ TEST_F(Match, RefusesContradictions) {
 
 TEST_F(Match, AddsUserAndKernelHalves) {
     const auto result = matched("100,,cycles:u,5,100.00,,\n20,,cycles:k,5,100.00,,\n7,,instructions,5,100.00,,\n6,,instructions:u,5,100.00,,\n");
-    ASSERT_EQ(result.events.size(), 2u);
-    EXPECT_DOUBLE_EQ(result.events[0].reading.value, 120);
-    EXPECT_DOUBLE_EQ(result.events[1].reading.value, 7);
+    ASSERT_EQ(result.events.size(), 5u) << "the four that were counted, and one sum";
+    EXPECT_EQ(result.events[0].name, "cycles:u");
+    EXPECT_DOUBLE_EQ(result.events[0].reading.value, 100);
+    EXPECT_EQ(result.events[4].name, "cycles");
+    EXPECT_DOUBLE_EQ(result.events[4].reading.value, 120);
     EXPECT_EQ(result.warnings.at(0).id, "user_and_kernel_added");
 }
 
