@@ -30,7 +30,9 @@ echo "# CPU time of $runs runs each, metrics of $cpu, $(perf --version)"
 show "perf stat -e task-clock true (no metrics)" perf stat -o /dev/null -e task-clock true
 show "perf stat -M TopdownL1 true" perf stat -o /dev/null -M TopdownL1 true
 show "perf stat -M TopdownL1..L6 true" perf stat -o /dev/null -M "$all" true
-perf stat -o /dev/null -M TopdownL1 true >/dev/null 2>&1 || echo "             (perf found no PMU for these events and stopped at the first)"
+if perf stat -o /dev/null -M TopdownL1 true 2>&1 | grep -q "Cannot find PMU"; then
+    echo "             (perf found no PMU for these events and stopped at the first)"
+fi
 show "tmaprobe --version (nothing loaded)" "$tmaprobe" --version
 show "tmaprobe plan --level 1" "$tmaprobe" plan --target "$cpu" --level 1
 show "tmaprobe plan --level 6" "$tmaprobe" plan --target "$cpu" --level 6
