@@ -20,7 +20,7 @@ endfunction()
 # The rooms' own warnings: -Wpedantic changes what the compiler predefines, and both must agree.
 tmaprobe_precompiled_headers(precompiled)
 target_compile_options(tmaprobe_precompiled PRIVATE ${TMAPROBE_WARNINGS})
-tmaprobe_precompiled_headers(precompiled_cli CLI11::CLI11 spdlog::spdlog_header_only)
+tmaprobe_precompiled_headers(precompiled_cli CLI11::CLI11)
 target_compile_options(tmaprobe_precompiled_cli PRIVATE ${TMAPROBE_WARNINGS} $<$<CONFIG:Release>:-O1>)
 target_precompile_headers(tmaprobe_precompiled_cli PRIVATE <CLI/CLI.hpp>)
 if(TMAPROBE_TESTS)
