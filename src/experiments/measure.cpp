@@ -239,7 +239,8 @@ void add_effective_pages(const EffectivePages& effective, Measured& measured) {
     measured.run.extra["effective_pages"] = effective.why;
     if (pages->requested != "4k" && effective.name == "4k")
         measured.warnings.push_back({"split_huge_pages", fmt::format("--pages {}: {}", pages->requested, effective.why),
-                                     "knees stay where they are with 4k pages; only the host can map this machine with huge pages"});
+                                     "knees stay where they are with 4k pages; only the host can map this machine with huge pages; the model takes the "
+                                     "guest's page sizes: --assume-pages 4k models what this machine does"});
     const bool all_huge = !pages->obtained_bytes.empty() && !pages->obtained_bytes.contains(memory::page_name(memory::base_page_bytes()));
     if (effective.name.empty() && all_huge)
         measured.warnings.push_back({"unknown_effective_pages", fmt::format("--pages {}: whether the TLB holds entries that large is not known: {}", pages->requested, effective.why),

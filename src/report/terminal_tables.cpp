@@ -172,11 +172,19 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     if (multiplexed) screen.line(screen.ink(Ink::dim, "@20%: counted 20% of the time"));
 }
 
+/// Second less first, in points where they are shares; empty when one has no value.
+std::string difference_text(const Metric* first, const Metric& second) {
+    if (!first || !std::isfinite(first->value) || !std::isfinite(second.value)) return "";
+    const double difference = second.value - first->value;
+    const bool share = first->unit == "slots" || first->unit == "clocks";
+    return share ? fmt::format("{:+.1f} points", 100 * difference) : fmt::format("{:+.3g}", difference);
+}
+
 void show_beside(Screen& screen, const Run& run) {
     const auto beside = run.extra.find("beside");
     if (beside == run.extra.end() || !beside->is_array() || beside->empty()) return;
     Footnotes notes;
-    Rows rows{{"Two sources", "first", "second", "second's low..high", "second is"}};
+    Rows rows{{"Two sources", "first", "second", "difference", "second's low..high", "second is"}};
     for (const auto& item : *beside) {
         if (!item.is_object() || !item.contains("name") || !item["name"].is_string()) continue;
         const auto number = [&](const char* key) { return item.contains(key) ? number_or_nan(item[key]) : std::nan(""); };
@@ -189,7 +197,7 @@ void show_beside(Screen& screen, const Run& run) {
         second.counted_share = 1;
         second.warnings.clear();
         rows.push_back({screen.say(item["name"].get<std::string>()), metric_cell(first, false, notes), metric_cell(&second, false, notes),
-                        bounds_text(second), screen.say(status_words(second))});
+                        difference_text(first, second), bounds_text(second), screen.say(status_words(second))});
     }
     screen.line();
     screen.table(rows);

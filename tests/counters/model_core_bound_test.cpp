@@ -63,6 +63,18 @@ TEST_P(OnEveryTarget, LevelOneOfSha256SumsToOneThoughTheProcessorLacksTheInstruc
 INSTANTIATE_TEST_SUITE_P(Targets, OnEveryTarget,
                          testing::Values("AuthenticAMD-25-11-1", "amdzen5", "skylakex", "cascadelakex", "icelakex", "sapphirerapids"));
 
+TEST(ModelledSha256, OnZen2SaysThatTheSchedulingModelIsWrong) {
+    for (const auto& [target, wrong] : {std::pair{"amdzen2", true}, std::pair{"amdzen3", false}}) {
+        FunctionWorkload workload(sha256_blocks);
+        Options options;
+        options.software_always = true;
+        options.windows = 1;
+        const Evaluated evaluated = model_of(workload, target, options);
+        const auto& warnings = evaluated.sample.warnings;
+        EXPECT_EQ(std::any_of(warnings.begin(), warnings.end(), [](const auto& warning) { return warning.id == "model_known_wrong"; }), wrong) << target;
+    }
+}
+
 TEST(ModelledSha256, IsBoundByTheCoreOnZen4) {
     FunctionWorkload workload(sha256_blocks);
     Options options;

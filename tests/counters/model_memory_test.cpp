@@ -166,6 +166,19 @@ TEST(MemorySystem, AVictimCacheAddsToTheLevelAbove) {
     EXPECT_LT(chase(geometry, 1400 * kib, large), inclusive - 10);
 }
 
+TEST(MemorySystem, AnEstimatedThirdLevelIsVariedWithMemory) {
+    for (const bool estimated : {false, true}) {
+        Geometry geometry = plain();
+        geometry.l3.latency_estimated = estimated;
+        MemorySystem memory(geometry, all(large), {});
+        for (std::uint64_t line = 0; line < 16384; ++line) memory.warm(a_load(), {0, 0x40000000 + line * 64, 0});
+        memory.vary({geometry.memory.latency_ns * 1.5, true});
+        memory.begin_window();
+        memory.load(0x40000000 + 16000 * 64, 0, 0);
+        EXPECT_EQ(memory.load(0x40000000, 0, 10000), (estimated ? 60u : 40u) - 4);
+    }
+}
+
 TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
     Geometry geometry = plain();
     geometry.translation.walkers = 2;

@@ -164,26 +164,52 @@ def memory(tool):
         print(f"  stream 256M, prefetch hint {hint}: {facts['loads'] and facts['cycles'] / facts['loads']:.1f} cycles per load")
 
 
+# What a load of each variant of stream takes at once, in bytes.
+STREAM_LOADS = {"avx512": 64, "avx2": 32, "sse2": 16, "scalar": 8, "neon": 16}
+HERE = ([["sha256", "--variant", "shani"]]
+        + [["chase", "--size", size] for size in ("16K", "256K", "4M", "16M", "256M")]
+        + [["stream", "--size", size, "--variant", variant] for size in ("16K", "256M") for variant in ("avx512", "avx2", "sse2", "scalar")]
+        + [["atomic", "--option", f"op={op}"] for op in ("lockinc", "inc")])
+
+
+def modelled_cycles(tool, kernel, run):
+    """Of one operation, as the kernel counts them: a block, a load, a line, an increment."""
+    facts = run["model"]["facts"]
+    if kernel == "sha256":
+        return facts["cycles"] / facts["instructions"] * instructions(tool)
+    per_load = facts["cycles"] / facts["loads"]
+    return per_load * 64 / STREAM_LOADS[run["variant"]] if kernel == "stream" else per_load
+
+
 def here(tool):
-    print("\nThis machine: modelled cycles against measured time at the clock measured beside it\n"
-          f"  {'kernel':<34} {'modelled':>10} {'measured':>10} {'ratio':>7}   cycles per instruction-equivalent operation")
+    print("\nThis machine: modelled cycles of an operation against measured time, in cycles of the clock measured beside it\n"
+          f"  {'kernel':<40} {'modelled':>9} {'low':>8} {'high':>8} {'measured':>9} {'fastest':>9} {'ratio':>6}")
     ratios = []
-    for arguments in (["--kernel", "sha256"], ["--kernel", "chase", "--size", "16K"], ["--kernel", "chase", "--size", "256K"],
-                      ["--kernel", "chase", "--size", "4M"], ["--kernel", "chase", "--size", "256M"]):
-        run = model(tool, arguments)
-        facts, time = run["model"]["facts"], run["time"]
-        cycles = time.get("cycles_per_op", {}).get("median", 0)
-        if not cycles:
-            print(f"  {' '.join(arguments[1:]):<34} no measured cycles")
+    for kernel, *arguments in HERE:
+        name = " ".join([kernel, *(word for word in arguments if not word.startswith("--"))])
+        try:
+            run = model(tool, ["--kernel", kernel, *arguments])
+        except (SystemExit, json.JSONDecodeError) as reason:
+            print(f"  {name:<40} {reason}")
             continue
-        if arguments[1] == "chase":
-            modelled = facts["cycles"] / facts["loads"]
-        else:
-            modelled = facts["cycles"] / facts["instructions"] * instructions(tool)
-        ratios.append(modelled / cycles)
-        print(f"  {' '.join(arguments[1:]):<34} {modelled:10.1f} {cycles:10.1f} {modelled / cycles:7.2f}")
+        cycles = run["time"].get("cycles_per_op") or {}
+        if not cycles.get("median"):
+            print(f"  {name:<40} no measured cycles")
+            continue
+        modelled = modelled_cycles(tool, kernel, run)
+        low, high = (modelled * bound for bound in spread(run))
+        ratios.append(modelled / cycles["median"])
+        print(f"  {name:<40} {modelled:9.2f} {low:8.2f} {high:8.2f} {cycles['median']:9.2f} {cycles['min']:9.2f} {ratios[-1]:6.2f}", flush=True)
     if ratios:
-        print(f"  ratios from {min(ratios):.2f} to {max(ratios):.2f}")
+        ratios.sort()
+        print(f"  ratio modelled to measured (median): from {ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+
+
+def spread(run):
+    """How far the model's own variations move its cycles per instruction, as factors."""
+    base = run["model"]["facts"]["cycles"] / run["model"]["facts"]["instructions"]
+    found = [variation["cycles"] / variation["instructions"] / base for variation in run["model"].get("variations", [])] or [1]
+    return min(1, *found), max(1, *found)
 
 
 SECTIONS = {"sha256": sha256, "cycles_per_byte": cycles_per_byte, "loops": loops, "latency": latency, "memory": memory, "here": here}

@@ -103,6 +103,7 @@ std::string read_caches(const json& list, const std::string& file, Geometry& out
         reader.number("ways", cache.ways);
         reader.number("latency_cycles", cache.latency);
         reader.flag("victim", cache.victim);
+        reader.flag("latency_estimated", cache.latency_estimated);
         if (!reader.problem().empty()) return reader.problem();
         const auto bytes = parse_size(size);
         if (!bytes || cache.ways == 0) return file + ": a cache has no size or ways";
@@ -134,6 +135,31 @@ std::string read_tlbs(const json& list, const std::string& file, Geometry& out) 
             tlb.page_bytes.push_back(*bytes);
         }
         out.tlbs.push_back(std::move(tlb));
+    }
+    return {};
+}
+
+/// Two hexadecimal digits a byte; empty when it is not that.
+std::vector<std::uint8_t> read_bytes(const std::string& text) {
+    std::vector<std::uint8_t> bytes;
+    if (text.size() % 2 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return bytes;
+    for (std::size_t i = 0; i < text.size(); i += 2)
+        bytes.push_back(static_cast<std::uint8_t>(std::stoul(text.substr(i, 2), nullptr, 16)));
+    return bytes;
+}
+
+std::string read_known_wrong(const json& list, const std::string& file, Geometry& out) {
+    for (const json& entry : list) {
+        KnownWrong wrong;
+        if (!entry.is_object() || !entry.contains("bytes") || !entry["bytes"].is_array()) return file + ": 'known_wrong' has no list 'bytes'";
+        Reader reader(entry, file);
+        reader.text("what", wrong.what);
+        for (const json& sequence : entry["bytes"]) {
+            wrong.bytes.push_back(read_bytes(sequence.is_string() ? sequence.get<std::string>() : ""));
+            if (wrong.bytes.back().empty()) return file + ": 'known_wrong' has bytes that are none";
+        }
+        if (!reader.problem().empty()) return reader.problem();
+        out.known_wrong.push_back(std::move(wrong));
     }
     return {};
 }
@@ -176,6 +202,7 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
     if (problem.empty()) problem = read_caches(root.contains("caches") && root["caches"].is_array() ? root["caches"] : empty, file, geometry);
     if (problem.empty()) problem = read_tlbs(root.contains("tlbs") && root["tlbs"].is_array() ? root["tlbs"] : empty, file, geometry);
     if (problem.empty()) problem = read_rest(root, file, geometry);
+    if (problem.empty()) problem = read_known_wrong(root.contains("known_wrong") && root["known_wrong"].is_array() ? root["known_wrong"] : empty, file, geometry);
     if (!problem.empty()) return fail(ErrorCode::bad_input, problem);
     geometry.core.load_cycles = geometry.l1_data.latency;
     if (!geometry.l1_data.size_bytes || !geometry.l2.size_bytes) return fail(ErrorCode::bad_input, file + ": no first- or second-level cache");

@@ -14,6 +14,7 @@ struct CacheGeometry {
     std::uint64_t size_bytes = 0;
     unsigned ways = 8;
     unsigned latency = 0;  ///< load to use, cycles
+    bool latency_estimated = false;  ///< no published figure: varied with that of DRAM
     bool victim = false;   ///< filled by what the level above evicts, and gives back what is hit
 };
 
@@ -46,6 +47,12 @@ struct MemoryGeometry {
     unsigned outstanding_l1_misses = 12, outstanding_l2_misses = 32;
 };
 
+/// Instructions that LLVM's scheduling model of this CPU is known to get wrong.
+struct KnownWrong {
+    std::vector<std::vector<std::uint8_t>> bytes;  ///< any of these sequences in an instruction's encoding
+    std::string what;                              ///< said where such instructions were executed
+};
+
 /// All that the model knows of one CPU, from events/<folder>/geometry.json.
 struct Geometry {
     core::CoreParameters core;
@@ -55,6 +62,7 @@ struct Geometry {
     TranslationGeometry translation;
     PrefetcherGeometry prefetchers;
     MemoryGeometry memory;
+    std::vector<KnownWrong> known_wrong;
     double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
 };
 

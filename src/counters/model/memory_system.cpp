@@ -168,6 +168,8 @@ bool MemorySystem::has_slot(std::vector<std::uint64_t>& outstanding, unsigned li
 
 void MemorySystem::vary(const MemoryVariation& variation) {
     prefetching_ = variation.prefetch;
+    if (variation.latency_ns > 0 && geometry_.l3.latency_estimated)
+        geometry_.l3.latency = static_cast<unsigned>(std::lround(geometry_.l3.latency * variation.latency_ns / geometry_.memory.latency_ns));
     if (variation.latency_ns > 0)
         memory_cycles_ = static_cast<std::uint64_t>(std::lround(variation.latency_ns * 1e-9 * geometry_.frequency_hz));
 }

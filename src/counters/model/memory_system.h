@@ -19,7 +19,7 @@ using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
 
 /// What of the memory system is varied to bound its answers.
 struct MemoryVariation {
-    double latency_ns = 0;    ///< of DRAM; 0: the geometry's
+    double latency_ns = 0;    ///< of DRAM; 0: the geometry's. A third level's estimated latency goes with it
     bool prefetch = true;
 };
 

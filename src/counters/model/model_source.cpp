@@ -74,6 +74,10 @@ class ModelSource final : public CounterSource {
                          // Traced code is a sample: its time on the target over the time that ran untraced.
                          {"coverage", m.native_ns + m.modelled_ns > 0 ? m.modelled_ns / (m.native_ns + m.modelled_ns) : 0.0},
                          {"facts", modelled_->facts}};
+        for (const FactVariation& variation : m.variations) {
+            const auto of = [&](const char* fact) { return variation.facts.count(fact) ? variation.facts.find(fact)->second : 0.0; };
+            sample.detail["variations"].push_back({{"what", variation.what}, {"cycles", of("cycles")}, {"instructions", of("instructions")}});
+        }
         if (!missing.empty()) sample.detail["not_modelled"] = missing;
         return sample;
     }

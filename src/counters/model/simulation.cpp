@@ -49,7 +49,8 @@ double processor_ns(pid_t process) {
 /// How far caches and predictors are filled before a window.
 struct WarmUp {
     std::size_t chunk = 50000, most = 6000000;  ///< instructions
-    double budget_ns = 350e6;  ///< of processor time here
+    std::size_t least = 500000;  ///< even when the budget is spent: on a slow machine a cold window is no answer
+    double budget_ns = 350e6;    ///< of processor time here
 };
 
 /// One window simulated as it is and with each variation.
@@ -171,10 +172,25 @@ class Simulation {
         }
         modelled_.tracing_ns += ns_since(start);
         trace.instructions = translator.instructions();
+        note_known_wrong(trace);
         if (trace.steps.empty()) return ended;
         if (auto simulated = simulate(trace); !simulated) return pass_on(simulated);
         if (is_command_ && process.exit_status()) ended = true;
         return ended;
+    }
+
+    /// Which of the geometry's known errors the window has run into.
+    void note_known_wrong(const Trace& trace) {
+        for (const KnownWrong& wrong : geometry_.known_wrong) {
+            const auto is_one = [&](const Step& step) {
+                const auto& bytes = trace.instructions[step.instruction].bytes;
+                return std::any_of(wrong.bytes.begin(), wrong.bytes.end(), [&](const auto& sequence) {
+                    return std::search(bytes.begin(), bytes.end(), sequence.begin(), sequence.end()) != bytes.end();
+                });
+            };
+            const auto count = std::count_if(trace.steps.begin(), trace.steps.end(), is_one);
+            if (count) known_wrong_[wrong.what] += static_cast<std::size_t>(count);
+        }
     }
 
     void note(const Traced& traced, std::size_t steps) {
@@ -189,12 +205,14 @@ class Simulation {
         if (is_command_ && first) return false;  // its beginning finds everything cold
         if (!first) {
             limits.most = 1000000;
+            limits.least = 0;
             limits.budget_ns = 60e6;
         }
         const double start = processor_ns();
         const auto spent = [&] { return processor_ns() - start; };
-        constexpr std::size_t trial = 1000, enough_when_stepped = 8000;
+        constexpr std::size_t trial = 1000;
         std::size_t done = 0, chunk = trial;
+        bool stepping = false;
         const StaticInstruction* branch = nullptr;
         const auto on_step = [&](const StaticInstruction& instruction, const Step& step) {
             if (branch) learn(*branch, instruction.address);
@@ -205,7 +223,7 @@ class Simulation {
             }
             memory_.warm(instruction, step);
         };
-        while (done < limits.most && spent() < limits.budget_ns) {
+        while (done < limits.most && (spent() < limits.budget_ns || (!stepping && done < limits.least))) {
             const std::uint64_t lines_before = memory_.lines_from_memory();
             auto traced = translator.steps(chunk, on_step);
             if (!traced) return pass_on(traced);
@@ -213,15 +231,14 @@ class Simulation {
             modelled_.warmed += traced->steps;
             modelled_.traced.code_changed |= traced->code_changed;
             if (traced->ended) return true;
-            const bool stepping = !translator.translates() || traced->stepped_in_software > 0;
-            if (stepping && done >= enough_when_stepped) break;
-            // Warm when what it touches hardly ever comes from memory any more.
-            constexpr std::uint64_t rarely = 2000;
-            if (done > limits.chunk && (memory_.lines_from_memory() - lines_before) * rarely < traced->steps) break;
+            stepping = !translator.translates() || traced->stepped_in_software > 0;
+            // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
+            // works a thousand cycles on each line would seem to be warm on its first way through its data.
+            if (done > limits.chunk && traced->steps >= limits.chunk && memory_.lines_from_memory() == lines_before) break;
             // Code that has to be stepped is slow: no chunk may take more than what is left of the budget.
             const double per_step = std::max(1.0, spent()) / static_cast<double>(done);
             const double affordable = std::max(0.0, limits.budget_ns - spent()) / per_step;
-            chunk = std::clamp<std::size_t>(static_cast<std::size_t>(affordable), trial, stepping ? enough_when_stepped : limits.chunk);
+            chunk = stepping ? std::clamp<std::size_t>(static_cast<std::size_t>(affordable), trial, limits.chunk) : limits.chunk;
         }
         return false;
     }
@@ -325,6 +342,9 @@ class Simulation {
             warnings.push_back({"model_unmodelled", fmt::format("LLVM's model does not know {:.2f}% of the executed instructions; they count as nothing", 100 * unmodelled / std::max(1.0, modelled_.facts["instructions"])), ""});
         if (modelled_.traced.code_changed)
             warnings.push_back({"model_code_changed", "the program rewrote its code while it was traced", "figures of just-in-time compiled code are of the code as it was first seen"});
+        for (const auto& [what, count] : known_wrong_)
+            warnings.push_back({"model_known_wrong", fmt::format("{} ({:.0f}% of the traced instructions): do not trust this result", what, 100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, modelled_.traced.steps))),
+                                "choose another target; docs/model.md says what is known to be wrong"});
         if (pages_.partly_known())
             warnings.push_back({"model_pages", "some memory is only partly in huge pages; which part is not known", "--assume-pages 4k or 2m bounds it"});
     }
@@ -341,6 +361,7 @@ class Simulation {
     BranchPredictor predictor_;
     StaticInstruction last_branch_;
     std::vector<WindowFacts> windows_;
+    std::map<std::string, std::size_t> known_wrong_;  ///< executions
     Modelled modelled_;
 };
 

@@ -33,6 +33,7 @@ struct StaticInstruction {
     bool push = false, pop = false;    ///< touches the stack through its pointer besides `memory`
     bool string = false, repeated = false;  ///< x86 movs, stos, ...: addresses are rsi and rdi
     std::uint8_t string_bytes = 0;
+    bool plain_load = false;  ///< brings a value from memory and does nothing else with it
     bool prefetch = false;  ///< a hint: nothing waits for it
     bool gather = false;  ///< one address for each element, of which only the base is known
 

@@ -69,6 +69,14 @@ std::string status_field(pid_t task, const std::string& key) {
     return at == std::string::npos ? std::string() : text->substr(at + 1 + key.size(), text->find('\n', at + 1) - at - 1 - key.size());
 }
 
+/// Whether the signal that a task stopped with is a fault of its own, and nobody's message.
+bool caused_by_an_instruction(pid_t task) {
+    siginfo_t info{};
+    if (::ptrace(PTRACE_GETSIGINFO, task, nullptr, &info) != 0) return false;
+    const bool fault = info.si_signo == SIGILL || info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE;
+    return fault && info.si_code > 0 && info.si_code != SI_KERNEL;
+}
+
 struct Pipe {
     Fd read_end, write_end;
     static Result<Pipe> make() {
@@ -223,8 +231,9 @@ Result<> TracedProcess::stop(pid_t task) {
     auto classified = wait_for_thread();
     thread_ = previous;
     if (!classified) return pass_on(classified);
-    // A signal that came first is kept for the next resumption.
-    if (classified->why == Stop::Why::signal) pending_signals_[task] = classified->signal;
+    // A signal that came first is kept for the next resumption; one that an instruction caused is not, because
+    // that instruction is met again, and by then it may be executed for the thread.
+    if (classified->why == Stop::Why::signal && !caused_by_an_instruction(task)) pending_signals_[task] = classified->signal;
     return {};
 }
 
@@ -381,7 +390,6 @@ bool TracedProcess::serve_others() {
 
 Result<Stop> TracedProcess::step(int signal) {
     if (const auto pending = pending_signals_.find(thread_); signal == 0 && pending != pending_signals_.end()) {
-        // One that an instruction caused must meet that instruction: later it would hit another.
         signal = pending->second;
         pending_signals_.erase(pending);
     }

@@ -76,6 +76,8 @@ void Accounting::count(std::uint64_t cycles) {
     const Dynamic* oldest = front_end_.oldest();
     const bool stores_wait = front_end_.supply() == Supply::store_buffer_full;
     const bool load_waits = oldest && oldest->step.load && oldest->missed && !oldest->executed;
+    // An operation with a first-level hit as operand waits for its other operands, the load long done.
+    const bool is_load = oldest && oldest->step.load && (oldest->missed || oldest->owner.what->plain_load);
     share_out_slots(load_waits || stores_wait, cycles);
 
     facts_.cycles += cycles;
@@ -86,7 +88,7 @@ void Accounting::count(std::uint64_t cycles) {
     if (issued_ == 0) {
         facts_.cycles_no_execute += cycles;
         // A first-level hit in flight beside a busy core is no stall on memory: the oldest must wait for it.
-        if (misses_in_flight_ || (oldest && oldest->step.load && !oldest->executed)) facts_.cycles_no_execute_load += cycles;
+        if (misses_in_flight_ || (is_load && !oldest->executed)) facts_.cycles_no_execute_load += cycles;
         if (misses_in_flight_) facts_.cycles_no_execute_l1_miss += cycles;
         if (!loads_in_flight_ && stores_wait) facts_.cycles_store_bound += cycles;
     } else if (issued_ == 1) {
@@ -96,7 +98,7 @@ void Accounting::count(std::uint64_t cycles) {
     }
     if (!retired_ && oldest && !oldest->executed) {
         facts_.cycles_no_retire += cycles;
-        if (oldest->step.load) facts_.cycles_no_retire_load += cycles;
+        if (is_load) facts_.cycles_no_retire_load += cycles;
     }
 }
 

@@ -79,6 +79,7 @@ class LlvmDecoder final : public Decoder {
             std::uint32_t word = 0;
             std::memcpy(&word, bytes, sizeof word);
             if (!arm64_memory(word, out) && !(out.loads && out.stores)) out.loads = out.stores = false;
+            out.plain_load = out.loads && !out.stores;  // nothing else loads on this architecture
             out.system = (word & 0xffe0001fu) == 0xd4000001u;  // svc
         }
         return out;
@@ -144,6 +145,7 @@ class LlvmDecoder final : public Decoder {
         if (out.pop && !out.explicit_memory) out.stores = false;
         if (out.branch && out.explicit_memory) out.loads = true;
         out.locked = out.locked || (out.explicit_memory && out.loads && name.starts_with("XCHG"));
+        out.plain_load = out.loads && !out.stores && any_prefix(name, {"MOV", "VMOV", "POP", "LDDQU", "VLDDQU", "VBROADCAST", "VPBROADCAST"});
         out.prefetch = name.starts_with("PREFETCH");
         if (out.prefetch) out.stores = false;
         out.system = any_prefix(name, {"SYSCALL", "SYSENTER", "INT", "XBEGIN", "XABORT", "WRGSBASE", "RDGSBASE", "SWAPGS", "TRAP", "UD1", "UD2", "HLT", "IRET"}) &&
