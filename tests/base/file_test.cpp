@@ -35,26 +35,6 @@ TEST_F(Files, WhatIsWrittenIsRead) {
     EXPECT_EQ(entries(), 1u) << "nothing may stay beside it";
 }
 
-TEST_F(Files, ALinkIsFollowedAndStaysALink) {
-    ASSERT_TRUE(write_file(folder / "a", "old"));
-    fs::create_symlink("a", folder / "link");
-    ASSERT_TRUE(write_file(folder / "link", "new"));
-    EXPECT_TRUE(fs::is_symlink(folder / "link"));
-    EXPECT_EQ(*read_file(folder / "a"), "new");
-    EXPECT_EQ(entries(), 2u);
-}
-
-TEST_F(Files, AnOpenDescriptorIsWrittenNotReplaced) {
-    const Fd file(::open((folder / "a").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600));
-    ASSERT_TRUE(file);
-    const std::string name = "/dev/fd/" + std::to_string(file.get());
-    ASSERT_TRUE(write_file(name, "one\n"));
-    ASSERT_TRUE(write_file(name, "two\n"));
-    EXPECT_EQ(*read_file(folder / "a"), "one\ntwo\n");
-    EXPECT_EQ(entries(), 1u);
-    EXPECT_FALSE(write_file("/dev/fd/9999", "x"));
-}
-
 TEST_F(Files, ReplacingKeepsTheModeOfTheOldFile) {
     ASSERT_TRUE(write_file(folder / "a", "old"));
     ASSERT_EQ(::chmod((folder / "a").c_str(), 0640), 0);
@@ -80,12 +60,21 @@ TEST_F(Files, ALinkStaysOneAndItsTargetIsReplaced) {
 }
 
 // /dev/stdout links to whatever file it is redirected to; replacing it would break the machine.
-TEST_F(Files, AnOpenDescriptorIsAppendedToNotReplaced) {
-    const Fd open_file(::open((folder / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    ASSERT_TRUE(write_descriptor(open_file.get(), "first ", "out"));
-    ASSERT_TRUE(write_file("/proc/self/fd/" + std::to_string(open_file.get()), "second"));
-    EXPECT_EQ(*read_file(folder / "out"), "first second");
+TEST_F(Files, AnOpenDescriptorIsWrittenNotReplaced) {
+    const Fd file(::open((folder / "a").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    ASSERT_TRUE(file);
+    const std::string number = std::to_string(file.get());
+    ASSERT_TRUE(write_descriptor(file.get(), "one\n", "a"));
+    ASSERT_TRUE(write_file("/proc/self/fd/" + number, "two\n"));
+    std::string expected = "one\ntwo\n";
+    // Not every machine has /dev/fd.
+    if (fs::exists("/dev/fd/" + number)) {
+        ASSERT_TRUE(write_file("/dev/fd/" + number, "three\n"));
+        expected += "three\n";
+    }
+    EXPECT_EQ(*read_file(folder / "a"), expected);
     EXPECT_EQ(entries(), 1u);
+    EXPECT_FALSE(write_file("/dev/fd/9999", "x"));
 }
 
 TEST_F(Files, FullDiskIsAnError) {
