@@ -135,7 +135,7 @@ TEST(ModelledCode, ThatRewritesItselfRunsAsItShould) {
 TEST(ModelledCommand, WindowsInOneProcessAfterAnotherAreTranslatedAnew) {
     // Each inner shell is long enough for a window of its own; the last word replaces the program.
     const auto sample = measure({"/bin/sh", "-c",
-                                 "for n in 1 2 3 4 5 6; do /bin/sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'; done; exec /bin/sh -c 'exit 7'"});
+                                 "for n in 1 2 3 4 5 6; do /bin/sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; done; exec /bin/sh -c 'exit 7'"});
     ASSERT_TRUE(sample.has_value()) << sample.error().what << sample.error().hint;
     EXPECT_EQ(sample->exit_status, 7);
     EXPECT_EQ(sample->detail["traced_by"], "translation");
