@@ -77,7 +77,7 @@ void Accounting::count(std::uint64_t cycles) {
     const bool stores_wait = front_end_.supply() == Supply::store_buffer_full;
     const bool load_waits = oldest && oldest->step.load && oldest->missed && !oldest->executed;
     // An operation with a first-level hit as operand waits for its other operands, the load long done.
-    const bool is_load = oldest && oldest->step.load && (oldest->missed || oldest->owner.what->plain_load);
+    const bool is_load = oldest && oldest->step.load && (oldest->missed || oldest->owner.what.plain_load);
     share_out_slots(load_waits || stores_wait, cycles);
 
     facts_.cycles += cycles;
