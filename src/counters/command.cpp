@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ namespace {
 
 /// How long a command may take to end after a second signal, before it is killed.
 constexpr std::int64_t patience_ns = 500'000'000;
+constexpr std::int64_t unheard_ns = 100'000'000;  // between two looks at a command whose end nothing tells
 
 int shell_status(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -68,12 +70,13 @@ Result<HeldCommand> HeldCommand::start(const std::vector<std::string>& argv) {
         become(arguments.data(), go_read.get(), failure_write.get());
     }
     command.pid_ = pid;
+    command.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     return command;
 }
 
 HeldCommand::HeldCommand(HeldCommand&& other) noexcept
     : program_(std::move(other.program_)), pid_(std::exchange(other.pid_, -1)), go_(std::move(other.go_)),
-      failure_(std::move(other.failure_)) {}
+      end_(std::move(other.end_)), failure_(std::move(other.failure_)) {}
 
 HeldCommand::~HeldCommand() {
     if (pid_ <= 0) return;
@@ -179,7 +182,9 @@ CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_
         if (give_up_at && now >= give_up_at) return outcome;
         std::int64_t timeout = ticking ? static_cast<std::int64_t>(next - std::min(next, now_ns())) : -1;
         if (give_up_at && (timeout < 0 || timeout > patience_ns)) timeout = patience_ns;
-        const auto wake = signals.wait(timeout);
+        // Its SIGCHLD may go to another thread of ours, which drops it: not to be relied upon.
+        if (command.end() < 0 && (timeout < 0 || timeout > unheard_ns)) timeout = unheard_ns;
+        const auto wake = signals.wait(timeout, command.end());
         if (!wake.interrupted) continue;
         // A command that ignores the first signal may have reasons; the second is meant for us as well.
         const bool again = std::exchange(outcome.interrupted, true);

@@ -29,6 +29,8 @@ class HeldCommand {
     ~HeldCommand();
 
     pid_t pid() const { return pid_; }
+    /// Readable once it has ended; -1 where the kernel has no such descriptors (before 5.3).
+    int end() const { return end_.get(); }
     /// Lets it run. Errors: unavailable when the program cannot be executed (with the reason).
     Result<> release();
     /// Status as a shell gives it (128 + signal) if it has ended.
@@ -39,6 +41,7 @@ class HeldCommand {
     std::string program_;
     pid_t pid_ = -1;
     Fd go_;      ///< a byte written here releases the child
+    Fd end_;
     Fd failure_; ///< the child's errno when exec fails; end of file when it succeeds
 };
 
