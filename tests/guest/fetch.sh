@@ -164,15 +164,16 @@ fetch_guest() {  # ARCH
 # The libraries tmaprobe is built from, for arm64: $cache/arm64/dev. The C and C++ libraries are the cross compiler's.
 fetch_arm64_libraries() {
     local root=$cache/apt-arm64 into=$cache/arm64/dev
-    if [ "$(cat "$into/complete" 2> /dev/null)" != "$layout" ]; then
+    local packages=(libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev
+        rapidjson-dev libcli11-dev libexpected-dev)
+    if [ "$(cat "$into/complete" 2> /dev/null)" != "$layout ${packages[*]}" ]; then
         say "arm64: fetching the libraries that tmaprobe is built from"
         rm -rf "$into" "$root"/archives/*.deb
-        download_closure "$root" libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev \
-            libcli11-dev libexpected-dev
+        download_closure "$root" "${packages[@]}"
         rm -f "$root"/archives/{libc6,libc6-dev,libc-dev-bin,linux-libc-dev,libcrypt-dev,gcc-*,g++*,libgcc-*,libstdc++-*}_*.deb
         unpack "$into" "$root"/archives/*.deb
         rm -rf "$into"/usr/share/{doc,man,locale,info} "$into"/usr/bin
-        echo "$layout" > "$into/complete"
+        echo "$layout ${packages[*]}" > "$into/complete"
     fi
     # Only the programs' own libraries: a C library there would be found before the cross compiler's.
     "$here/../../third_party/build_libperf.sh" "$into/libperf" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ||
