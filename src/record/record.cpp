@@ -135,20 +135,20 @@ json to_json(const Record& record) {
             {"extra", valid_json(record.extra)}};
 }
 
-std::string serialize(const Record& record) { return to_json(record).dump(1) + "\n"; }
+std::string serialize(const Record& record) { return to_json(record).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"; }
 
 std::string serialize_lines(const Record& record) {
     json whole = to_json(record);
     const json runs = std::move(whole["runs"]);
     if (runs.size() < 2) {
         whole["runs"] = runs;
-        return whole.dump() + "\n";
+        return whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     }
     std::string lines;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         whole["part"] = {{"index", i}, {"of", runs.size()}};
         whole["runs"] = json::array({runs[i]});
-        lines += whole.dump() + "\n";
+        lines += whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     }
     return lines;
 }

@@ -22,7 +22,7 @@ std::string_view part(const char* begin, const char* end) { return {begin, stati
 /// JSON that can stand in a script element: no '<' can end the element or open a comment.
 std::string embeddable(const nlohmann::json& data) {
     std::string safe;
-    for (const char c : data.dump()) {
+    for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
         if (c == '<')
             safe += "\\u003c";
         else

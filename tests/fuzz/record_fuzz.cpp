@@ -2,10 +2,12 @@
 // written in every format such that whoever reads the format finds nothing but data.
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fuzzer/FuzzedDataProvider.h>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,11 @@ using nlohmann::json;
 
 namespace {
 
-void require(bool condition) {
-    if (!condition) std::abort();
+/// Ends the fuzzing with the place of what does not hold.
+void require(bool condition, std::source_location where = std::source_location::current()) {
+    if (condition) return;
+    std::fprintf(stderr, "record_fuzz.cpp:%u does not hold\n", static_cast<unsigned>(where.line()));
+    std::abort();
 }
 
 std::size_t count_of(std::string_view text, std::string_view word) {
@@ -71,10 +76,13 @@ void check_csv(std::string_view text) {
     for (const auto line : lines_of(text)) {
         std::vector<std::string> cells(1);
         bool quoted = false;
-        for (const char c : line) {
-            if (c == '"') quoted = !quoted;
-            else if (c == ',' && !quoted) cells.emplace_back();
-            else cells.back() += c;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            const bool mark = line[i] == '"';
+            const bool doubled = mark && quoted && i + 1 < line.size() && line[i + 1] == '"';
+            if (mark && !doubled) quoted = !quoted;
+            else if (line[i] == ',' && !quoted) cells.emplace_back();
+            else cells.back() += line[i];
+            if (doubled) ++i;
         }
         require(!quoted);
         if (columns == 0) columns = cells.size();
