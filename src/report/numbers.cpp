@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "report/text.h"
+
 namespace tmaprobe::report {
 
 bool has_value(const record::Metric& metric) {
@@ -50,7 +52,7 @@ std::string value_text(const record::Metric& metric) {
     const std::string number = plain_number(metric.value);
     if (metric.unit == "per_kilo_instructions") return number + " /kinstr";
     if (metric.unit.empty() || metric.unit == "ratio" || metric.unit == "count") return number;
-    return number + " " + metric.unit;
+    return number + " " + clean(metric.unit, true);
 }
 
 std::string bounds_text(const record::Metric& metric) {
