@@ -33,11 +33,12 @@ bool is_wide(char32_t point) {
            (point >= 0x1f300 && point <= 0x1faff) || (point >= 0x20000 && point <= 0x3fffd);
 }
 
-/// Behind the escape sequence that begins at `at` (ECMA-48: CSI, OSC and its kin, or two characters).
+/// Behind the escape sequence that begins at `at` (ECMA-48: CSI, OSC and its kin, or two characters), which may
+/// have characters of several bytes in it: none is cut in two.
 std::size_t behind_escape(std::string_view text, std::size_t at) {
     ++at;
     if (at >= text.size()) return at;
-    const char kind = text[at++];
+    const char32_t kind = next_code_point(text, at);
     if (kind == '[') {
         while (at < text.size() && (text[at] < 0x40 || text[at] > 0x7e)) ++at;
         return std::min(at + 1, text.size());
@@ -45,7 +46,8 @@ std::size_t behind_escape(std::string_view text, std::size_t at) {
     if (kind == ']' || kind == 'P' || kind == '_' || kind == '^' || kind == 'X') {
         while (at < text.size() && text[at] != '\a' && text[at] != '\x1b') ++at;
         if (at < text.size() && text[at] == '\x1b') ++at;
-        return std::min(at + 1, text.size());
+        if (at < text.size()) next_code_point(text, at);
+        return at;
     }
     return at;
 }

@@ -11,6 +11,8 @@ TEST(Clean, RemovesWhatATerminalWouldObey) {
     EXPECT_EQ(clean("a\x1b]8;;http://x\x1b\\b"), "ab");
     EXPECT_EQ(clean("a\x1b[999999"), "a");
     EXPECT_EQ(clean("a\x1b"), "a");
+    EXPECT_EQ(clean("a\x1b\xef\xbf\xbd" "b"), "ab");  // a character of three bytes is not cut in two
+    EXPECT_EQ(clean("a\x1b]x\x1b\xef\xbf\xbd" "b"), "ab");
     EXPECT_EQ(clean("a\nb\tc\rd"), "a b c d");
     EXPECT_EQ(clean(std::string("a\0b\x7f\x08", 5)), "ab");
     EXPECT_EQ(clean("a\xc2\x9b" "31mb"), "a31mb") << "the one-byte CSI of C1";

@@ -309,18 +309,8 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
     constexpr int patience = 100;
     int idle = 0;
     while (!exit_status_) {
-        bool any = false;
-        for (const pid_t task : std::set<pid_t>(tasks_)) {
-            int status = 0;
-            const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
-            if (got == task) {
-                handle_while_running(task, status);
-                any = true;
-            } else if (got < 0 && errno == ECHILD) {
-                tasks_.erase(task);  // a thread that another thread's exec took away
-                running_.erase(task);
-            }
-        }
+        constexpr pid_t nobody = 0;
+        const bool any = serve_all_but(nobody);
         if (milliseconds >= 0 && now_ms() >= deadline) break;
         hand_signal_on();
         idle = any ? 0 : idle + 1;
@@ -367,15 +357,15 @@ Result<Stop> TracedProcess::wait_for_thread() {
         constexpr int spins = 100;
         constexpr long nap_us = 100;
         hand_signal_on();
-        if (!serve_others() && ++idle > spins) pause_us(nap_us);
+        if (!serve_all_but(thread_) && ++idle > spins) pause_us(nap_us);
     }
 }
 
-bool TracedProcess::serve_others() {
+bool TracedProcess::serve_all_but(pid_t excepted) {
     bool any = false;
     for (const pid_t task : std::set<pid_t>(tasks_)) {
         int status = 0;
-        if (task == thread_) continue;
+        if (task == excepted) continue;
         const pid_t got = ::waitpid(task, &status, __WALL | WNOHANG);
         if (got == task) {
             handle_while_running(task, status);

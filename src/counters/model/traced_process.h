@@ -80,8 +80,8 @@ class TracedProcess {
     Result<> stop(pid_t task);
     Result<Stop> wait_for_thread();
     void hand_signal_on() const;
-    /// Lets all but the traced thread go on from where they stopped. False when none had stopped.
-    bool serve_others();
+    /// Lets all but one task (0: all) go on from where they stopped. False when none had stopped.
+    bool serve_all_but(pid_t excepted);
     Result<Stop> classify(pid_t task, int status);
     void handle_while_running(pid_t task, int status);
     void add_task(pid_t task);
