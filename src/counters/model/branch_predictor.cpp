@@ -21,8 +21,8 @@ void train(std::uint8_t& counter, bool up) {
 }  // namespace
 
 BranchPredictor::BranchPredictor()
-    : local_(table_size, weakly_taken), global_(table_size, weakly_taken), chooser_(table_size, weakly_taken),
-      targets_(table_size, 0) {}
+    : local_(table_size, 1, weakly_taken), global_(table_size, 1, weakly_taken), chooser_(table_size, 1, weakly_taken),
+      targets_(table_size, 1, 0) {}
 
 bool BranchPredictor::mispredicts(const StaticInstruction& branch, bool taken, std::uint64_t target) {
     bool missed = false;
@@ -43,9 +43,9 @@ bool BranchPredictor::mispredicts(const StaticInstruction& branch, bool taken, s
 }
 
 bool BranchPredictor::conditional(std::uint64_t address, bool taken) {
-    std::uint8_t& local = local_[hash(address)];
-    std::uint8_t& global = global_[hash(address ^ (history_ << 24))];
-    std::uint8_t& chooser = chooser_[hash(address)];
+    std::uint8_t& local = *local_.change(hash(address));
+    std::uint8_t& global = *global_.change(hash(address ^ (history_ << 24)));
+    std::uint8_t& chooser = *chooser_.change(hash(address));
     const bool by_local = local >= weakly_taken, by_global = global >= weakly_taken;
     const bool predicted = chooser >= weakly_taken ? by_global : by_local;
     if (by_local != by_global) train(chooser, by_global == taken);
@@ -55,7 +55,7 @@ bool BranchPredictor::conditional(std::uint64_t address, bool taken) {
 }
 
 bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
-    std::uint64_t& last = targets_[hash(address ^ (history_ << 24))];
+    std::uint64_t& last = *targets_.change(hash(address ^ (history_ << 24)));
     const bool missed = last != target;
     last = target;
     return missed;

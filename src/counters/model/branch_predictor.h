@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "counters/model/core/simulate.h"
+#include "counters/model/shared_rows.h"
 
 namespace tmaprobe::counters::model {
 
@@ -21,8 +21,8 @@ class BranchPredictor final : public core::BranchOracle {
     bool conditional(std::uint64_t address, bool taken);
     bool indirect(std::uint64_t address, std::uint64_t target);
 
-    std::vector<std::uint8_t> local_, global_, chooser_;  ///< two-bit counters
-    std::vector<std::uint64_t> targets_;
+    SharedRows<std::uint8_t> local_, global_, chooser_;  ///< two-bit counters
+    SharedRows<std::uint64_t> targets_;
     std::vector<std::uint64_t> returns_;
     std::uint64_t history_ = 0;
 };

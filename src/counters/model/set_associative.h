@@ -2,7 +2,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+
+#include "counters/model/shared_rows.h"
 
 namespace tmaprobe::counters::model {
 
@@ -22,14 +23,15 @@ class SetAssociative {
 
   private:
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
-    std::uint64_t* set_of(std::uint64_t key) { return &keys_[(key % sets_) * ways_]; }
+    /// Where in its set the key is; the number of ways when it is not there.
+    std::size_t place_of(std::uint64_t key) const;
     std::size_t choice();
 
     std::uint64_t sets_ = 0;
     std::size_t ways_ = 0;
     Replacement replacement_;
     std::uint64_t random_ = 0x9e3779b97f4a7c15u;
-    std::vector<std::uint64_t> keys_;  ///< by set; in each set the most recent first, free places last
+    SharedRows<std::uint64_t> keys_;  ///< a row for each set; in each set the most recent first, free places last
 };
 
 }  // namespace tmaprobe::counters::model
