@@ -58,6 +58,13 @@ void add_beside(const std::vector<record::Metric>& metrics, record::Run& run) {
                          {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
 }
 
+void set_command_time(double elapsed_ns, record::Run& run) {
+    if (elapsed_ns <= 0) return;
+    run.time.known = true;
+    run.time.operation = "command";
+    run.time.ns_per_op = summarize({elapsed_ns});
+}
+
 /// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:
 /// the second becomes a run of its own.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
@@ -72,6 +79,13 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     auto counted = count(**source, workload, *plan, iterations, repetitions, on_progress);
     if (!counted) return pass_on(counted);
 
+    append(measured.warnings, counted->warnings);
+    if (counted->exit_status) measured.exit_status = counted->exit_status;
+    // A command may end before anything of it was modelled; no tracer slowed that one down.
+    const bool by_itself = !modelled || counted->detail.value("windows", 0) == 0;
+    if (!kernel && by_itself) set_command_time(counted->elapsed_ns / repetitions, measured.run);
+    if (modelled && by_itself) return {};
+
     AssessRequest assessment;
     assessment.metrics = setup.metrics;
     assessment.constants = setup.constants;
@@ -83,16 +97,9 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!tree) return pass_on(tree);
 
     append(measured.warnings, plan->notes);
-    append(measured.warnings, counted->warnings);
-    if (counted->exit_status) measured.exit_status = counted->exit_status;
     measured.source = counted->source;
     auto& run = measured.run;
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
-    if (!kernel && !modelled && counted->elapsed_ns > 0) {
-        run.time.known = true;
-        run.time.operation = "command";
-        run.time.ns_per_op = summarize({counted->elapsed_ns / repetitions});
-    }
     if (!run.metrics.empty()) {
         add_beside(tree->metrics, run);
         return {};
@@ -127,10 +134,7 @@ void add_end(const Counted& counted, bool command, Measured& measured) {
     if (counted.exit_status) measured.exit_status = counted.exit_status;
     for (const auto& warning : counted.warnings)
         if (warning.id == "interrupted") measured.warnings.push_back(warning);
-    if (!command || counted.elapsed_ns <= 0) return;
-    measured.run.time.known = true;
-    measured.run.time.operation = "command";
-    measured.run.time.ns_per_op = summarize({counted.elapsed_ns});
+    if (command) set_command_time(counted.elapsed_ns, measured.run);
 }
 
 /// Software events of one run. Where the machine refuses even these, the record says why, and the workload's

@@ -57,6 +57,10 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
         case SourceChoice::model: {
             counters::model::Options options;
             options.assume_pages = request.assume_pages;
+            // Who did not ask for the model wants no program's loading simulated at many times its length: what
+            // ends this soon has done little else.
+            constexpr int loading_ms = 2;
+            if (request.source == SourceChoice::automatic) options.command_alone_ms = loading_ms;
             return counters::model::make_source(request.library, table, host, options);
         }
         default: return counters::make_clock_source();

@@ -20,11 +20,12 @@ constexpr const char* target = "amdzen4";
 constexpr const char* target = "neoverse-n1";
 #endif
 
-Result<Sample> measure(std::vector<std::string> command) {
+Result<Sample> measure(std::vector<std::string> command, int alone_ms = 0) {
     const auto table = events::load({}, target);
     if (!table) return pass_on(table);
     Options options;
     options.command_windows = 6;
+    options.command_alone_ms = alone_ms;
     auto source = make_source({}, *table, host_of_test(), options);
     if (!source) return pass_on(source);
     if (auto prepared = (*source)->prepare(plan_of(*table, tree_metrics(*table))); !prepared) return pass_on(prepared);
@@ -43,6 +44,24 @@ TEST(ModelledCommand, OneThatEndsAtOnceIsTracedFromItsStart) {
     ASSERT_TRUE(sample.has_value()) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 0);
     EXPECT_GT(sample->detail["instructions"], 1000);
+}
+
+TEST(ModelledCommand, OneThatEndsBeforeItsFirstWindowIsTimedAndSaidNotToBeModelled) {
+    constexpr int longer_than_any_patience = 1'000'000;
+    const auto sample = measure({"/bin/sh", "-c", "sleep 0.05; exit 3"}, longer_than_any_patience);
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 3);
+    EXPECT_EQ(sample->detail["windows"], 0);
+    EXPECT_TRUE(sample->events.empty());
+    EXPECT_GE(sample->elapsed_ns, 50'000'000u);
+    EXPECT_THAT(warning_ids(*sample), testing::Contains("nothing_traced"));
+}
+
+TEST(ModelledCommand, WindowsBeginAfterTheTimeThatItWasLeftAlone) {
+    const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"}, 2);
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_GE(sample->detail["windows"], 1);
+    EXPECT_GT(sample->detail["warm_up_instructions"], 0) << "caches are not cold in the middle of a run";
 }
 
 TEST(ModelledCommand, ItsExitStatusIsHandedOn) {

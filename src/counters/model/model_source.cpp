@@ -48,7 +48,8 @@ class ModelSource final : public CounterSource {
         sample.iterations = repetition.iterations;
         sample.exit_status = modelled_->exit_status;
         sample.warnings = modelled_->warnings;
-        sample.elapsed_ns = static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9);
+        sample.elapsed_ns = modelled_->windows ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
+                                               : modelled_->elapsed_ns;
         nlohmann::json missing = nlohmann::json::object();
         sample.events = events_of(modelled_->facts, repetition.pass, missing);
         for (const FactVariation& variation : modelled_->variations) {

@@ -79,8 +79,8 @@ class Simulation {
         std::optional<SignalWatch> signals;
         if (is_command_) {
             signals.emplace();
-            process->signal_to_hand_on = [&signals] {
-                const SignalWatch::Wake wake = signals->wait(0);
+            process->signal_to_hand_on = [&signals](std::int64_t patience_ns) {
+                const SignalWatch::Wake wake = signals->wait(patience_ns);
                 return wake.interrupted && !wake.from_terminal ? wake.signal : 0;
             };
         }
@@ -106,6 +106,7 @@ class Simulation {
             modelled_.native_ns += ns_since(start_of_rest);
             if (!windows_.empty()) windows_.back().native_ns += ns_since(start_of_rest);
             modelled_.exit_status = process->exit_status();
+            if (modelled_.traced.steps + modelled_.warmed == 0) modelled_.elapsed_ns = process->elapsed_ns();
         }
         modelled_.further_tasks = process->further_tasks();
         modelled_.translated = translator.translates();
@@ -134,10 +135,12 @@ class Simulation {
 
     /// Lets the workload run untraced up to the next window. False when it ended.
     Result<bool> run_natively(TracedProcess& process, int index) {
-        if (is_command_ && index == 0) return true;  // the first window is its start
+        if (is_command_ && index == 0 && options_.command_alone_ms == 0) return true;  // the first window is its start
         // A command's length is not known: windows lie ever further apart.
         constexpr int kernel_ms = 5, first_ms = 4, longest_ms = 4000, doublings = 10;
-        const int milliseconds = is_command_ ? std::min(longest_ms, first_ms << std::min(index, doublings)) : kernel_ms;
+        const int milliseconds = !is_command_ ? kernel_ms
+                                 : index == 0 ? options_.command_alone_ms
+                                              : std::min(longest_ms, first_ms << std::min(index, doublings));
         const auto start = Clock::now();
         const double before = processor_ns(process.thread());
         auto running = process.run_for(milliseconds);
@@ -202,7 +205,7 @@ class Simulation {
 
     Result<bool> warm_up(Translator& translator, bool first) {
         WarmUp limits;
-        if (is_command_ && first) return false;  // its beginning finds everything cold
+        if (is_command_ && first && options_.command_alone_ms == 0) return false;  // its beginning finds everything cold
         if (!first) {
             limits.most = 1000000;
             limits.least = 0;
@@ -300,8 +303,9 @@ class Simulation {
 
     Result<Modelled> finish() {
         if (windows_.empty() && is_command_) {  // it has run and its status is known: that is worth telling
-            modelled_.warnings.push_back({"nothing_traced", "the command ended before anything could be traced: nothing is modelled",
-                                          "give it more to do; --source none measures its time"});
+            modelled_.warnings.push_back({"nothing_traced",
+                                          fmt::format("the command ended after {:.1f} ms, before anything was traced: nothing is modelled", static_cast<double>(modelled_.elapsed_ns) / 1e6),
+                                          "give it more to do, or model even its first instructions with --source model; --source none counts its software events"});
             return std::move(modelled_);
         }
         if (windows_.empty())

@@ -30,6 +30,7 @@ struct Modelled {
     double modelled_ns = 0;       ///< time that the windows take on the target
     double tracing_ns = 0, simulating_ns = 0;  ///< what it cost here
     std::size_t simulated_instructions = 0;    ///< of all simulations, variations included
+    std::uint64_t elapsed_ns = 0;  ///< of a command of which nothing was traced, from its start to its end; else 0
     std::size_t further_tasks = 0;
     bool translated = false;      ///< traced at near native speed, not step by step
     std::optional<int> exit_status;

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "counters/command.h"
 #include "counters/model/model.h"
 
 namespace tmaprobe::counters::model {
@@ -34,6 +35,7 @@ std::uint64_t now_ms() {
 }
 
 void pause_us(long microseconds) {
+    if (microseconds <= 0) return;
     const timespec time{0, microseconds * 1000};
     ::nanosleep(&time, nullptr);
 }
@@ -86,6 +88,11 @@ struct Pipe {
     }
 };
 
+Result<> not_traceable(int error_number) {
+    return fail(error_number == EPERM ? ErrorCode::no_permission : ErrorCode::system,
+                std::string("this process may not trace its child: ") + std::strerror(error_number), permission_hint);
+}
+
 /// Blocks in the child until the parent holds it.
 void wait_for_parent(const Fd& gate) {
     char byte = 0;
@@ -107,6 +114,8 @@ TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
     running_ = std::exchange(other.running_, {});
     further_tasks_ = other.further_tasks_;
     exit_status_ = other.exit_status_;
+    released_ns_ = other.released_ns_;
+    ended_ns_ = other.ended_ns_;
     ours_ = other.ours_;
     written_ = std::move(other.written_);
     written_thread_ = other.written_thread_;
@@ -164,9 +173,16 @@ Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& 
 }
 
 Result<> check_tracing() {
-    auto process = TracedProcess::fork_function([] {});
-    if (!process) return pass_on(process);
-    return process->finish();
+    // The same permission as to seize a child, without a copy of this process's memory: every command pays for it.
+    volatile int refused = 0;
+    const pid_t child = ::vfork();
+    if (child < 0) return fail_errno(errno, "cannot fork");
+    if (child == 0) {
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) refused = errno;
+        ::_exit(0);
+    }
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    return refused ? not_traceable(refused) : Result<>{};
 }
 
 Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string>& command) {
@@ -196,6 +212,7 @@ Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string
         process.pid_ = -1;
         return pass_on(seized);
     }
+    process.released_ns_ = now_ns();
     gate->write_end.close();
     // To the exec, which stops it again; or to its end when there is nothing to execute.
     for (;;) {
@@ -214,9 +231,7 @@ Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {
     long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
     if (kill_with_us) options |= PTRACE_O_EXITKILL;
     if (::ptrace(PTRACE_SEIZE, pid, nullptr, options) != 0) {
-        const int error_number = errno;
-        return fail(error_number == EPERM ? ErrorCode::no_permission : ErrorCode::system,
-                    std::string("this process may not trace its child: ") + std::strerror(error_number), permission_hint);
+        return not_traceable(errno);
     }
     tasks_.insert(pid);
     running_.insert(pid);
@@ -269,7 +284,9 @@ void TracedProcess::note_end(pid_t task, int status) {
     tasks_.erase(task);
     running_.erase(task);
     pending_signals_.erase(task);
-    if (task == pid_) exit_status_ = status_of(status);
+    if (task != pid_) return;
+    exit_status_ = status_of(status);
+    ended_ns_ = now_ns();
 }
 
 void TracedProcess::resume_all() {
@@ -312,12 +329,11 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
         constexpr pid_t nobody = 0;
         const bool any = serve_all_but(nobody);
         if (milliseconds >= 0 && now_ms() >= deadline) break;
-        hand_signal_on();
         idle = any ? 0 : idle + 1;
-        if (idle > patience)
-            pause_us(nap_us);
-        else if (!any)
-            ::sched_yield();
+        // Whoever hands signals on hears at once when something stopped or ended.
+        const bool nap = !any && (signal_to_hand_on || idle > patience);
+        hand_signal_on(nap ? nap_us : 0);
+        if (!any && !nap) ::sched_yield();
     }
     if (exit_status_) return false;
     pid_t busiest = pid_;
@@ -334,8 +350,11 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
     return !exit_status_;
 }
 
-void TracedProcess::hand_signal_on() const {
-    if (const int signal = signal_to_hand_on ? signal_to_hand_on() : 0) ::kill(pid_, signal);
+void TracedProcess::hand_signal_on(long microseconds) const {
+    if (!signal_to_hand_on)
+        pause_us(microseconds);
+    else if (const int signal = signal_to_hand_on(microseconds * 1000))
+        ::kill(pid_, signal);
 }
 
 Result<> TracedProcess::finish() {
@@ -356,7 +375,7 @@ Result<Stop> TracedProcess::wait_for_thread() {
         if (got < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
         constexpr int spins = 100;
         constexpr long nap_us = 100;
-        hand_signal_on();
+        hand_signal_on(0);
         if (!serve_all_but(thread_) && ++idle > spins) pause_us(nap_us);
     }
 }

@@ -58,8 +58,9 @@ class TracedProcess {
     /// Resumes the stopped thread until its next stop of any kind.
     Result<Stop> resume(int signal = 0);
 
-    /// Asked while waiting: a signal that was sent to us and is meant for the process, or 0.
-    std::function<int()> signal_to_hand_on;
+    /// Asked while waiting: a signal that was sent to us and is meant for the process, or 0. May wait for so
+    /// long, and comes back early when a child stopped or ended.
+    std::function<int(std::int64_t patience_ns)> signal_to_hand_on;
     /// Asked when a thread met an illegal instruction: true when it was executed for it (on `thread()`).
     std::function<bool(TracedProcess&)> on_illegal_instruction;
 
@@ -71,6 +72,8 @@ class TracedProcess {
     bool write(std::uint64_t address, const void* from, std::size_t bytes) const;
 
     std::optional<int> exit_status() const { return exit_status_; }
+    /// From a command's release to its end, stops included; 0 while it runs.
+    std::uint64_t elapsed_ns() const { return ended_ns_ > released_ns_ ? ended_ns_ - released_ns_ : 0; }
     /// Threads and child processes seen so far besides the first.
     std::size_t further_tasks() const { return further_tasks_; }
 
@@ -79,7 +82,8 @@ class TracedProcess {
     Result<> seize(pid_t pid, bool kill_with_us);
     Result<> stop(pid_t task);
     Result<Stop> wait_for_thread();
-    void hand_signal_on() const;
+    /// And waits so long, or until something happens.
+    void hand_signal_on(long microseconds) const;
     /// Lets all but one task (0: all) go on from where they stopped. False when none had stopped.
     bool serve_all_but(pid_t excepted);
     Result<Stop> classify(pid_t task, int status);
@@ -96,6 +100,7 @@ class TracedProcess {
     std::map<pid_t, pid_t> processes_;    ///< of the further tasks
     std::map<pid_t, std::size_t> execs_;  ///< by process
     std::optional<int> exit_status_;
+    std::uint64_t released_ns_ = 0, ended_ns_ = 0;
     mutable Fd written_;  ///< its memory, open for writing
     mutable pid_t written_thread_ = -1;
     bool ours_ = true;         ///< a forked function: killed with us; a command is let go
