@@ -1,5 +1,6 @@
 #include "kernels/chase/chase.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -87,23 +88,26 @@ class ChaseKernel final : public Kernel {
   private:
     static constexpr std::uint64_t seed = 20231;
 
-    /// The chains share the one cycle, equally far apart; a walk of one lap finds their places, and leaves in
-    /// the caches what any lap leaves there: the lines that were met last, which are the last to come again.
-    /// In a block of more lines the chains begin anywhere, and the walk is as long.
+    /// The chains share the one cycle, equally far apart; a walk finds their places, and leaves in the caches
+    /// what any lap leaves there: the lines that were met last, which are the last to come again. One chain may
+    /// begin anywhere, and several do in a block of very many lines; then the walk is no longer than it need be
+    /// to leave little else in the caches that chains of one core use.
     void place_chains(const Layout& layout) {
-        constexpr std::uint64_t longest_walk = std::uint64_t{1} << 22;
+        constexpr std::uint64_t longest_lap = std::uint64_t{1} << 22;
         const std::uint64_t lap = chase::places(layout);
         const auto chains = static_cast<std::uint64_t>(chains_);
-        if (lap > longest_walk) {
-            for (std::uint64_t chain = 0; chain < chains; ++chain)
-                places_[chain] = place_after(layout, layout.bytes / chains * chain);
-            return run(longest_walk / (loads_per_iteration * chains));
+        if (chains > 1 && lap <= longest_lap) {
+            void* at = place_after(layout, 0);
+            for (std::uint64_t chain = 0, walked = 0; chain < chains; ++chain) {
+                places_[chain] = at;
+                for (; walked < lap * (chain + 1) / chains; ++walked) follow(at);
+            }
+            return;
         }
-        void* at = place_after(layout, 0);
-        for (std::uint64_t chain = 0, walked = 0; chain < chains; ++chain) {
-            places_[chain] = at;
-            for (; walked < lap * (chain + 1) / chains; ++walked) follow(at);
-        }
+        for (std::uint64_t chain = 0; chain < chains; ++chain)
+            places_[chain] = place_after(layout, layout.bytes / chains * chain);
+        constexpr std::uint64_t longest_walk = std::uint64_t{1} << 20;  // 64 MiB of cache lines
+        run(std::min(lap, longest_walk) / (loads_per_iteration * chains) + 1);
     }
 
     /// The first place of the cycle at or after the page that holds the offset: the order tlb leaves most

@@ -11,8 +11,10 @@ constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u
 constexpr std::uint64_t page_entry_bytes = 8;
 constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
 
-/// Page tables lie where no traced address does.
-constexpr std::uint64_t page_table_area = std::uint64_t{1} << 60;
+/// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
+/// size, and within 49 bits, which is what the third level's tags have room for.
+constexpr std::uint64_t page_table_area = std::uint64_t{1} << 48;
+constexpr int area_per_size_bits = 40, upper_area_bits = 43;
 
 std::size_t size_index(std::uint64_t page_bytes) {
     return page_bytes >= huge_page ? 2 : page_bytes >= large_page ? 1 : 0;
@@ -101,13 +103,13 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
     const std::uint64_t start = wait_for_slot(walks_outstanding_, geometry_.translation.walkers, cycle);
     // The last level's entry is read from memory like any data; levels above it only when the walker does
     // not remember the directory that they lead to.
-    const std::uint64_t entry_line = (page_table_area + (page_bytes << 32) + page * page_entry_bytes) / line_bytes;
+    const std::uint64_t entry_line = (page_table_area + (size_index(page_bytes) << area_per_size_bits) + page * page_entry_bytes) / line_bytes;
     const std::uint64_t entries_per_table = small_page / page_entry_bytes;
     const std::uint64_t directory = (page / entries_per_table) ^ page_bytes;
     std::uint64_t done = start + geometry_.translation.walk_step_cycles;
     if (!directories_.find(directory)) {
         directories_.insert(directory);
-        const std::uint64_t upper_line = (page_table_area * 2 + page / entries_per_table * page_entry_bytes) / line_bytes;
+        const std::uint64_t upper_line = (page_table_area + (std::uint64_t{1} << upper_area_bits) + page / entries_per_table * page_entry_bytes) / line_bytes;
         done = below(upper_line, done).ready_at + geometry_.translation.walk_step_cycles;
     }
     if (geometry_.translation.walk_starts_at_level > 1) {
@@ -232,8 +234,10 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
 }
 
 unsigned MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
-    const unsigned translation = translate(address, cycle, false, false);
     const std::uint64_t line = address / line_bytes;
+    l2_.prepare(line);
+    l3_.prepare(line);
+    const unsigned translation = translate(address, cycle, false, false);
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
     train(line, start, filled.level != 1);

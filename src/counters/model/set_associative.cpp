@@ -1,29 +1,50 @@
 #include "counters/model/set_associative.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tmaprobe::counters::model {
+namespace {
+
+template <class Tag>
+constexpr Tag nothing = static_cast<Tag>(~Tag{0});
+
+/// Where in a set the tag is; the number of ways when it is not there, or nothing ever was.
+template <class Tag>
+std::size_t place_of(const Tag* set, std::size_t ways, Tag tag) {
+    return set ? static_cast<std::size_t>(std::find(set, set + ways, tag) - set) : ways;
+}
+
+}  // namespace
 
 SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement replacement) : replacement_(replacement) {
     if (entries == 0) return;
+    constexpr std::uint64_t many_sets = 4096;
     ways_ = ways <= 0 ? entries : std::min<std::uint64_t>(static_cast<std::uint64_t>(ways), entries);
     sets_ = std::max<std::uint64_t>(1, entries / ways_);
-    keys_ = SharedRows<std::uint64_t>(sets_, ways_, nothing);
+    short_tags_ = sets_ >= many_sets;
+    if (short_tags_)
+        small_ = SharedRows<std::uint32_t>(sets_, ways_, nothing<std::uint32_t>);
+    else
+        large_ = SharedRows<std::uint64_t>(sets_, ways_, nothing<std::uint64_t>);
 }
 
-std::size_t SetAssociative::place_of(std::uint64_t key) const {
-    const std::uint64_t* set = ways_ ? keys_.look(key % sets_) : nullptr;
-    return set ? static_cast<std::size_t>(std::find(set, set + ways_, key) - set) : ways_;
+void SetAssociative::prepare(std::uint64_t key) const {
+    if (ways_ == 0) return;
+    with_tag(*this, key, [&](const auto& rows, auto) { __builtin_prefetch(rows.look(key % sets_)); });
 }
 
 bool SetAssociative::find(std::uint64_t key) {
-    const std::size_t place = place_of(key);
-    if (place == ways_) return false;
-    if (place > 0 && replacement_ == Replacement::least_recent) {
-        std::uint64_t* set = keys_.change(key % sets_);
-        std::rotate(set, set + place, set + place + 1);
-    }
-    return true;
+    if (ways_ == 0) return false;
+    return with_tag(*this, key, [&](auto& rows, auto tag) {
+        const std::size_t place = place_of(rows.look(key % sets_), ways_, tag);
+        if (place == ways_) return false;
+        if (place > 0 && replacement_ == Replacement::least_recent) {
+            auto* set = rows.change(key % sets_);
+            std::rotate(set, set + place, set + place + 1);
+        }
+        return true;
+    });
 }
 
 std::size_t SetAssociative::choice() {
@@ -36,22 +57,29 @@ std::size_t SetAssociative::choice() {
 
 std::optional<std::uint64_t> SetAssociative::insert(std::uint64_t key) {
     if (ways_ == 0) return {};
-    std::uint64_t* set = keys_.change(key % sets_);
-    std::uint64_t* last = set + ways_ - 1;
-    std::uint64_t* out = *last == nothing || replacement_ == Replacement::least_recent ? last : set + choice();
-    const std::uint64_t evicted = *out;
-    std::copy_backward(set, out, out + 1);
-    *set = key;
-    if (evicted == nothing) return {};
-    return evicted;
+    return with_tag(*this, key, [&](auto& rows, auto tag) -> std::optional<std::uint64_t> {
+        using Tag = decltype(tag);
+        Tag* set = rows.change(key % sets_);
+        Tag* last = set + ways_ - 1;
+        Tag* out = *last == nothing<Tag> || replacement_ == Replacement::least_recent ? last : set + choice();
+        const Tag evicted = *out;
+        std::copy_backward(set, out, out + 1);
+        *set = tag;
+        if (evicted == nothing<Tag>) return {};
+        return std::uint64_t{evicted} * sets_ + key % sets_;
+    });
 }
 
 void SetAssociative::erase(std::uint64_t key) {
-    const std::size_t place = place_of(key);
-    if (place == ways_) return;
-    std::uint64_t* set = keys_.change(key % sets_);
-    std::copy(set + place + 1, set + ways_, set + place);
-    set[ways_ - 1] = nothing;
+    if (ways_ == 0) return;
+    with_tag(*this, key, [&](auto& rows, auto tag) {
+        using Tag = decltype(tag);
+        const std::size_t place = place_of(std::as_const(rows).look(key % sets_), ways_, tag);
+        if (place == ways_) return;
+        Tag* set = rows.change(key % sets_);
+        std::copy(set + place + 1, set + ways_, set + place);
+        set[ways_ - 1] = nothing<Tag>;
+    });
 }
 
 }  // namespace tmaprobe::counters::model

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tmaprobe::counters::model {
@@ -22,16 +23,19 @@ class SharedRows {
     /// The row to look at; null where nothing was ever written.
     const T* look(std::size_t row) const {
         const auto& piece = pieces_[row >> shift_];
-        return piece ? piece->data() + place(row) : nullptr;
+        return piece ? piece.get() + place(row) : nullptr;
     }
     /// The row to change, of this copy alone.
     T* change(std::size_t row) {
         auto& piece = pieces_[row >> shift_];
-        if (!piece)
-            piece = std::make_shared<std::vector<T>>(width_ << shift_, fill_);
-        else if (piece.use_count() > 1)
-            piece = std::make_shared<std::vector<T>>(*piece);
-        return piece->data() + place(row);
+        const std::size_t length = width_ << shift_;
+        if (!piece) {
+            piece = std::make_shared<T[]>(length, fill_);
+        } else if (piece.use_count() > 1) {
+            const auto shared = std::exchange(piece, std::make_shared<T[]>(length));
+            std::copy_n(shared.get(), length, piece.get());
+        }
+        return piece.get() + place(row);
     }
 
   private:
@@ -41,7 +45,7 @@ class SharedRows {
     std::size_t width_ = 1;
     T fill_{};
     unsigned shift_ = 0;  ///< log2 of a piece's rows
-    std::vector<std::shared_ptr<std::vector<T>>> pieces_;
+    std::vector<std::shared_ptr<T[]>> pieces_;
 };
 
 }  // namespace tmaprobe::counters::model

@@ -50,7 +50,7 @@ double processor_ns(pid_t process) {
 struct WarmUp {
     std::size_t chunk = 50000, most = 6000000;  ///< instructions
     std::size_t least = 500000;  ///< even when the budget is spent: on a slow machine a cold window is no answer
-    double budget_ns = 350e6;    ///< of processor time here
+    double budget_ns = 270e6;    ///< of processor time here
 };
 
 /// One window simulated as it is and with each variation.
@@ -209,7 +209,7 @@ class Simulation {
         if (!first) {
             limits.most = 1000000;
             limits.least = 0;
-            limits.budget_ns = 60e6;
+            limits.budget_ns = 45e6;
         }
         const double start = processor_ns();
         const auto spent = [&] { return processor_ns() - start; };
@@ -261,28 +261,29 @@ class Simulation {
                               {"memory latency low", {memory.latency_low_ns, true}},
                               {"memory latency high", {memory.latency_high_ns, true}}};
         WindowFacts facts;
-        const MemorySystem memory_before = memory_;
+        // Each works on a copy of the state before the window; no more than one copy is there at a time.
         const BranchPredictor predictor_before = predictor_;
-        auto base = simulate_once(trace, memory_, predictor_, options_.window_cycles);
+        auto base = simulate_once(trace, MemorySystem(memory_), predictor_, options_.window_cycles);
         if (!base) return pass_on(base);
         facts.base = std::move(*base);
         // Code that lives in its first-level cache cannot tell the variations apart.
         const bool memory_matters = facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
         for (const Kind& kind : kinds) {
             if (!memory_matters) break;
-            MemorySystem varied = memory_before;
+            MemorySystem varied = memory_;
             BranchPredictor predictor = predictor_before;
             varied.vary(kind.variation);
-            auto simulated = simulate_once(trace, varied, predictor, options_.window_cycles / 2);
+            auto simulated = simulate_once(trace, std::move(varied), predictor, options_.window_cycles / 2);
             if (!simulated) return pass_on(simulated);
             facts.variations.emplace_back(kind.what, std::move(*simulated));
         }
+        for (const Step& step : trace.steps) memory_.warm(trace.instructions[step.instruction], step);
         windows_.push_back(std::move(facts));
         modelled_.simulating_ns += ns_since(start);
         return {};
     }
 
-    Result<Facts> simulate_once(const Trace& trace, MemorySystem& memory, BranchPredictor& predictor, std::uint64_t cycles) {
+    Result<Facts> simulate_once(const Trace& trace, MemorySystem memory, BranchPredictor& predictor, std::uint64_t cycles) {
         constexpr std::size_t longest_lead_in = 2000;
         memory.begin_window();
         const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in), cycles, false,

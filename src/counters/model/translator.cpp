@@ -45,7 +45,7 @@ namespace {
 
 constexpr std::size_t table_bytes = CodeEmitter::lookup_entries * 16;
 constexpr std::size_t buffer_offset = CodeEmitter::lookup_table + table_bytes;
-constexpr std::size_t buffer_entries = 1 << 17;
+constexpr std::size_t buffer_entries = 1 << 16;
 constexpr std::size_t code_offset = buffer_offset + buffer_entries * 8;
 constexpr std::size_t code_bytes = 4 << 20;
 constexpr std::size_t area_bytes = code_offset + code_bytes;
