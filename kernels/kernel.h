@@ -82,6 +82,8 @@ struct Descriptor {
     bool uses_memory = false;        ///< takes --size and --pages
     std::uint64_t default_size = 0;
     int min_threads = 1, max_threads = 1;  ///< max 0: as many as there are CPUs
+    /// The widest vectors that pay for these parameters on this host; 0: any. Without it, as wide as the host's loads.
+    int (*widest_vector)(const Parameters& parameters, const machine::Host& host) = nullptr;
     /// Builds the kernel in the named variant. Errors: bad_usage for parameters it cannot take,
     /// unavailable for memory it cannot get. Does not check the CPU: see choose_variant.
     Result<std::unique_ptr<Kernel>> (*make)(const std::string& variant, const Parameters& parameters) = nullptr;
@@ -93,10 +95,11 @@ std::span<const Descriptor> all();
 /// Errors: bad_usage with a suggestion.
 Result<const Descriptor*> find(const std::string& name);
 
-/// The best variant that this host can run, or `wanted` if it can run it. Vectors wider than the host's
-/// loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage for an
+/// The best variant that this host can run for the parameters, or `wanted` if it can run it. Vectors wider than
+/// the host's loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage for an
 /// unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
-Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host);
+Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host,
+                               const Parameters& parameters = {});
 
 /// A kernel with its parameters in one word.
 struct Spec {

@@ -121,7 +121,9 @@ Result<const Descriptor*> find(const std::string& name) {
                 suggest(name, names_of(all())));
 }
 
-Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host) {
+Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host,
+                               const Parameters& parameters) {
+    const int widest = kernel.widest_vector ? kernel.widest_vector(parameters, host) : host.load_bytes;
     const auto missing = [&](const Variant& variant) {
         std::vector<std::string> names;
         for (const std::string& need : variant.needs)
@@ -129,8 +131,8 @@ Result<Variant> choose_variant(const Descriptor& kernel, const std::string& want
         return names;
     };
     const auto passed_over = [&](const Variant& variant) {
-        const bool in_pieces = host.load_bytes > 0 && variant.vector_bytes > host.load_bytes;
-        return !variant.built || in_pieces || !missing(variant).empty();
+        const bool too_wide = widest > 0 && variant.vector_bytes > widest;
+        return !variant.built || too_wide || !missing(variant).empty();
     };
     for (const Variant& variant : kernel.variants) {
         if (wanted.empty() ? passed_over(variant) : variant.name != wanted) continue;

@@ -47,6 +47,23 @@ TMAPROBE_PASS void put(std::byte* at, const Value& value) {
         Vector::store(at, value);
 }
 
+/// One line: all of it is loaded before it is stored, which some cores do faster than a load and a store in turns.
+template <bool copies, bool past_caches, class Value>
+TMAPROBE_PASS void combine_line(std::byte* a, const std::byte* b, const std::byte* c, const Value& scalar) {
+    constexpr std::size_t vectors = 64 / Vector::bytes;
+    std::array<Value, vectors> values;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < vectors; ++i) {
+        const std::size_t at = i * Vector::bytes;
+        if constexpr (copies)
+            values[i] = Vector::load(b + at);
+        else
+            values[i] = Vector::multiply_add(scalar, Vector::load(c + at), Vector::load(b + at));
+    }
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < vectors; ++i) put<past_caches>(a + i * Vector::bytes, values[i]);
+}
+
 template <Operation operation, Hint hint>
 TMAPROBE_TARGET void pass(const Share& share, std::uint64_t times) {
     constexpr bool reads = operation == Operation::read;
@@ -73,15 +90,13 @@ TMAPROBE_TARGET void pass(const Share& share, std::uint64_t times) {
             }
 #pragma GCC unroll 32
             for (std::uint64_t i = 0; i < chunk_bytes; i += width) {
-                if constexpr (reads) {
-                    Vector::keep(Vector::load(a + i));
-                } else if constexpr (writes) {
-                    put<past_caches>(a + i, scalar);
-                } else if constexpr (copies) {
-                    put<past_caches>(a + i, Vector::load(b + i));
-                } else {
-                    put<past_caches>(a + i, Vector::multiply_add(scalar, Vector::load(c + i), Vector::load(b + i)));
-                }
+                if constexpr (reads) Vector::keep(Vector::load(a + i));
+                if constexpr (writes) put<past_caches>(a + i, scalar);
+            }
+            if constexpr (!reads && !writes) {
+#pragma GCC unroll 4
+                for (std::uint64_t line = 0; line < chunk_bytes; line += 64)
+                    combine_line<copies, past_caches>(a + line, b + line, c + line, scalar);
             }
         }
         // The next pass does all of it again, whatever the compiler knows about the last.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -51,6 +52,16 @@ const std::array<VariantFacts, 5>& variants() {
         VariantFacts{"scalar", "8 bytes at a time", {}, find_scalar, 8},
     };
     return all;
+}
+
+/// In memory the widest vectors are not always the fastest: see memory_vector_bytes of the CPU's table. Stores past
+/// the caches fetch nothing, and are best as wide as a line wherever they go.
+int widest_vector(const Parameters& parameters, const machine::Host& host) {
+    if (chosen(parameters.options, "op", operations).operation == Operation::nt_write) return 0;
+    std::uint64_t last_level = 0;
+    for (const machine::Cache& cache : host.caches) last_level = std::max(last_level, cache.size_bytes);
+    const bool in_memory = last_level > 0 && parameters.size_bytes > last_level;
+    return in_memory && host.memory_vector_bytes > 0 ? host.memory_vector_bytes : host.load_bytes;
 }
 
 class StreamKernel final : public Kernel {
@@ -213,6 +224,7 @@ Descriptor descriptor() {
     kernel.uses_memory = true;
     kernel.default_size = std::uint64_t{256} << 20;
     kernel.max_threads = 0;
+    kernel.widest_vector = widest_vector;
     kernel.make = make;
     return kernel;
 }

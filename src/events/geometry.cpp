@@ -125,7 +125,10 @@ Result<Geometry> read_geometry(std::string_view json_text) {
     if (!file) return pass_on(file);
     Geometry geometry;
     if (const auto added = add_entries(geometry, *file, "table"); !added) return pass_on(added);
-    if (file->contains("core") && (*file)["core"].is_object()) geometry.load_bytes = number((*file)["core"], "load_bytes", 0);
+    if (file->contains("core") && (*file)["core"].is_object()) {
+        geometry.load_bytes = number((*file)["core"], "load_bytes", 0);
+        geometry.memory_vector_bytes = number((*file)["core"], "memory_vector_bytes", 0);
+    }
     return geometry;
 }
 
@@ -140,6 +143,7 @@ machine::Host with_geometry(machine::Host host, const Geometry& geometry) {
     }
     host.tlbs.insert(host.tlbs.end(), lacking.begin(), lacking.end());
     if (host.load_bytes == 0) host.load_bytes = geometry.load_bytes;
+    if (host.memory_vector_bytes == 0) host.memory_vector_bytes = geometry.memory_vector_bytes;
     return host;
 }
 

@@ -15,6 +15,7 @@ struct Geometry {
     std::vector<machine::Cache> caches;
     std::vector<machine::Tlb> tlbs;
     int load_bytes = 0;  ///< widest load that the core does in one piece; 0: not said
+    int memory_vector_bytes = 0;  ///< vectors that move most bytes between core and memory; 0: not said
 };
 
 /// What the descriptor bytes of CPUID leaf 2 mean by cpuid-descriptors.json; bytes that it does not hold
@@ -26,7 +27,7 @@ Result<Geometry> read_geometry(std::string_view json_text);
 
 /// The host with what it lacks taken from the geometry. A TLB is lacking when the host knows none of the
 /// same level and page size that serves the same accesses; caches are lacking when it knows none at all. How
-/// wide a load is no processor says.
+/// wide a load is, and which vectors are fast in memory, no processor says.
 machine::Host with_geometry(machine::Host host, const Geometry& geometry);
 
 /// Completes what the processor does not say of itself: first from the descriptors of leaf 2, then from

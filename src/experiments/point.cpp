@@ -40,7 +40,13 @@ Result<Point> choose_point(const RunRequest& request, const Setup& setup) {
     Point point;
     point.kernel = *kernel;
 
-    auto variant = kernels::choose_variant(**kernel, request.variant, setup.host);
+    point.parameters.size_bytes = request.size_bytes;
+    point.parameters.numa_node = request.numa_node;
+    point.parameters.options = request.options;
+
+    kernels::Parameters sized = point.parameters;
+    if (sized.size_bytes == 0) sized.size_bytes = (*kernel)->default_size;
+    auto variant = kernels::choose_variant(**kernel, request.variant, setup.host, sized);
     const bool only_modelled = setup.decision.sources == std::vector{SourceChoice::model};
     if (!variant && variant.error().code == ErrorCode::unavailable && only_modelled) {
         // The tracer steps some instructions in software, so a model can still be made of it.
@@ -56,9 +62,6 @@ Result<Point> choose_point(const RunRequest& request, const Setup& setup) {
     const auto cpus = choose_cpus(request, **kernel, setup.topology);
     if (!cpus) return pass_on(cpus);
     point.parameters.cpus = *cpus;
-    point.parameters.size_bytes = request.size_bytes;
-    point.parameters.numa_node = request.numa_node;
-    point.parameters.options = request.options;
     if (request.size_bytes && !(*kernel)->uses_memory)
         return fail(ErrorCode::bad_usage, "kernel " + request.kernel + " takes no --size");
     if (!request.pages.empty() && !(*kernel)->uses_memory)

@@ -225,7 +225,10 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
         return fail(ErrorCode::bad_usage, fmt::format("kernel {} has no size to sweep over", request.run.kernel), "tmaprobe list kernels shows those that have");
     const auto setup = set_up(request.run, host, topology);
     if (!setup) return pass_on(setup);
-    const auto point = choose_point(request.run, *setup);
+    // One variant for the whole curve, or a change of vectors would look like a knee: that of the smallest block.
+    RunRequest smallest = request.run;
+    smallest.size_bytes = *std::min_element(request.sizes.begin(), request.sizes.end());
+    const auto point = choose_point(smallest, *setup);
     if (!point) return pass_on(point);
 
     record::Record record = start_record(request.run, *setup);

@@ -65,11 +65,13 @@ TEST(Geometry, KeepsTheHostsCaches) {
     EXPECT_EQ(with_geometry({}, *geometry).caches.at(0).size_bytes, 48 * kib);
 }
 
-TEST(Geometry, SaysHowWideALoadIs) {
-    const auto geometry = read_geometry(R"({"core": {"load_bytes": 32}})");
+TEST(Geometry, SaysHowWideALoadIsAndWhichVectorsAreFastInMemory) {
+    const auto geometry = read_geometry(R"({"core": {"load_bytes": 32, "memory_vector_bytes": 16}})");
     ASSERT_TRUE(geometry);
     EXPECT_EQ(with_geometry({}, *geometry).load_bytes, 32);
+    EXPECT_EQ(with_geometry({}, *geometry).memory_vector_bytes, 16);
     EXPECT_EQ(with_geometry({}, Geometry{}).load_bytes, 0);
+    EXPECT_EQ(with_geometry({}, Geometry{}).memory_vector_bytes, 0);
 }
 
 TEST(Geometry, ThatIsBrokenIsRefused) {

@@ -63,6 +63,27 @@ TEST(ChooseVariant, TakesNoVectorsWiderThanTheCoresLoadsUnlessAsked) {
     EXPECT_EQ(choose_variant(kernel, "avx512", host)->name, "avx512");
 }
 
+TEST(ChooseVariant, TakesTheVectorsThatTheTableNamesForMemoryBeyondTheCaches) {
+    const Descriptor& kernel = **find("stream");
+    machine::Host host = host_with({"avx2", "fma", "avx512f"});
+    host.load_bytes = 32;
+    host.memory_vector_bytes = 16;
+    host.caches = {{.level = 1, .kind = "data", .size_bytes = 32 << 10}, {.level = 3, .kind = "unified", .size_bytes = 32 << 20}};
+    const auto chosen = [&](std::uint64_t size, const std::string& op) {
+        Parameters parameters;
+        parameters.size_bytes = size;
+        parameters.options["op"] = op;
+        return choose_variant(kernel, "", host, parameters)->name;
+    };
+    EXPECT_EQ(chosen(32 << 20, "copy"), "avx2");
+    EXPECT_EQ(chosen((32 << 20) + 64, "copy"), "sse2");
+    EXPECT_EQ(chosen(256 << 20, "ntwrite"), "avx512") << "stores past the caches are as wide as a line";
+    host.memory_vector_bytes = 0;
+    EXPECT_EQ(chosen(256 << 20, "copy"), "avx2") << "nothing said: as in the caches";
+    host.memory_vector_bytes = 16, host.caches.clear();
+    EXPECT_EQ(chosen(256 << 20, "copy"), "avx2") << "no cache known: no block is beyond it";
+}
+
 TEST(ChooseVariant, RefusesWhatTheCpuLacksAndNamesIt) {
     const auto refused = choose_variant(**find("sha256"), "shani", host_with({"ssse3", "sse4_1"}));
     ASSERT_FALSE(refused);
