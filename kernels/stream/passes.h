@@ -48,10 +48,10 @@ TMAPROBE_PASS void put(std::byte* at, const Value& value) {
 }
 
 /// One line: all of it is loaded before it is stored, which some cores do faster than a load and a store in turns.
-template <bool copies, bool past_caches, class Value>
-TMAPROBE_PASS void combine_line(std::byte* a, const std::byte* b, const std::byte* c, const Value& scalar) {
+template <bool copies, bool past_caches, class Scalar>
+TMAPROBE_PASS void combine_line(std::byte* a, const std::byte* b, const std::byte* c, const Scalar& scalar) {
     constexpr std::size_t vectors = 64 / Vector::bytes;
-    std::array<Value, vectors> values;
+    std::array<decltype(Vector::load(b)), vectors> values;
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < vectors; ++i) {
         const std::size_t at = i * Vector::bytes;
