@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/sizes.h"
+#include "metrics/cpuid.h"
 
 namespace tmaprobe::counters {
 namespace {
@@ -83,6 +84,16 @@ Check check_watchdog(const Surroundings& around) {
     return from_cause(around.pmus.empty() ? State::note : State::warning, cause);
 }
 
+Check check_perf_metrics(const Surroundings& around) {
+    const char* hint = "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)";
+    if (std::ranges::none_of(around.pmus, &machine::Pmu::has_slots))
+        return {State::note, "perf_metrics", "PERF_METRICS is hidden: formulas on ordinary counters stand in", hint};
+    if (std::ranges::any_of(around.limits, &PmuLimits::has_slots))
+        return {State::ok, "perf_metrics", "PERF_METRICS is there (slots, topdown-*)", {}};
+    return {State::note, "perf_metrics", "sysfs shows PERF_METRICS, but its slots do not count: the hypervisor has none, or another user holds them",
+            hint};
+}
+
 std::vector<Check> check_cpu(const Surroundings& around) {
     std::vector<Check> checks;
     const auto& host = around.host;
@@ -92,11 +103,7 @@ std::vector<Check> check_cpu(const Surroundings& around) {
     else
         checks.push_back({State::ok, "event_table", host.cpu_id + " is " + around.event_table, {}});
 
-    const bool shown = std::any_of(around.pmus.begin(), around.pmus.end(), [](const auto& pmu) { return pmu.has_slots; });
-    if (!around.pmus.empty() && around.wants_perf_metrics)
-        checks.push_back(shown ? Check{State::ok, "perf_metrics", "PERF_METRICS is there (slots, topdown-*)", {}}
-                               : Check{State::note, "perf_metrics", "PERF_METRICS is hidden: formulas on ordinary counters stand in",
-                                       "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
+    if (!around.pmus.empty() && around.wants_perf_metrics) checks.push_back(check_perf_metrics(around));
     if (around.pmus.size() > 1) checks.push_back(from_cause(State::note, machine::cause("hybrid_migration", around.access)));
     if (host.smt_active && around.shares_core_slots && !around.pmus.empty())
         checks.push_back(from_cause(State::warning, machine::cause("smt_shared_core", around.access)));
@@ -120,7 +127,7 @@ std::vector<Check> check_user_space_reads(const Surroundings& around) {
              fmt::format("echo 1 | sudo tee /sys/bus/event_source/devices/{}/rdpmc", around.pmus.front().name)}};
 }
 
-std::vector<Check> check_limits_and_kernel(const Surroundings& around) {
+std::vector<Check> check_limits(const Surroundings& around) {
     std::vector<Check> checks;
     constexpr long enough = 1024;
     if (around.access.fd_limit < enough)
@@ -129,9 +136,28 @@ std::vector<Check> check_limits_and_kernel(const Surroundings& around) {
                           "ulimit -n 65536"});
     else
         checks.push_back({State::ok, "open_files", fmt::format("{} open files are allowed", around.access.fd_limit), {}});
-    if (machine::has_topdown_grouping_bug(around.access.kernel) && around.wants_perf_metrics)
-        checks.push_back(from_cause(State::note, machine::cause("kernel_topdown_bug", around.access)));
     checks.push_back({State::ok, "perf_program", "the perf program is not needed", {}});
+    return checks;
+}
+
+/// What this version of Linux is known to get wrong on this machine.
+std::vector<Check> check_kernel(const Surroundings& around) {
+    std::vector<Check> checks;
+    const auto& version = around.access.kernel_version;
+    const std::map<std::string, bool> has = {{"pmu", !around.pmus.empty()},
+                                             {"perf_metrics", !around.pmus.empty() && around.wants_perf_metrics},
+                                             {"virtual_machine", !around.host.hypervisor.empty()}};
+    for (const auto& bug : around.kernel_bugs) {
+        const bool here = std::ranges::all_of(bug.needs, [&](const auto& need) { return has.contains(need) && has.at(need); });
+        const bool applies = here && (bug.cpus.empty() || metrics::cpuid_matches(bug.cpus, around.host.cpu_id));
+        if (!applies || !events::has_bug(version, bug)) continue;
+        checks.push_back({bug.spoils_counts ? State::warning : State::note, bug.id,
+                          fmt::format("Linux {}: {}", fmt::join(version, "."), bug.what), bug.hint});
+    }
+    if (checks.empty())
+        checks.push_back({State::ok, "kernel_bugs", version == machine::KernelVersion{}
+                                                        ? "the version of Linux is not known, nor are its bugs"
+                                                        : fmt::format("no bug of Linux {} in counting is known", fmt::join(version, ".")), {}});
     return checks;
 }
 
@@ -199,7 +225,8 @@ std::vector<Check> check(const Surroundings& around) {
     add({check_paranoid(around), check_sandbox(around), check_watchdog(around)});
     add(check_cpu(around));
     add(check_user_space_reads(around));
-    add(check_limits_and_kernel(around));
+    add(check_limits(around));
+    add(check_kernel(around));
     add({check_model(around)});
     add(check_pages(around));
     add({check_resctrl(around)});

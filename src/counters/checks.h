@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "counters/plan.h"
+#include "events/kernel_bugs.h"
 #include "machine/host.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
@@ -37,6 +38,7 @@ struct Surroundings {
     std::string event_table;             ///< "Zen 4 (amdzen4)"; empty: none for this CPU
     bool shares_core_slots = false;      ///< the table's slots belong to the core, not the thread (before Ice Lake)
     bool wants_perf_metrics = false;     ///< the table has topdown-* events
+    std::vector<events::KernelBug> kernel_bugs;  ///< all that are known, of any version
     bool model_built = false;
     std::map<std::uint64_t, HugePages> huge_pages;  ///< by page size in bytes; what the kernel knows
     std::string transparent_huge_pages;  ///< "always", "madvise", "never"; empty: not in this kernel

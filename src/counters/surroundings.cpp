@@ -70,6 +70,7 @@ Surroundings look_around(const machine::Host& host) {
     around.limits = perf::probe_limits();
     around.software_error = perf::software_error();
     describe_table(around);
+    around.kernel_bugs = events::kernel_bugs({}).value_or(std::vector<events::KernelBug>{});
     around.model_built = model::built();
     around.huge_pages = find_huge_pages();
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));

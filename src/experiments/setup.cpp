@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "counters/perf/perf.h"
 #include "events/geometry.h"
 #include "experiments/assess.h"
 #include "experiments/cores.h"
@@ -74,8 +75,8 @@ void add_shared_core_warning(const counters::Scope& scope, const events::Table& 
 /// Where this machine hides PERF_METRICS, other formulas stand in; where slots are shared, that is said.
 Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& scope, events::Table& table, Setup& setup) {
     const auto pmus = machine::core_pmus();
-    const bool shown = std::any_of(pmus.begin(), pmus.end(), [](const auto& pmu) { return pmu.has_slots; });
-    if (!pmus.empty() && !shown) {
+    const bool there = std::any_of(pmus.begin(), pmus.end(), [](const auto& pmu) { return pmu.has_slots && counters::perf::slots_open(pmu); });
+    if (!pmus.empty() && !there) {
         const auto replaced = events::use_formulas_without_perf_metrics(library, table);
         if (!replaced) return pass_on(replaced);
         if (*replaced)

@@ -65,7 +65,10 @@ PerfAccess detect_perf_access() {
     access.container = find_container();
     access.hypervisor = find_hypervisor();
     utsname name{};
-    if (::uname(&name) == 0) access.kernel = name.release;
+    if (::uname(&name) == 0) {
+        access.kernel = name.release;
+        access.kernel_version = upstream_version(name.release, name.version, read_line("/proc/version_signature"));
+    }
     access.core_pmu = !core_pmus().empty();
     access.nmi_watchdog = read_line("/proc/sys/kernel/nmi_watchdog") == "1";
     rlimit limit{};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "machine/host.h"
+#include "machine/kernel_version.h"
 
 namespace tmaprobe::machine {
 
@@ -18,6 +19,7 @@ struct PerfAccess {
     bool core_pmu = false;         ///< sysfs shows a core PMU
     bool nmi_watchdog = false;
     long fd_limit = 0;             ///< RLIMIT_NOFILE, soft
+    KernelVersion kernel_version{};  ///< of Linux, whatever the distribution calls it; all 0: not known
 };
 
 PerfAccess detect_perf_access();
@@ -41,10 +43,7 @@ enum class Asked { hardware, with_kernel, software, system_wide, other_process }
 Cause diagnose(int error_number, Asked asked, const PerfAccess& access);
 
 /// A cause that does not come as an errno, by id: "not_scheduled" (opened, never ran), "smt_shared_core",
-/// "hybrid_migration", "nmi_watchdog", "hollow_pmu", "no_cap_perfmon", "kernel_topdown_bug". Empty what: unknown id.
+/// "hybrid_migration", "nmi_watchdog", "hollow_pmu", "no_cap_perfmon". Empty what: unknown id.
 Cause cause(const std::string& id, const PerfAccess& access);
-
-/// Whether perf in this kernel version is known to group topdown events wrongly ("6.4.0-1-amd64" does).
-bool has_topdown_grouping_bug(const std::string& kernel_release);
 
 }  // namespace tmaprobe::machine

@@ -135,27 +135,13 @@ Cause cause(const std::string& id, const PerfAccess& access) {
     if (id == "smt_shared_core")
         return {id, "SMT is on: before Ice Lake the top-down slots belong to the core, so the sibling thread's work is "
                     "estimated, not counted",
-                "keep the sibling idle, count whole cores (--system-wide with both siblings), or: "
+                "keep the sibling idle, count whole cores (--cpu with both siblings), or: "
                 "echo off | sudo tee /sys/devices/system/cpu/smt/control"};
     if (id == "hybrid_migration")
         return {id, "this CPU has cores of two kinds: a thread that moves is counted partly by each kind's PMU",
                 "bind the work to one kind (--cpu, or taskset); each count's share of the time is shown, never "
                 "extrapolated"};
-    if (id == "kernel_topdown_bug")
-        return {id, "perf of version " + access.kernel.substr(0, access.kernel.find('-')) +
-                        " groups topdown events wrongly; tmaprobe groups them itself and is not affected",
-                "do not compare with perf stat of this version"};
     return {id, {}, {}};
-}
-
-bool has_topdown_grouping_bug(const std::string& kernel_release) {
-    for (const char* bad : {"5.13", "5.17", "5.18", "6.2", "6.4"}) {
-        const std::size_t length = std::strlen(bad);
-        if (kernel_release.compare(0, length, bad) == 0 &&
-            (kernel_release.size() == length || !std::isdigit(static_cast<unsigned char>(kernel_release[length]))))
-            return true;
-    }
-    return false;
 }
 
 }  // namespace tmaprobe::machine

@@ -21,6 +21,7 @@ Surroundings good() {
     PmuLimits limits;
     limits.general_counters = 8;
     limits.fixed_counters = 3;
+    limits.has_slots = true;
     around.limits = {limits};
     around.event_table = "Sapphire Rapids (sapphirerapids)";
     around.wants_perf_metrics = true;
@@ -231,9 +232,55 @@ TEST(Causes, NamesTheLevelThatWouldDo) {
     EXPECT_NE(user.hint.find("perf_event_paranoid=2"), std::string::npos) << user.hint;
 }
 
-TEST(Causes, KernelVersionsWithTheTopdownBug) {
-    for (const char* bad : {"5.13.0", "5.17.5-100", "5.18.0", "6.2.0-37-generic", "6.4.1", "6.4"}) EXPECT_TRUE(machine::has_topdown_grouping_bug(bad)) << bad;
-    for (const char* good : {"5.1.3", "6.1.0-18-amd64", "6.20.0", "6.45", "5.130", ""}) EXPECT_FALSE(machine::has_topdown_grouping_bug(good)) << good;
+TEST(Checks, PerfMetricsThatAreOnlyShownAreSaid) {
+    auto around = good();
+    EXPECT_EQ(find(check(around), "perf_metrics")->state, State::ok);
+    around.limits.front().has_slots = false;
+    const auto checks = check(around);
+    EXPECT_EQ(find(checks, "perf_metrics")->state, State::note);
+    EXPECT_NE(find(checks, "perf_metrics")->what.find("do not count"), std::string::npos);
+    around.pmus.front().has_slots = false;
+    EXPECT_NE(find(check(around), "perf_metrics")->what.find("hidden"), std::string::npos);
+}
+
+TEST(Checks, EachKnownBugOfTheKernelIsSaidWhereItMatters) {
+    struct Machine {
+        machine::KernelVersion version;
+        std::string cpu, hypervisor;
+        const char* bug;
+        State state;
+    };
+    for (const Machine& test : {Machine{{5, 18, 0}, "GenuineIntel-6-8F-8", "", "kernel_topdown_bug", State::note},
+                                {{6, 6, 50}, "GenuineIntel-6-8F-8", "KVM", "kernel_hidden_topdown", State::note},
+                                {{6, 12, 22}, "GenuineIntel-6-3F-2", "", "kernel_counting_refused", State::warning},
+                                {{6, 12, 22}, "GenuineIntel-6-8F-8", "", "kernel_child_time", State::note},
+                                {{6, 1, 20}, "GenuineIntel-6-8F-8", "", "kernel_context_time", State::note},
+                                {{6, 17, 1}, "GenuineIntel-6-8F-8", "", "kernel_cpu_clock", State::note}}) {
+        auto around = good();
+        around.kernel_bugs = *events::kernel_bugs({});
+        around.access.kernel_version = test.version;
+        around.host.cpu_id = test.cpu;
+        around.host.hypervisor = test.hypervisor;
+        const auto said = check(around);
+        const auto* bug = find(said, test.bug);
+        ASSERT_NE(bug, nullptr) << test.bug;
+        EXPECT_EQ(bug->state, test.state) << test.bug;
+        EXPECT_FALSE(bug->hint.empty()) << test.bug;
+        around.access.kernel_version = {6, 18, 0};
+        const auto after = check(around);
+        EXPECT_EQ(find(after, test.bug), nullptr) << test.bug;
+        EXPECT_NE(find(after, "kernel_bugs"), nullptr);
+    }
+}
+
+TEST(Checks, BugsThatDoNotConcernTheMachineAreNotSaid) {
+    auto around = good();
+    around.kernel_bugs = *events::kernel_bugs({});
+    around.access.kernel_version = {6, 12, 22};
+    EXPECT_EQ(find(check(around), "kernel_counting_refused"), nullptr) << "Sapphire Rapids counts";
+    EXPECT_EQ(find(check(around), "kernel_hidden_topdown"), nullptr) << "no virtual machine";
+    around.pmus.clear();
+    EXPECT_EQ(find(check(around), "kernel_child_time"), nullptr) << "no PMU";
 }
 
 }  // namespace

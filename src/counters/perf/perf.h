@@ -3,11 +3,16 @@
 #include <memory>
 
 #include "counters/source.h"
+#include "machine/pmu_devices.h"
 
 namespace tmaprobe::counters::perf {
 
 /// What the PMUs of this machine can hold, probed by opening events. Empty when there is no PMU.
 std::vector<PmuLimits> probe_limits();
+
+/// Whether the PMU takes the slots event that its sysfs shows: before Linux 6.11 virtual machines showed it, and
+/// the topdown events behind it, where the hypervisor has none.
+bool slots_open(const machine::Pmu& pmu);
 
 /// errno of opening task-clock on this thread; 0: software events count.
 int software_error();

@@ -131,6 +131,11 @@ std::optional<PmuLimits> probe(const machine::Pmu& pmu) {
 
 }  // namespace
 
+bool slots_open(const machine::Pmu& pmu) {
+    const Stay stay(pmu.cpus);
+    return accepted_together(group_of(pmu.name, 0, {slots_event})) == 1;
+}
+
 int software_error() {
     auto clock = event_of("software", 1);
     const auto set = CounterSet::open({{"software", {clock}}}, {});
