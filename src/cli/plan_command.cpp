@@ -16,8 +16,8 @@ namespace {
 struct Words {
     std::string target, events_directory, json;
     std::vector<std::string> metrics, events;
-    int level = 1, counters = 0, smt = 0;
-    bool passes = false, without_perf_metrics = false;
+    int level = 1, counters = 0;
+    bool passes = false, without_perf_metrics = false, system_wide = false;
 };
 
 /// General-purpose counters that a thread of such a CPU surely has: the vendors' fewest, one less where
@@ -46,11 +46,12 @@ std::vector<counters::PmuLimits> limits_for(const events::Table& table, int coun
 }
 
 /// A shell line per pass, with a file each.
-std::vector<std::vector<std::string>> commands_of(const events::Table& table, const counters::Plan& plan) {
+std::vector<std::vector<std::string>> commands_of(const Words& words, const events::Table& table, const counters::Plan& plan) {
     std::vector<std::vector<std::string>> commands;
     for (std::size_t i = 0; i < plan.passes.size(); ++i) {
         const std::string file = plan.passes.size() == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1);
         commands.push_back(counters::perf_stat_command(table, plan.passes[i], file));
+        if (words.system_wide) commands.back().insert(commands.back().begin() + 2, "-a");  // after "perf stat"
     }
     return commands;
 }
@@ -60,12 +61,13 @@ std::vector<std::string> replay_command(const Words& words, std::size_t passes) 
     for (std::size_t i = 0; i < passes; ++i) line.push_back(passes == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1));
     line.insert(line.end(), {"--target", words.target, "--level", std::to_string(words.level)});
     for (const std::string& metric : words.metrics) line.insert(line.end(), {"--metric", metric});
+    if (words.system_wide) line.insert(line.end(), {"--system-wide", "1"});
     return line;
 }
 
 nlohmann::json to_json(const Words& words, const events::Table& table, const counters::Plan& plan) {
     auto json = nlohmann::json{{"target", table.cpu_id}, {"folder", table.folder}, {"level", words.level}};
-    for (const auto& command : commands_of(table, plan)) json["commands"].push_back(counters::shell_line(command));
+    for (const auto& command : commands_of(words, table, plan)) json["commands"].push_back(counters::shell_line(command));
     json["replay"] = counters::shell_line(replay_command(words, plan.passes.size()));
     json["passes"] = nlohmann::json::array();
     for (const auto& pass : plan.passes) {
@@ -87,12 +89,12 @@ nlohmann::json to_json(const Words& words, const events::Table& table, const cou
 std::string to_text(const Words& words, const events::Table& table, const counters::Plan& plan) {
     std::string text = fmt::format("# On the machine that is to be counted ({}); the program goes after '--'.\n",
                                    table.title.empty() ? table.folder : table.title);
-    for (auto command : commands_of(table, plan)) {
+    for (auto command : commands_of(words, table, plan)) {
         command.insert(command.end(), {"--", "./my-program"});
         text += counters::shell_line(command) + "\n";
     }
     text += "\n# Then anywhere:\n" + counters::shell_line(replay_command(words, plan.passes.size())) + "\n";
-    if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there, --system-wide 1 if perf stat ran with -a\n";
+    if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there\n";
     std::string split;
     for (const auto& note : plan.notes)
         if (note.id == "split_metric") split += (split.empty() ? "" : ", ") + note.what.substr(0, note.what.find(':'));
@@ -117,7 +119,7 @@ int plan_elsewhere(const Words& words) {
                          "--metric tlb plans the translation metrics"});
     metrics::Constants constants;
     constants.cpu_id = table->cpu_id;
-    constants.values = {{"#core_wide", 0}, {"#has_pmem", 0}};
+    constants.values = {{"#core_wide", words.system_wide}, {"#has_pmem", 0}};
     constants.values["#slots"] = table->slots_per_cycle.value_or(1);
     constants.has_event = [&](std::string_view name) { return events::resolve(*table, name).has_value(); };
     auto plan = counters::make_plan(*table, *metrics, further->events, limits_for(*table, words.counters), constants,
@@ -144,6 +146,7 @@ void add_plan_command(CLI::App& app, int& status) {
     command->add_option("--counters", words->counters, "General-purpose counters free on that machine")->check(CLI::Range(1, 32))->type_name("N");
     command->add_flag("--without-perf-metrics", words->without_perf_metrics,
                       "For an Intel virtual machine that does not show slots and topdown-*");
+    command->add_flag("-a,--system-wide", words->system_wide, "Count all CPUs there, whatever runs: perf stat -a");
     command->add_flag("--passes", words->passes, "One command per run instead of one that multiplexes");
     command->add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")->type_name("FILE");
     add_library_option(*command, words->events_directory);

@@ -1,8 +1,9 @@
 #include "counters/perf_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <set>
+#include <algorithm>
 
 #include "events/key.h"
 
@@ -43,19 +44,40 @@ std::string spell(const events::Table& table, const PlannedEvent& event) {
     return fmt::format("{}/{}/{}", hybrid_part ? pmu : "cpu", terms, privilege);
 }
 
+/// A group's events as perf spells them.
+using Spelt = std::vector<std::string>;
+
+/// No event stands twice in a row, the last of a group and the first of the next: in an output of perf stat that
+/// would look like a line that was pasted twice. A group that slots lead keeps its order.
+void keep_repeats_apart(std::vector<Spelt>& groups) {
+    const auto meet_alike = [&](std::size_t i) { return groups[i - 1].back() == groups[i].front(); };
+    const auto turn = [](Spelt& group) {
+        if (group.front().find("slots") == std::string::npos) std::rotate(group.begin(), group.begin() + 1, group.end());
+    };
+    for (std::size_t i = 1; i < groups.size(); ++i) {
+        if (meet_alike(i)) turn(groups[i]);
+        if (meet_alike(i)) turn(groups[i - 1]);
+    }
+}
+
+std::vector<Spelt> spell_groups(const events::Table& table, const Pass& pass) {
+    std::vector<Spelt> groups;
+    for (const Group& group : pass.groups) {
+        Spelt spelt;
+        for (const PlannedEvent& event : group.events) spelt.push_back(spell(table, event));
+        if (!spelt.empty() && std::ranges::find(groups, spelt) == groups.end()) groups.push_back(std::move(spelt));
+    }
+    keep_repeats_apart(groups);
+    return groups;
+}
+
 }  // namespace
 
 std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass, const std::string& output_file) {
-    std::string events;
-    std::set<std::string> written;
-    for (const Group& group : pass.groups) {
-        std::string members;
-        for (const PlannedEvent& event : group.events) members += (members.empty() ? "" : ",") + spell(table, event);
-        if (members.empty() || !written.insert(members).second) continue;
-        if (!events.empty()) events += ',';
-        events += group.events.size() > 1 ? "{" + members + "}" : members;
-    }
-    return {"perf", "stat", "-x,", "-o", output_file, "-e", events};
+    std::vector<std::string> groups;
+    for (const Spelt& spelt : spell_groups(table, pass))
+        groups.push_back(spelt.size() > 1 ? fmt::format("{{{}}}", fmt::join(spelt, ",")) : spelt.front());
+    return {"perf", "stat", "-x,", "-o", output_file, "-e", fmt::format("{}", fmt::join(groups, ","))};
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
