@@ -20,7 +20,8 @@ struct EventKey {
 
 EventKey key_of(const Table& table, const EventDefinition& event);
 
-/// The privilege levels among the event's modifiers, "u", "k" and "h" in this order; "" when none is named.
+/// The privilege levels among the event's modifiers, "u", "k", "h", and "G" where guests alone are meant, in this
+/// order; "" when none is named.
 std::string privilege_of(const EventDefinition& event);
 
 /// "cpu" and "armv8_pmuv3_0" are what a table writes as ""; other names stay.

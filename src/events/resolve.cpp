@@ -69,6 +69,11 @@ Result<Spelling> take_apart(const std::string& text) {
     return spelling;
 }
 
+bool is_raw(const std::string& text) {
+    return text.size() > 1 && text.size() <= 17 && text[0] == 'r' &&
+           text.find_first_not_of("0123456789abcdefABCDEF", 1) == text.npos;
+}
+
 /// Terms of perf's that say nothing about what is counted.
 bool is_idle_term(std::string_view key) {
     static constexpr std::array<std::string_view, 8> idle = {"name", "period", "freq", "cpu",
@@ -118,6 +123,10 @@ Result<EventDefinition> resolve_terms(const Table& table, const Spelling& spelli
         const std::size_t equals = term.find('=');
         const std::string key = term.substr(0, equals);
         if (is_idle_term(key)) continue;
+        if (is_raw(term)) {  // cpu/r19c/
+            event.config = parse_number("0x" + term.substr(1)).value_or(0);
+            continue;
+        }
         std::uint64_t value = 1;
         if (equals != term.npos) {
             const auto number = parse_number(std::string_view(term).substr(equals + 1));
@@ -136,11 +145,6 @@ Result<EventDefinition> resolve_terms(const Table& table, const Spelling& spelli
     return event;
 }
 
-bool is_raw(const std::string& text) {
-    return text.size() > 1 && text.size() <= 17 && text[0] == 'r' &&
-           text.find_first_not_of("0123456789abcdefABCDEF", 1) == text.npos;
-}
-
 }  // namespace
 
 std::string canonical_pmu(const Table& table, const std::string& pmu) {
@@ -153,12 +157,14 @@ std::string privilege_of(const EventDefinition& event) {
     std::string levels;
     for (const char level : {'u', 'k', 'h'})
         if (event.modifiers.find(level) != std::string::npos) levels += level;
-    return levels;
+    // The host, or host and guests, is what is counted anyway.
+    const bool guests_alone = event.modifiers.find('G') != std::string::npos && event.modifiers.find('H') == std::string::npos;
+    return guests_alone ? levels + 'G' : levels;
 }
 
 EventKey key_of(const Table& table, const EventDefinition& event) {
     EventKey key{canonical_pmu(table, event.pmu), event.config, event.config1, event.config2, event.is_latency(), privilege_of(event), {}};
-    if (key.privilege.starts_with("uk")) key.privilege.clear();
+    if (key.privilege.starts_with("uk")) key.privilege = key.privilege.ends_with('G') ? "G" : "";
     const bool encoded = is_core_pmu(key.pmu) || key.pmu == "msr" || key.pmu == "software" || key.pmu == "tool";
     if (!encoded) key.name = lower_case(event.name);
     return key;

@@ -31,6 +31,7 @@ CountIndex::CountIndex(const events::Table& table, const std::vector<record::Eve
             continue;
         }
         ambiguous_ = ambiguous_ || events_.contains(key);
+        if (key.privilege.empty()) counted_in_all_modes_.insert(key.pmu);
         events_.emplace(key, &event);
     }
 }
@@ -38,7 +39,9 @@ CountIndex::CountIndex(const events::Table& table, const std::vector<record::Eve
 CountIndex::Range CountIndex::counts_of(const events::EventKey& key) const {
     const Range exact = events_.equal_range(key);
     if (exact.first != exact.second || !key.privilege.empty()) return exact;
-    // Where user mode alone may be counted perf says "cycles:u" for "cycles".
+    // Where user mode alone may be counted perf says "cycles:u" for "cycles", and so for all events. A share of one
+    // mode's count in another's would be no share of anything.
+    if (counted_in_all_modes_.contains(key.pmu)) return exact;
     events::EventKey in_user_mode = key;
     in_user_mode.privilege = "u";
     return events_.equal_range(in_user_mode);

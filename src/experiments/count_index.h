@@ -43,6 +43,7 @@ class CountIndex {
     Range counts_of(const events::EventKey& key) const;
     Events events_;
     std::set<events::EventKey> refused_;
+    std::set<std::string> counted_in_all_modes_;  ///< PMUs with an event that names no privilege level
     bool ambiguous_ = false;
     bool times_are_optional_ = false;
 };

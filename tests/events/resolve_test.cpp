@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "events/key.h"
 #include "events/table.h"
 
 namespace tmaprobe::events {
@@ -113,6 +114,25 @@ TEST(Resolve, KeepsTheLatencyOfAnEvent) {
     EXPECT_TRUE(event->is_latency());
     ASSERT_TRUE(event->retire_latency);
     EXPECT_GT(event->retire_latency->mean, 10);
+}
+
+TEST(Resolve, TellsGuestsAloneFromAll) {
+    const auto table = load({}, "skylakex");
+    ASSERT_TRUE(table);
+    const auto privilege = [&](const char* spelling) { return key_of(*table, *resolve(*table, spelling)).privilege; };
+    EXPECT_EQ(privilege("cycles:G"), "G");
+    EXPECT_EQ(privilege("cpu/config=0x19c/ukG"), "G");
+    EXPECT_EQ(privilege("r19c:uG"), "uG");
+    for (const char* all : {"cycles:H", "cycles:GH", "cycles:ukP", "cycles:D"}) EXPECT_EQ(privilege(all), "") << all;
+}
+
+TEST(Resolve, TakesARawTermOfThePmu) {
+    const auto table = load({}, "skylakex");
+    ASSERT_TRUE(table);
+    const auto event = resolve(*table, "cpu/r19c,cmask=2/u");
+    ASSERT_TRUE(event) << event.error().what;
+    EXPECT_EQ(event->config, 0x200019cu);
+    EXPECT_EQ(event->modifiers, "u");
 }
 
 struct WrongCase {

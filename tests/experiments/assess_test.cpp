@@ -59,6 +59,17 @@ std::map<std::string, record::Metric> assessed(const events::Table& table, const
     return by_name;
 }
 
+TEST(Assess, MixesNoPrivilegeLevels) {
+    const auto table = table_of("zen4");
+    auto events = zen4_counts();
+    for (auto& event : events) event.name += event.name.ends_with('/') ? "u" : ":u";
+    EXPECT_DOUBLE_EQ(assessed(table, events)["backend_bound"].value, 0.5) << "user mode alone";
+    events[0].name = "ls_not_halted_cyc";
+    const auto mixed = assessed(table, events)["backend_bound"];
+    EXPECT_EQ(mixed.status, "unavailable") << "stalls in user mode as a share of all cycles";
+    EXPECT_THAT(mixed.reason, HasSubstr("no count of de_no_dispatch_per_slot.backend_stalls"));
+}
+
 TEST(ChooseMetrics, WalksTheTreeDepthFirst) {
     const auto names = choose_metrics(table_of("amdzen4"), 2, {});
     ASSERT_TRUE(names);

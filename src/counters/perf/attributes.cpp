@@ -55,7 +55,8 @@ Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target&
     attributes.pinned = is_leader && target.pinned;
     attributes.inherit = target.inherit;
     // "EVENT:k" says itself whose instructions it means; software events else count for both.
-    const std::string privilege = events::privilege_of(event.definition);
+    std::string privilege = events::privilege_of(event.definition);
+    attributes.exclude_host = std::erase(privilege, 'G') > 0;
     const auto counts = [&](char level, bool otherwise) {
         return privilege.empty() ? otherwise : privilege.find(level) != std::string::npos;
     };

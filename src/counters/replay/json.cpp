@@ -18,6 +18,18 @@ std::string text_of(const json& object, const char* key) {
     return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+/// The line with null for what is no number in JSON: some versions of perf print a metric of 0 / 0 as a bare nan.
+/// Every character keeps its column.
+std::string without_bare_nan(std::string_view text) {
+    std::string changed(text);
+    for (const std::string_view word : {": nan", ": -nan", ": inf", ": -inf"})
+        for (std::size_t at = 0; (at = changed.find(word, at)) != changed.npos; at += word.size()) {
+            const std::size_t end = at + word.size();
+            if (changed.find_first_of(",}", end) == end) changed.replace(end - 4, 4, "null");
+        }
+    return changed;
+}
+
 /// Objects in which a key stands twice are refused: which of the two was meant nobody knows.
 Result<json> parse(const Place& place) {
     std::vector<std::set<std::string>> keys;  // of the objects that are open
@@ -30,7 +42,7 @@ Result<json> parse(const Place& place) {
         return true;
     };
     try {
-        json object = json::parse(place.text, watch);
+        json object = json::parse(without_bare_nan(place.text), watch);
         if (twice.empty()) return object;
         const std::size_t at = place.text.rfind(fmt::format("\"{}\"", twice));
         return place.fault(place.text.substr(std::min(at, place.text.size())), fmt::format("'{}' stands there twice", twice));
@@ -58,6 +70,7 @@ std::string where_of(const json& object) {
 Result<double> number_of(const Place& place, const json& object, const char* key, double missing, double most) {
     const std::string text = text_of(object, key);
     if (text.empty()) return missing;
+    if (text == "null" && std::string_view(key) == "variance") return missing;  // of a mean of 0
     const auto number = plain_number(text);
     const std::size_t at = place.text.find(fmt::format("\"{}\"", key));
     if (!number || *number > most)
@@ -79,7 +92,6 @@ Result<> read_object(const Place& place, const json& object, TimedLine& result) 
     if (!is_event_name(line.event)) return place.fault(place.text.substr(at), "the event's name is not printable");
     const auto run = number_of(place, object, "event-runtime", 0, 1e19);
     const auto share = number_of(place, object, "pcnt-running", 100, 100);
-    // perf writes nan where the mean is 0; JSON text of it is no number and is refused by the parser.
     const auto variance = number_of(place, object, "variance", 0, 1e9);
     for (const auto* number : {&run, &share, &variance})
         if (!*number) return pass_on(*number);

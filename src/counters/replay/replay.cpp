@@ -99,6 +99,9 @@ Result<std::vector<Snapshot>> parse_counts(std::string_view label, std::string_v
     if (lines->empty())
         return fail(ErrorCode::bad_input, fmt::format("{}:1:1: no counts in this file", label),
                     "perf stat -x, -o FILE or perf stat -j -o FILE writes them; --metric-only leaves them out");
+    // Whatever number stands before "0,0.00": it never ran.
+    for (TimedLine& timed : *lines)
+        if (timed.line.run_ns == 0 && timed.line.share == 0) timed.line.counted = false;
     return group_by_interval(label, std::move(*lines));
 }
 

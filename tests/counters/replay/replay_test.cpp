@@ -87,12 +87,21 @@ TEST(ReadCounts, TellsNotCountedFromNotSupported) {
     EXPECT_TRUE(only_line("<not counted>,,cycles,0,100.00,,\n").supported);
     EXPECT_FALSE(only_line("<not supported>,,cycles,0,100.00,,\n").supported);
     EXPECT_FALSE(only_line(R"({"counter-value" : "<not supported>", "event" : "cycles"})").supported);
+    EXPECT_FALSE(only_line("1000,,cycles,0,0.00,,\n").counted) << "it never ran";
+    EXPECT_TRUE(only_line("1000,,cycles,400,0.00,,\n").counted) << "a share too small to be printed";
+}
+
+TEST(ReadCounts, PassesOverAMetricThatIsNoNumber) {
+    for (const char* metric : {"nan", "-nan", "inf", "-inf"})
+        EXPECT_DOUBLE_EQ(only_line(std::string(R"({"counter-value" : "123", "event" : "cycles", "metric-value" : )") + metric +
+                                   R"(, "metric-unit" : ""})").value, 123) << metric;
 }
 
 TEST(ReadCounts, ReadsVariance) {
     EXPECT_DOUBLE_EQ(only_line("123,,cycles,0.68%,456,100.00,,\n").variance, 0.0068);
     EXPECT_DOUBLE_EQ(only_line("0,,cycles,-nan%,456,100.00,,\n").variance, 0);
     EXPECT_DOUBLE_EQ(only_line(R"({"counter-value" : "123", "event" : "cycles", "variance" : 2.5})").variance, 0.025);
+    EXPECT_DOUBLE_EQ(only_line(R"({"counter-value" : "0", "event" : "cycles", "variance" : -nan})").variance, 0);
 }
 
 TEST(ReadCounts, KeepsIntervalsApartAndDropsTheirSummary) {
@@ -151,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{R"({"counter-value" : "12", "counter-value" : "13", "event" : "cycles"})", "counts:1:26: 'counter-value' stands there twice"},
         FaultCase{R"({"counter-value" : "12"})", "no event is named"},
         FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : -3})", "pcnt-running"},
+        FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : nan})", "counts:1:46: pcnt-running is 'null'"},
         FaultCase{R"({"counter-value" : [1], "event" : "cycles"})", "the count is"},
         FaultCase{"{\"counter-value\" : \"1\", \"event\" : \"cy\xff\"}", "counts:1"},
         FaultCase{std::string(100'000, '['), "counts:1:1"},
