@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "counters/perf/bounds.h"
@@ -139,6 +140,29 @@ void add_privileges(const events::Table& table, std::vector<Total>& totals, std:
     }
 }
 
+/// Says so where some events of a PMU were counted in one mode alone and others in all: formulas mix no two.
+void note_mixed_privileges(const events::Table& table, const std::vector<Total>& totals, std::vector<record::Warning>& warnings) {
+    std::map<events::EventKey, bool> is_whole;  // by event, without its privilege
+    std::set<std::string> whole_pmus;
+    for (const Total& total : totals) {
+        if (!total.known || total.unsupported_lines > 0) continue;
+        events::EventKey key = events::key_of(table, total.definition);
+        const bool whole = std::exchange(key.privilege, "").empty();
+        if (whole) whole_pmus.insert(key.pmu);
+        is_whole[key] = is_whole[key] || whole;
+    }
+    std::string parts;
+    for (const Total& total : totals) {
+        if (!total.known || total.unsupported_lines > 0) continue;
+        events::EventKey key = events::key_of(table, total.definition);
+        key.privilege.clear();
+        if (!is_whole[key] && whole_pmus.contains(key.pmu)) parts += (parts.empty() ? "" : ", ") + total.spelling;
+    }
+    if (!parts.empty())
+        warnings.push_back({"mixed_privileges", fmt::format("not counted in all modes, as other events were: {}", parts),
+                            "no formula mixes them; count all events with the same modifiers"});
+}
+
 record::Event to_event(const events::Table& table, const Total& total) {
     record::Event event;
     event.name = total.definition.name;
@@ -188,6 +212,7 @@ void assign_groups(std::vector<record::Event>& events) {
 Matched finish(const events::Table& table, std::vector<Total> totals) {
     Matched matched;
     add_privileges(table, totals, matched.warnings);
+    note_mixed_privileges(table, totals, matched.warnings);
     std::string unknown;
     for (const Total& total : totals) {
         matched.events.push_back(to_event(table, total));

@@ -259,6 +259,14 @@ TEST_F(Match, AddsUserAndKernelHalves) {
     EXPECT_EQ(result.warnings.at(0).id, "user_and_kernel_added");
 }
 
+TEST_F(Match, SaysWhichEventsLackAMode) {
+    const auto result = matched("100,,cycles,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock:u,5,100.00,,\n");
+    ASSERT_EQ(result.warnings.size(), 1u);
+    EXPECT_EQ(result.warnings[0].id, "mixed_privileges");
+    EXPECT_THAT(result.warnings[0].what, testing::EndsWith(": instructions:u"));
+    EXPECT_TRUE(matched("100,,cycles:u,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n").warnings.empty());
+}
+
 TEST_F(Match, KeepsUnknownEventsAndSaysSo) {
     const auto result = matched("100,,NO_SUCH.EVENT,5,100.00,,\n0.5,Joules,power/energy-pkg/,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n");
     EXPECT_EQ(result.events.size(), 3u);
