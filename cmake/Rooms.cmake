@@ -7,6 +7,9 @@ function(tmaprobe_library name folder)
         # What needs LLVM is added by Model.cmake, if it is there.
         list(FILTER sources EXCLUDE REGEX "/counters/model/(core/|model_source.cpp|simulation.cpp)")
     endif()
+    # Its machine code is copied into other programs.
+    set_source_files_properties(src/counters/model/sha_routine.cpp PROPERTIES COMPILE_OPTIONS
+        "-O2;-mgeneral-regs-only;-fno-sanitize=all;-fno-stack-protector;-fno-jump-tables;-fcf-protection=none;-fno-profile-arcs;-fno-test-coverage")
     add_library(tmaprobe_${name} STATIC ${sources})
     target_include_directories(tmaprobe_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
     target_compile_options(tmaprobe_${name} PRIVATE ${TMAPROBE_WARNINGS})

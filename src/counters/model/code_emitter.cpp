@@ -103,12 +103,16 @@ void CodeEmitter::record_rax() {
 
 void CodeEmitter::record_address(const StaticInstruction& instruction) {
     store(rax, saved_rax);
+    address_to_rax(instruction);
+    record_rax();
+}
+
+void CodeEmitter::address_to_rax(const StaticInstruction& instruction) {
     const MemoryOperand& memory = instruction.memory;
     if (memory.base == MemoryOperand::instruction_pointer)
         constant(rax, instruction.address + instruction.length + static_cast<std::uint64_t>(memory.displacement));
     else
         operand_to_rax(0x8d, instruction.gather ? MemoryOperand{memory.base, MemoryOperand::none, 1, 0, 64, false, memory.displacement} : memory);
-    record_rax();
 }
 
 void CodeEmitter::record_stack(std::int32_t offset) {
@@ -131,6 +135,12 @@ void CodeEmitter::push_constant(std::uint64_t value) {
     load(rax, saved_rax);
 }
 
+void CodeEmitter::save_flags() {
+    store(rcx, saved_rcx);
+    raw({0x9f, 0x0f, 0x90, 0xc0});  // lahf; seto %al
+    store(rax, saved_flags);
+}
+
 void CodeEmitter::restore_flags() {
     load(rax, saved_flags);
     raw({0x04, 0x7f, 0x9e});  // add $127, %al sets the overflow flag from al; sahf the others
@@ -139,9 +149,7 @@ void CodeEmitter::restore_flags() {
 }
 
 std::uint64_t CodeEmitter::lookup() {
-    store(rcx, saved_rcx);
-    raw({0x9f, 0x0f, 0x90, 0xc0});  // lahf; seto %al
-    store(rax, saved_flags);
+    save_flags();
     load(rax, jump_target);
     raw({0x89, 0xc1, 0x81, 0xe1});  // mov %eax, %ecx; and
     word32(lookup_entries - 1);
@@ -162,6 +170,44 @@ std::uint64_t CodeEmitter::lookup() {
     restore_flags();
     raw({0xcc});
     return here();
+}
+
+void CodeEmitter::vector_slot_move(std::uint8_t opcode, unsigned reg, std::uint32_t slot) {
+    raw({gs_prefix, static_cast<std::uint8_t>(0x40 | (reg >> 3) << 2), 0x0f, opcode, static_cast<std::uint8_t>((reg & 7) << 3 | 4), 0x25});
+    word32(slot);
+}
+
+void CodeEmitter::call_sha_routine(const StaticInstruction& instruction, std::uint64_t area, std::uint64_t routine) {
+    constexpr unsigned rsp = 4, rsi = 6, rdi = 7, register_bytes = 16;
+    constexpr std::uint8_t vector_store = 0x11, vector_load = 0x10;  // movups
+    const std::size_t modrm = modrm_offset(instruction);
+    const std::uint8_t rex = instruction.bytes[0] == 0x0f ? 0 : instruction.bytes[0], fields = instruction.bytes[modrm];
+    const unsigned destination = (fields >> 3 & 7) | (rex & 4 ? 8u : 0u);
+    store(rax, saved_rax);
+    save_flags();
+    vector_slot_move(vector_store, destination, operands);
+    vector_slot_move(vector_store, 0, operands + 2 * register_bytes);
+    if ((fields >> 6) == 3) {
+        vector_slot_move(vector_store, (fields & 7) | (rex & 1 ? 8u : 0u), operands + register_bytes);
+    } else {
+        load(rax, saved_rax);
+        address_to_rax(instruction);
+        raw({0x48, 0x8b, 0x08});        // mov (%rax), %rcx
+        store(rcx, operands + register_bytes);
+        raw({0x48, 0x8b, 0x48, 0x08});  // mov 8(%rax), %rcx
+        store(rcx, operands + register_bytes + 8);
+    }
+    store(rsp, saved_stack);
+    constant(rsp, area + stack_top);
+    raw({0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53});  // push what a call may change
+    constant(rdi, area + operands);
+    constant(rsi, instruction.bytes[modrm - 1]);
+    constant(rax, routine);
+    raw({0xff, 0xd0});  // call *%rax
+    raw({0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a});
+    load(rsp, saved_stack);
+    vector_slot_move(vector_load, destination, operands);
+    restore_flags();
 }
 
 std::size_t modrm_offset(const StaticInstruction& instruction) {

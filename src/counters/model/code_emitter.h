@@ -13,7 +13,10 @@ class CodeEmitter {
   public:
     enum Slot : std::uint32_t {
         saved_rax = 0, saved_rcx = 8, saved_flags = 16, trace_pointer = 24, blocks_left = 32, jump_target = 40,
-        jump_code = 48, saved_scratch = 56, slots_end = 4096,
+        jump_code = 48, saved_scratch = 56, saved_stack = 64,
+        operands = 128,       ///< ShaOperands
+        stack_top = 4088,     ///< of the stack of our own, on which routines are called
+        slots_end = 4096,
     };
     static constexpr std::uint32_t lookup_table = slots_end;  ///< {guest address, code address} pairs
     static constexpr std::uint32_t lookup_entries = 4096;
@@ -46,6 +49,9 @@ class CodeEmitter {
     /// With rax saved: finds the code for the address in jump_target and goes there. Returns the address
     /// after the trap that is met when there is none.
     std::uint64_t lookup();
+    /// Instead of a SHA instruction: its operands, its arithmetic by the routine, its result. `area` is what gs
+    /// points to.
+    void call_sha_routine(const StaticInstruction& instruction, std::uint64_t area, std::uint64_t routine);
     /// The same instruction with its operand relative to a free register instead of the instruction pointer.
     /// False when its encoding is not understood; nothing is written then.
     bool copy_absolute(const StaticInstruction& instruction);
@@ -54,6 +60,9 @@ class CodeEmitter {
     void word32(std::uint32_t value);
     void word64(std::uint64_t value);
     void slot_move(std::uint8_t opcode, unsigned reg, std::uint32_t slot);
+    void vector_slot_move(std::uint8_t opcode, unsigned reg, std::uint32_t slot);
+    void address_to_rax(const StaticInstruction& instruction);
+    void save_flags();
     void restore_flags();
 
     std::uint64_t origin_;

@@ -34,8 +34,8 @@ MemoryFact of_kind(MemoryFact of_loads, bool store, bool code) {
 
 }  // namespace
 
-MemorySystem::MemorySystem(const Geometry& geometry, PageSizes page_sizes, const MemoryVariation& variation)
-    : geometry_(geometry), page_sizes_(std::move(page_sizes)), prefetching_(variation.prefetch),
+MemorySystem::MemorySystem(const Geometry& geometry, PageSizes sizes_of_pages, const MemoryVariation& variation)
+    : geometry_(geometry), page_sizes_(std::move(sizes_of_pages)), prefetching_(variation.prefetch),
       memory_cycles_(static_cast<std::uint64_t>(
           std::lround((variation.latency_ns > 0 ? variation.latency_ns : geometry.memory.latency_ns) * 1e-9 * geometry.frequency_hz))),
       line_cycles_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),

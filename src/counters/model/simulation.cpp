@@ -234,7 +234,7 @@ class Simulation {
             modelled_.warmed += traced->steps;
             modelled_.traced.code_changed |= traced->code_changed;
             if (traced->ended) return true;
-            stepping = !translator.translates() || traced->stepped_in_software > 0;
+            stepping = !translator.translates();
             // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
             // works a thousand cycles on each line would seem to be warm on its first way through its data.
             if (done > limits.chunk && traced->steps >= limits.chunk && memory_.lines_from_memory() == lines_before) break;

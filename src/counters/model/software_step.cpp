@@ -1,6 +1,9 @@
 #include "counters/model/software_step.h"
 
-#include <bit>
+#include <algorithm>
+
+#include "counters/model/sha_routine.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -23,45 +26,6 @@ bool parse(const StaticInstruction& instruction, Encoding& out) {
     out.opcode = bytes[at + 2];
     out.modrm = bytes[at + 3];
     return true;
-}
-
-// FIPS 180-4's functions of the SHA-256 schedule and round.
-std::uint32_t small_sigma0(std::uint32_t x) { return std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3); }
-std::uint32_t small_sigma1(std::uint32_t x) { return std::rotr(x, 17) ^ std::rotr(x, 19) ^ (x >> 10); }
-std::uint32_t big_sigma0(std::uint32_t x) { return std::rotr(x, 2) ^ std::rotr(x, 13) ^ std::rotr(x, 22); }
-std::uint32_t big_sigma1(std::uint32_t x) { return std::rotr(x, 6) ^ std::rotr(x, 11) ^ std::rotr(x, 25); }
-
-// The register holds two of the eight state words a..h per operand: {F, E, B, A} and {H, G, D, C}, lowest first.
-VectorRegister two_rounds(const VectorRegister& cdgh, const VectorRegister& abef, const VectorRegister& keyed) {
-    std::uint32_t a = abef[3], b = abef[2], e = abef[1], f = abef[0];
-    std::uint32_t c = cdgh[3], d = cdgh[2], g = cdgh[1], h = cdgh[0];
-    for (int round = 0; round < 2; ++round) {
-        const std::uint32_t first = h + big_sigma1(e) + ((e & f) ^ (~e & g)) + keyed[round];
-        const std::uint32_t second = big_sigma0(a) + ((a & b) ^ (a & c) ^ (b & c));
-        h = g;
-        g = f;
-        f = e;
-        e = d + first;
-        d = c;
-        c = b;
-        b = a;
-        a = first + second;
-    }
-    return {f, e, b, a};
-}
-
-VectorRegister schedule_first(const VectorRegister& words, const VectorRegister& next) {
-    return {words[0] + small_sigma0(words[1]), words[1] + small_sigma0(words[2]), words[2] + small_sigma0(words[3]),
-            words[3] + small_sigma0(next[0])};
-}
-
-VectorRegister schedule_second(const VectorRegister& partial, const VectorRegister& words) {
-    VectorRegister out{};
-    out[0] = partial[0] + small_sigma1(words[2]);
-    out[1] = partial[1] + small_sigma1(words[3]);
-    out[2] = partial[2] + small_sigma1(out[0]);
-    out[3] = partial[3] + small_sigma1(out[1]);
-    return out;
 }
 
 }  // namespace
@@ -93,13 +57,15 @@ Result<> step_in_software(TracedProcess& process, const StaticInstruction& instr
         if (process.read(step.load, source.data(), sizeof source) != sizeof source)
             return fail(ErrorCode::system, "an operand of a SHA instruction is not mapped");
     }
-    const VectorRegister before = vectors->get(destination);
-    if (encoding.opcode == 0xcb)
-        vectors->set(destination, two_rounds(before, source, vectors->get(0)));
-    else if (encoding.opcode == 0xcc)
-        vectors->set(destination, schedule_first(before, source));
-    else
-        vectors->set(destination, schedule_second(before, source));
+    VectorRegister result = vectors->get(destination);
+    const VectorRegister keyed = vectors->get(0);
+    ShaOperands operands{};
+    std::copy(result.begin(), result.end(), operands.destination);
+    std::copy(source.begin(), source.end(), operands.source);
+    std::copy(keyed.begin(), keyed.end(), operands.keyed);
+    tmaprobe_sha_in_software(&operands, encoding.opcode);
+    std::copy(operands.destination, operands.destination + result.size(), result.begin());
+    vectors->set(destination, result);
     if (auto done = vectors->write(process.thread()); !done) return done;
     registers.set_instruction_pointer(instruction.address + instruction.length);
     return process.set_registers(registers);

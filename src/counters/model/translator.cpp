@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "counters/model/sha_routine.h"
 
 namespace tmaprobe::counters::model {
 
@@ -53,6 +54,9 @@ constexpr std::size_t area_bytes = code_offset + code_bytes;
 constexpr std::size_t most_entries_per_block = 1 + 3 * Translator::longest_block;
 constexpr std::size_t largest_block_code = 16384;
 
+/// What an instruction brings about, not somebody else.
+bool is_synchronous(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL; }
+
 constexpr std::uint64_t string_step_bytes = 32;  // what one micro-operation of a repeated string instruction moves
 
 }  // namespace
@@ -76,6 +80,11 @@ Result<> Translator::map_area() {
     call.native.r9 = 0;
     if (auto set = process_.set_registers(call); !set) return set;
     auto stop = process_.step();
+    // What was under way when the thread was stopped may be reported first.
+    for (int again = 0; again < 10 && stop && (stop->why == Stop::Why::event || (stop->why == Stop::Why::signal && !is_synchronous(stop->signal))); ++again) {
+        if (stop->why == Stop::Why::signal) held_signals_.push_back(stop->signal);
+        stop = process_.step();
+    }
     const auto after = process_.registers();
     process_.write(at, original, 2);
     if (auto set = process_.set_registers(*saved); !set) return set;
@@ -138,6 +147,9 @@ void Translator::forget() {
     traps_[emitter.lookup()] = {Trap::Kind::unknown_target, 0, 0};
     process_.write(lookup_, emitter.bytes().data(), emitter.bytes().size());
     code_next_ += emitter.bytes().size();
+    routine_ = code_next_;
+    process_.write(routine_, sha_routine().data(), sha_routine().size());
+    code_next_ += sha_routine().size();
 }
 
 Result<std::uint64_t> Translator::code_for(std::uint64_t address) {
@@ -205,23 +217,22 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t*& entry, 
     return executed;
 }
 
-std::size_t Translator::drain(const OnStep& on_step) {
+void Translator::drain(const OnStep& on_step, Traced& sums) {
     std::uint64_t pointer = 0;
     process_.read(area_ + CodeEmitter::trace_pointer, &pointer, sizeof pointer);
     const std::uint64_t begin = area_ + buffer_offset;
     const std::size_t entries = pointer > begin ? (pointer - begin) / 8 : 0;
     buffer_.resize(entries);
     if (entries) process_.read(begin, buffer_.data(), entries * 8);
-    std::size_t executed = 0;
     const std::uint64_t* entry = buffer_.data();
     const std::uint64_t* end = entry + entries;
     while (entry < end) {
         const std::uint64_t number = *entry++;
         if (number >= blocks_.size()) break;
-        executed += replay(blocks_[number], entry, end, on_step);
+        sums.steps += replay(blocks_[number], entry, end, on_step);
+        sums.stepped_in_software += blocks_[number].in_software;
     }
     process_.write(area_ + CodeEmitter::trace_pointer, &begin, sizeof begin);
-    return executed;
 }
 
 Result<Traced> Translator::step_in_place(const OnStep& on_step) {
@@ -265,8 +276,7 @@ Result<Translator::Trap> Translator::run_to_trap(Traced& traced) {
         if (!registers) return pass_on(registers);
         if (stop->why == Stop::Why::signal) {
             const int signal = stop->signal;
-            const bool synchronous = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-            if (synchronous) return fail(ErrorCode::unavailable, std::string("the program met signal ") + strsignal(signal) + " while it was traced",
+            if (is_synchronous(signal)) return fail(ErrorCode::unavailable, std::string("the program met signal ") + strsignal(signal) + " while it was traced",
                             "programs that live with such signals cannot be modelled; --source none measures the time");
             // Delivered when the thread is back in its own code.
             held_signals_.push_back(signal);
@@ -372,7 +382,7 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
             if (trap->kind == Trap::Kind::no_blocks_left) {
                 drained = true;
             } else if (trap->kind == Trap::Kind::in_place) {
-                traced.steps += drain(on_step);
+                drain(on_step, traced);
                 if (auto left = leave(address); !left) return pass_on(left);
                 auto stepped = step_in_place(on_step);
                 if (!stepped) return stepped;
@@ -409,14 +419,11 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
                 if (auto entered = enter(address); !entered) return pass_on(entered);
             }
         }
-        traced.steps += drain(on_step);
+        drain(on_step, traced);
     }
     if (auto left = leave(address); !left) return pass_on(left);
     stale_ = code_changed();
     traced.code_changed = stale_ || changed;
-    // Stepping each of many is cheaper than entering and leaving the translation for each.
-    constexpr std::size_t many = 10;
-    if (traced.stepped_in_software * many > traced.steps) refused_ = true;
     return traced;
 }
 

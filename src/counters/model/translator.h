@@ -28,7 +28,7 @@ class Translator {
 
     /// Numbered by Step::instruction.
     const std::vector<StaticInstruction>& instructions() const { return instructions_; }
-    bool translates() const { return area_ != 0; }
+    bool translates() const { return area_ != 0 && !refused_; }
 
     static constexpr std::uint32_t longest_block = 64;  ///< instructions
 
@@ -36,6 +36,7 @@ class Translator {
     struct Block {
         std::uint64_t start = 0, code = 0;
         std::uint32_t first = 0, count = 0;  ///< in block_instructions_
+        std::uint32_t in_software = 0;       ///< of them, what the processor lacks and a routine does
     };
     /// What a stop in the area means.
     struct Trap {
@@ -63,7 +64,8 @@ class Translator {
     std::uint32_t number_of(std::uint64_t address);
     Result<> enter(std::uint64_t address);
     Result<> leave(std::uint64_t address);
-    std::size_t drain(const OnStep& on_step);
+    /// Replays what was noted since the last time and adds it to the sums.
+    void drain(const OnStep& on_step, Traced& sums);
     std::size_t replay(const Block& block, const std::uint64_t*& entry, const std::uint64_t* end, const OnStep& on_step);
     Result<Traced> step_in_place(const OnStep& on_step);
     void deliver(const Trace& trace, const OnStep& on_step);
@@ -84,7 +86,7 @@ class Translator {
     std::pair<pid_t, std::size_t> home_;  ///< the address space that has the area
     std::uint64_t area_ = 0, code_next_ = 0;
     pid_t process_of_area_ = -1;
-    std::uint64_t lookup_ = 0, own_gs_ = 0, fs_ = 0;
+    std::uint64_t lookup_ = 0, routine_ = 0, own_gs_ = 0, fs_ = 0;
     std::vector<StaticInstruction> instructions_;
     std::unordered_map<std::uint64_t, std::uint32_t> number_at_;
     std::vector<std::uint32_t> block_instructions_;

@@ -28,7 +28,8 @@ bool is_count_branch(const StaticInstruction& branch) {
 }  // namespace
 
 bool Translator::copyable(const StaticInstruction& instruction) const {
-    if (!instruction.decoded || instruction.system || tracer_.steps_in_software(instruction)) return false;
+    if (!instruction.decoded || instruction.system) return false;
+    if (tracer_.steps_in_software(instruction)) return !instruction.memory.segment;
     if (instruction.memory.segment == 'g' || has_byte_prefix(instruction, 0x67)) return false;
     if (is_return_with_pop(instruction)) return false;
     if (instruction.branch && instruction.indirect && instruction.memory.segment) return false;
@@ -56,7 +57,9 @@ void Translator::emit_instruction(const StaticInstruction& instruction, CodeEmit
         if (instruction.push || instruction.pop) emitter.record_stack(instruction.push ? -8 : 0);
     }
     const bool relative = instruction.explicit_memory && instruction.memory.base == MemoryOperand::instruction_pointer;
-    if (relative)
+    if (tracer_.steps_in_software(instruction))
+        emitter.call_sha_routine(instruction, area_, routine_);
+    else if (relative)
         emitter.copy_absolute(instruction);
     else
         emitter.copy(instruction);
@@ -112,7 +115,7 @@ void Translator::emit_branch(const StaticInstruction& branch, CodeEmitter& emitt
 
 void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
     const std::uint32_t number = static_cast<std::uint32_t>(blocks_.size());
-    Block block{start, emitter.here(), static_cast<std::uint32_t>(block_instructions_.size()), 0};
+    Block block{start, emitter.here(), static_cast<std::uint32_t>(block_instructions_.size()), 0, 0};
     traps_[emitter.block_head(number)] = {Trap::Kind::no_blocks_left, start, 0};
     std::uint64_t address = start;
     bool branched = false;
@@ -126,6 +129,7 @@ void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
         }
         block_instructions_.push_back(instruction_number);
         ++block.count;
+        if (tracer_.steps_in_software(instruction)) ++block.in_software;
         branched = instruction.branch;
         if (branched)
             emit_branch(instruction, emitter);
