@@ -2,7 +2,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-#include "kernels/sha256/rounds.h"
+#include "kernels/sha256/round_constants.h"
 #include "kernels/sha256/sha256.h"
 
 // g++ 12 has these instructions under the name of the whole family.

@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "kernels/sha256/rounds.h"
+#include "kernels/sha256/round_constants.h"
 #include "kernels/sha256/sha256.h"
 
 #define TMAPROBE_SHA __attribute__((target("sha,sse4.1,ssse3")))
