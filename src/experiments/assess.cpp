@@ -202,7 +202,7 @@ void judge_events(const Prepared& prepared, const CountIndex& index, std::size_t
             if (spelling->second.latency) result.warnings.push_back("latency_from_table");
             else if (spelling->second.key.latency)
                 result.reason = fmt::format("its vendor has not published the latency at retirement that {} stands for", text);
-            if (index.refused(spelling->second.key)) result.reason = fmt::format("{} is not supported by the machine", text);
+            if (const auto why = index.refused(spelling->second.key); !why.empty()) result.reason = fmt::format("{} {}", text, why);
             continue;
         }
         const auto& reading = event->reading;

@@ -1,5 +1,7 @@
 #include "experiments/count_index.h"
 
+#include <set>
+
 #include "events/encoding.h"
 
 namespace tmaprobe::experiments {
@@ -20,14 +22,40 @@ events::EventKey key_of(const events::Table& table, const record::Event& event) 
     return events::key_of(table, definition);
 }
 
+/// What a note means, where it means that there is no count.
+std::string_view meaningless(std::string_view note) {
+    if (note == "not_supported") return "is not supported by the machine";
+    if (note == "not_implemented") return "counts 0, and the PMU does not list it: it is not implemented";
+    if (note == "impossible_zero") return "counted 0, which it cannot: the counter does not work";
+    return {};
+}
+
 }  // namespace
+
+std::string_view CountIndex::refused(const events::EventKey& key) const {
+    const auto found = refused_.find(key);
+    return found == refused_.end() ? std::string_view{} : found->second;
+}
+
+void flag_impossible_zeros(const events::Table& table, std::vector<record::Event>& events) {
+    std::set<events::EventKey> always_count;
+    for (const char* name : {"cycles", "instructions", "slots"})
+        if (const auto definition = events::resolve(table, name)) always_count.insert(events::key_of(table, *definition));
+    for (auto& event : events) {
+        const auto& reading = event.reading;
+        if (!event.note.empty() || reading.raw != 0 || reading.value != 0 || reading.time_running_ns == 0) continue;
+        events::EventKey key = key_of(table, event);
+        key.privilege.clear();
+        if (always_count.contains(key)) event.note = "impossible_zero";
+    }
+}
 
 CountIndex::CountIndex(const events::Table& table, const std::vector<record::Event>& events, bool times_are_optional)
     : times_are_optional_(times_are_optional) {
     for (const record::Event& event : events) {
         const events::EventKey key = key_of(table, event);
-        if (event.note == "not_supported") {
-            refused_.insert(key);
+        if (const auto why = meaningless(event.note); !why.empty()) {
+            refused_.emplace(key, why);
             continue;
         }
         ambiguous_ = ambiguous_ || events_.contains(key);

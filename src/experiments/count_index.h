@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,8 @@ class CountIndex {
     /// True when some event was counted in more than one group.
     bool ambiguous() const { return ambiguous_; }
 
-    /// True for an event that the machine was asked for and does not have.
-    bool refused(const events::EventKey& key) const { return refused_.contains(key); }
+    /// Why an event that was asked for has no count that means anything; empty: it has, or was not asked for.
+    std::string_view refused(const events::EventKey& key) const;
 
     /// Groups that hold this event, in the order counted.
     std::vector<GroupId> groups_with(const events::EventKey& key) const;
@@ -42,10 +43,13 @@ class CountIndex {
     using Range = std::pair<Events::const_iterator, Events::const_iterator>;
     Range counts_of(const events::EventKey& key) const;
     Events events_;
-    std::set<events::EventKey> refused_;
+    std::map<events::EventKey, std::string_view> refused_;
     std::set<std::string> counted_in_all_modes_;  ///< PMUs with an event that names no privilege level
     bool ambiguous_ = false;
     bool times_are_optional_ = false;
 };
+
+/// Notes "impossible_zero" for counts of cycles, instructions and slots that are 0 although they were counted for a while.
+void flag_impossible_zeros(const events::Table& table, std::vector<record::Event>& events);
 
 }  // namespace tmaprobe::experiments

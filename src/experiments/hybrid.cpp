@@ -10,7 +10,7 @@ constexpr std::array<const char*, 2> hybrid_pmus = {"cpu_core", "cpu_atom"};
 
 /// Counts from elsewhere may have no times: then only their note says that they are none.
 bool was_counted(const record::Event& event) {
-    for (const char* none : {"not_counted", "not_supported", "no_permission", "other_cores"})
+    for (const char* none : {"not_counted", "not_supported", "not_implemented", "no_permission", "other_cores"})
         if (event.note == none) return false;
     return event.reading.time_running_ns > 0 || event.reading.time_enabled_ns == 0;
 }

@@ -13,6 +13,7 @@
 #include "counters/software.h"
 #include "experiments/assess.h"
 #include "experiments/canary.h"
+#include "experiments/count_index.h"
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
 #include "experiments/monitoring.h"
@@ -65,6 +66,19 @@ void set_command_time(double elapsed_ns, record::Run& run) {
     run.time.ns_per_op = summarize({elapsed_ns});
 }
 
+/// Flags counts that cannot be 0 and are, and says which.
+void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings) {
+    flag_impossible_zeros(table, counted.events);
+    for (auto& events : counted.repetitions) flag_impossible_zeros(table, events);
+    for (auto& interval : counted.series) flag_impossible_zeros(table, interval.events);
+    std::string names;
+    for (const auto& event : counted.events)
+        if (event.note == "impossible_zero") names += (names.empty() ? "" : ", ") + event.name;
+    if (!names.empty())
+        warnings.push_back({"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
+                            "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
+}
+
 /// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:
 /// the second becomes a run of its own.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
@@ -85,6 +99,9 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     const bool by_itself = !modelled || counted->detail.value("windows", 0) == 0;
     if (!kernel && by_itself) set_command_time(counted->elapsed_ns / repetitions, measured.run);
     if (modelled && by_itself) return {};
+
+    // A CPU may be idle, or in the kernel alone; what runs on one executes instructions.
+    if (!modelled && request.scope.kind != counters::Scope::Kind::cpus) say_impossible_zeros(*setup.table, *counted, measured.warnings);
 
     AssessRequest assessment;
     assessment.metrics = setup.metrics;

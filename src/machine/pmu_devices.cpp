@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/file.h"
 #include "machine/sysfs.h"
@@ -57,6 +59,26 @@ std::optional<std::uint32_t> pmu_type(const std::string& name, const fs::path& r
     const auto pmus = core_pmus(root);
     if (pmus.empty()) return std::nullopt;
     return pmus.front().type;
+}
+
+bool is_common_arm_event(std::uint64_t config) {
+    constexpr std::uint64_t each = 0x40, extended = 0x4000;
+    return config < each || (config >= extended && config < extended + each);
+}
+
+std::set<std::uint64_t> listed_common_events(const Pmu& pmu, const fs::path& root) {
+    const fs::path folder = root / pmu.name / "events";
+    std::error_code error;
+    if (!fs::exists(folder / "cpu_cycles", error)) return {};  // Arm's name for them
+    std::set<std::uint64_t> listed;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        constexpr std::string_view key = "event=";
+        const std::string text = read_line(entry.path());
+        if (!text.starts_with(key)) continue;
+        const std::uint64_t config = std::strtoull(text.c_str() + key.size(), nullptr, 0);
+        if (is_common_arm_event(config)) listed.insert(config);
+    }
+    return listed;
 }
 
 }  // namespace tmaprobe::machine

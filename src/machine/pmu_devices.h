@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,13 @@ std::vector<Pmu> core_pmus(const std::filesystem::path& root = pmu_devices);
 
 /// perf_event_attr::type of any PMU by its sysfs name ("" = the first core PMU, "software").
 std::optional<std::uint32_t> pmu_type(const std::string& name, const std::filesystem::path& root = pmu_devices);
+
+/// The architecture's common events (is_common_arm_event) that an Arm PMU implements, as its driver lists them in sysfs by the
+/// PMU's own identification registers. Empty for other PMUs, and where nothing is listed. A raw event that is not
+/// implemented opens all the same, and counts nothing.
+std::set<std::uint64_t> listed_common_events(const Pmu& pmu, const std::filesystem::path& root = pmu_devices);
+
+/// Whether an Arm PMU says of an event with this number if it has it: 0x0 to 0x3f and 0x4000 to 0x403f.
+bool is_common_arm_event(std::uint64_t config);
 
 }  // namespace tmaprobe::machine

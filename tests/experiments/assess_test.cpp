@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "experiments/count_index.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -161,6 +164,35 @@ TEST(Assess, SaysWhatIsMissing) {
     EXPECT_EQ(metrics.at("backend_bound").status, "not_counted");
     EXPECT_THAT(metrics.at("frontend_bound").reason, HasSubstr("not supported"));
     EXPECT_FALSE(metrics.at("retiring").bottleneck);
+}
+
+TEST(Assess, CountsThatCannotBeZeroMakeNoMetric) {
+    const auto table = table_of("amdzen4");
+    auto events = zen4_counts();
+    events.front().reading.raw = 0;  // cycles
+    events.front().reading.value = 0;
+    flag_impossible_zeros(table, events);
+    EXPECT_EQ(events.front().note, "impossible_zero");
+    EXPECT_EQ(std::ranges::count(events, "impossible_zero", &record::Event::note), 1) << "smt_contention may be 0";
+    const auto metrics = assessed(table, events);
+    EXPECT_EQ(metrics.at("frontend_bound").status, "unavailable");
+    EXPECT_THAT(metrics.at("frontend_bound").reason, HasSubstr("counted 0, which it cannot"));
+
+    auto idle = zen4_counts();
+    idle.front().reading = {};
+    flag_impossible_zeros(table, idle);
+    EXPECT_EQ(idle.front().note, "") << "what never ran is not counted, and says so itself";
+}
+
+TEST(Assess, AnEventThatIsNotImplementedMakesNoMetric) {
+    auto events = zen4_counts();
+    events[1].note = "not_implemented";
+    events[1].reading.raw = 0;
+    events[1].reading.value = 0;
+    const auto metrics = assessed(table_of("amdzen4"), events);
+    EXPECT_EQ(metrics.at("frontend_bound").status, "unavailable");
+    EXPECT_THAT(metrics.at("frontend_bound").reason, HasSubstr("not implemented"));
+    EXPECT_EQ(metrics.at("backend_bound").status, "measured");
 }
 
 TEST(Assess, TakesAMetricsEventsFromOneGroup) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 
 #include "counters/perf/attributes.h"
 #include "machine/perf_access.h"
+#include "machine/pmu_devices.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -91,6 +93,16 @@ std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const
     return by_cpu;
 }
 
+void note_unimplemented(std::vector<record::Event>& events, const std::set<std::uint64_t>& listed) {
+    if (listed.empty()) return;
+    for (auto& event : events) {
+        const std::uint64_t config = std::strtoull(event.config.c_str(), nullptr, 0);
+        const bool counted_nothing = event.note.empty() && event.reading.raw == 0 && event.reading.time_running_ns > 0;
+        if (counted_nothing && machine::is_common_arm_event(config) && !listed.contains(config) && event.pmu != "software")
+            event.note = "not_implemented";
+    }
+}
+
 void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event>& window) {
     spreads.resize(window.size());
     for (std::size_t index = 0; index < window.size(); ++index) {
@@ -116,13 +128,14 @@ void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> 
 
 std::vector<record::Warning> warnings_of(const std::vector<record::Event>& events, Policy policy) {
     std::vector<record::Warning> warnings;
-    std::string never_ran, shared, failed, refused;
+    std::string never_ran, shared, failed, refused, unimplemented;
     const auto list = [](std::string& names, const record::Event& event) {
         names += (names.empty() ? "" : ", ") + event.name;
     };
     for (const auto& event : events) {
         if (event.note == "not_counted") list(never_ran, event);
         else if (event.note == "not_supported" || event.note == "no_permission") list(refused, event);
+        else if (event.note == "not_implemented") list(unimplemented, event);
         else if (!event.note.empty() && event.note != "wrapped" && event.note != "other_cores") list(failed, event);
         else if (policy == Policy::passes && event.note != "other_cores" && share_of(event.reading) < whole_share) list(shared, event);
     }
@@ -133,6 +146,9 @@ std::vector<record::Warning> warnings_of(const std::vector<record::Event>& event
     if (!refused.empty())
         warnings.push_back({"not_supported", "this machine does not count " + refused,
                             "metrics that need it are unavailable; tmaprobe doctor says what is possible"});
+    if (!unimplemented.empty())
+        warnings.push_back({"not_implemented", "this PMU opens " + unimplemented + ", counts 0 and does not list it: it is not implemented",
+                            "metrics that need it are unavailable; ls /sys/bus/event_source/devices/*/events shows what is implemented"});
     if (!shared.empty())
         warnings.push_back({"multiplexed_against_plan",
                             "counted only part of the time, though the plan fits the PMU: " + shared,

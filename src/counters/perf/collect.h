@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,10 @@ std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const
 /// or none.
 void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,
                 double rotation_ns);
+
+/// Notes "not_implemented" for common events of an Arm PMU that count 0 and are not among those that it lists (see
+/// machine::listed_common_events; none listed: nothing is noted).
+void note_unimplemented(std::vector<record::Event>& events, const std::set<std::uint64_t>& listed);
 
 /// Adds one window's rates; `spreads` is sized on the first call.
 void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event>& window);

@@ -76,8 +76,10 @@ class PerfSource final : public CounterSource {
         region_.reset();
         plan_ = plan;
         rotation_ns_ = default_rotation_ns;
-        for (const auto& pmu : machine::core_pmus())
+        for (const auto& pmu : machine::core_pmus()) {
             if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
+            listed_.merge(machine::listed_common_events(pmu));
+        }
         Target target;
         target.user = plan.user;
         target.kernel = plan.kernel;
@@ -99,6 +101,9 @@ class PerfSource final : public CounterSource {
         auto sample = in_process ? measure_region(workload, repetition)
                                  : run_session(session(repetition.pass), workload, repetition);
         if (!sample) return sample;
+        note_unimplemented(sample->events, listed_);
+        for (auto& interval : sample->series) note_unimplemented(interval.events, listed_);
+        for (auto& [cpu, events] : sample->by_cpu) note_unimplemented(events, listed_);
         for (auto& warning : warnings_of(sample->events, plan_.policy)) sample->warnings.push_back(std::move(warning));
         return sample;
     }
@@ -171,6 +176,7 @@ class PerfSource final : public CounterSource {
     Options options_;
     Plan plan_;
     double rotation_ns_ = default_rotation_ns;
+    std::set<std::uint64_t> listed_;  ///< common events that an Arm machine's PMUs implement
     std::optional<Region> region_;
     std::size_t region_pass_ = 0;
     std::vector<pid_t> region_threads_;
