@@ -366,17 +366,17 @@ Result<> TracedProcess::finish() {
 
 Result<Stop> TracedProcess::wait_for_thread() {
     int status = 0;
-    int idle = 0;
-    for (;;) {
-        // Alone, it can be waited for; else it may itself be waiting for another that has to be let run.
-        const bool alone = tasks_.size() <= 1;
-        const pid_t got = ::waitpid(thread_, &status, __WALL | (alone ? 0 : WNOHANG));
+    for (int idle = 0;; ++idle) {
+        // Alone, it can be waited for; else it may itself be waiting for another that has to be let run. Nor may a
+        // signal that is meant for it wait until a system call of its own has ended.
+        const bool nothing_else = tasks_.size() <= 1 && !signal_to_hand_on;
+        const pid_t got = ::waitpid(thread_, &status, __WALL | (nothing_else ? 0 : WNOHANG));
         if (got == thread_) return classify(thread_, status);
         if (got < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the traced thread");
-        constexpr int spins = 100;
-        constexpr long nap_us = 100;
-        hand_signal_on(0);
-        if (!serve_all_but(thread_) && ++idle > spins) pause_us(nap_us);
+        constexpr int spins = 10, patience = 1000;
+        constexpr long nap_us = 100, long_nap_us = 2000;
+        const bool served = serve_all_but(thread_);
+        hand_signal_on(served || idle < spins ? 0 : idle < patience ? nap_us : long_nap_us);
     }
 }
 

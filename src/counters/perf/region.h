@@ -47,7 +47,9 @@ class Region {
     Bracketing bracketing_ = Bracketing::started_and_stopped;
     Overhead overhead_;
     Result<Measured> measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts);
+    void read_undisturbed(std::vector<RawCount>& counts, CounterSet::Order order);
     Measured measure_running(Workload& workload, std::uint64_t iterations);
+    std::uint64_t quickest_read_ns_ = ~std::uint64_t{0};
     std::vector<std::vector<RawCount>> counts_;  ///< before, after each part
 };
 
