@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "events/embedded.h"
+#include "metrics/cpuid.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -85,7 +86,8 @@ Result<std::vector<std::string>> files_in(const Library& library, std::string_vi
     return names;
 }
 
-Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view text, std::string_view root) {
+Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view text, std::string_view root,
+                                      bool check_patterns) {
     std::vector<MapRow> rows;
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t end = std::min(text.find('\n'), text.size());
@@ -110,6 +112,9 @@ Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view t
         if (columns[1].find("..") != columns[1].npos || columns[1].starts_with('/'))
             return fail(ErrorCode::bad_input,
                         fmt::format("{}:{}:1: the folder '{}' lies outside", label, line, columns[1]));
+        // Passed over, a later and wider row would take its place: another CPU's formulas.
+        if (check_patterns && !metrics::is_cpuid_pattern(std::string(trimmed(rest))))
+            return fail(ErrorCode::bad_input, fmt::format("{}:{}:1: '{}' is no pattern of CPU ids", label, line, trimmed(rest)));
         rows.push_back({std::string(trimmed(rest)), std::string(columns[2]), std::string(root) + std::string(columns[1]),
                         std::string(root)});
     }
@@ -125,7 +130,7 @@ Result<std::vector<MapRow>> read_map(const Library& library) {
         const auto text = read_if_there(library, root + "mapfile.csv");
         if (!text) return pass_on(text);
         if (!*text) continue;
-        auto more = parse_map(label_of(library, root + "mapfile.csv"), **text, root);
+        auto more = parse_map(label_of(library, root + "mapfile.csv"), **text, root, library.directory.has_value());
         if (!more) return pass_on(more);
         found = true;
         rows.insert(rows.end(), std::make_move_iterator(more->begin()), std::make_move_iterator(more->end()));

@@ -29,11 +29,13 @@ struct MapRow {
 };
 
 /// Rows for core PMUs of the root's mapfile.csv, or of those one folder below (a `pmu-events/arch` tree),
-/// in file order. Errors: bad_input for a row with too few columns (file and line), and for a directory
+/// in file order. Errors: bad_input for a row with too few columns or a pattern that is none (file and line), and for a directory
 /// without any mapfile.
 Result<std::vector<MapRow>> read_map(const Library& library);
 
-/// Splits rows of one mapfile; `root` as in MapRow. Errors: as read_map.
-Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view text, std::string_view root);
+/// Splits rows of one mapfile; `root` as in MapRow. The embedded map's patterns need no check, which takes longer
+/// than all else. Errors: as read_map.
+Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view text, std::string_view root,
+                                      bool check_patterns = true);
 
 }  // namespace tmaprobe::events

@@ -201,6 +201,9 @@ Result<EventDefinition> resolve(const Table& table, std::string_view given) {
     }
     if (!table.libpfm4_pmu.empty())
         if (auto event = encode_with_libpfm(table.libpfm4_pmu + "::" + text)) return event;
+    if (find_named(table, name, std::nullopt))
+        return fail(ErrorCode::bad_usage, fmt::format("event '{}': '{}' is no modifier", text, modifiers),
+                    fmt::format("{0}:u user mode, {0}:k kernel mode", name));
     return unknown_event(table, name);
 }
 

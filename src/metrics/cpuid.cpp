@@ -59,6 +59,14 @@ bool is_midr(std::string_view text) {
            text.find_first_not_of(digits, 2) == std::string_view::npos;
 }
 
+bool is_cpuid_pattern(const std::string& text) {
+    if (is_midr(text)) return true;
+    regex_t compiled;
+    if (text.empty() || regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
+    regfree(&compiled);
+    return true;
+}
+
 bool cpuid_matches(std::string_view pattern, std::string_view cpu_id) {
     if (const auto midr = parse_midr(pattern)) {
         const auto cpu = parse_midr(cpu_id);

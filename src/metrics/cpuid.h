@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tmaprobe::metrics {
@@ -10,6 +11,9 @@ namespace tmaprobe::metrics {
 /// variant and revision are not older than the pattern's. Any other pattern is an extended regular
 /// expression that must cover the whole id, of which the pattern may leave out the stepping.
 bool cpuid_matches(std::string_view pattern, std::string_view cpu_id);
+
+/// Whether the text is a pattern at all: a MIDR, or an expression that compiles.
+bool is_cpuid_pattern(const std::string& text);
 
 /// Whether the text is an Arm MIDR: "0x" and hexadecimal digits only.
 bool is_midr(std::string_view text);

@@ -94,6 +94,8 @@ TEST_F(Tree, NamesThePlaceOfWhatIsBroken) {
     EXPECT_THAT(problem(), HasSubstr("mapfile.csv:2:1: expected 4 columns"));
     write("mapfile.csv", "# x\n\nGenuine\xffIntel-6-55,v1,cpu,core\n");
     EXPECT_THAT(problem(), HasSubstr("mapfile.csv:3:8: a byte that no CPU id"));
+    write("mapfile.csv", "GenuineIntel-6-5[5,v1,other,core\nGenuineIntel-6-55,v1,cpu,core\n");
+    EXPECT_THAT(problem(), HasSubstr("mapfile.csv:1:1: 'GenuineIntel-6-5[5' is no pattern"));
     write("mapfile.csv", "GenuineIntel-6-55,v1,../../etc,core\n");
     EXPECT_THAT(problem(), HasSubstr("lies outside"));
 }
