@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/suggest.h"
 #include "report/terminal.h"
+#include "report/text.h"
 #include "report/writers.h"
 
 namespace tmaprobe::cli {
@@ -33,7 +34,8 @@ bool utf8_locale() {
 
 int terminal_width() {
     winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+    constexpr int least = 40;  // narrower, a line wraps rather than a table loses what it says
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(least, size.ws_col);
     return 80;
 }
 
@@ -124,8 +126,11 @@ int emit(const record::Record& record, const OutputOptions& options) {
 
 int complain(const Error& error) {
     clear_progress();
-    say(fmt::format("tmaprobe: {}\n", error.what));
-    if (!error.hint.empty()) say(fmt::format("  hint: {}\n", error.hint));
+    // Messages quote files, which may hold anything: no escape sequence of theirs reaches a terminal.
+    constexpr std::size_t longest = 2000;
+    const auto quoted = [](const std::string& text) { return report::shorten(report::clean(text), longest, false); };
+    say(fmt::format("tmaprobe: {}\n", quoted(error.what)));
+    if (!error.hint.empty()) say(fmt::format("  hint: {}\n", quoted(error.hint)));
     return exit_status(error);
 }
 

@@ -41,22 +41,34 @@ void Screen::entry(const std::string& label, std::string_view text, std::size_t 
 }
 
 void Screen::table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> widths;
+    std::vector<std::size_t> widths(1);
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
     }
-    std::size_t others = 0;
-    for (std::size_t i = 1; i < widths.size(); ++i) others += widths[i] + 2;
-    // The names give way, down to what can still be told apart.
-    if (!widths.empty() && widths[0] + others > width())
-        widths[0] = std::max<std::size_t>(12, width() > others ? width() - others : 0);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        std::string text;
-        for (std::size_t i = 0; i < rows[r].size(); ++i)
-            text += i == 0 ? pad_right(shorten(rows[r][0], widths[0], ascii()), widths[0])
-                           : "  " + pad_left(rows[r][i], widths[i]);
-        line(r == 0 ? ink(Ink::dim, text) : text);
+    std::size_t others = 0, widest = 0;
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+        others += widths[i] + 2;
+        widest = std::max(widest, widths[i] + 2);
+    }
+    // The names give way first; where that is not enough, columns move to a block below.
+    constexpr std::size_t least = 12;  // of a name: what can still be told apart
+    if (widths[0] + others > width()) {
+        const std::size_t beside = others + least <= width() ? others : widest;
+        const std::size_t most = beside == others ? width() : width() / 2;
+        widths[0] = std::min({widths[0], most, std::max(least, width() - std::min(width(), beside))});
+    }
+    for (std::size_t i = 1; i < widths.size(); ++i) widths[i] = std::min(widths[i], width() - std::min(width(), widths[0] + 2));
+    for (std::size_t begin = 1; begin <= std::max<std::size_t>(1, widths.size() - 1);) {
+        std::size_t end = begin;
+        for (std::size_t used = widths[0]; end < widths.size() && (used += 2 + widths[end]) <= width();) ++end;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            const auto cell = [&](std::size_t i) { return i < rows[r].size() ? shorten(rows[r][i], widths[i], ascii()) : std::string(); };
+            std::string text = pad_right(cell(0), widths[0]);
+            for (std::size_t i = begin; i < end; ++i) text += "  " + pad_left(cell(i), widths[i]);
+            line(r == 0 ? ink(Ink::dim, text) : text);
+        }
+        begin = std::max(end, begin + 1);
     }
 }
 

@@ -32,7 +32,8 @@ class Screen {
     /// "label   text", the text wrapped and indented below itself. The text is cleaned here.
     void entry(const std::string& label, std::string_view text, std::size_t indent = 9);
     /// Columns aligned by their widest cell: the first to the left, the others to the right. Cells are
-    /// clean; those of the first row are headings.
+    /// clean; those of the first row are headings. Where the width does not do, names lose their middle, then
+    /// columns go to a block below.
     void table(const std::vector<std::vector<std::string>>& rows);
 
     std::string take() { return std::move(text_); }

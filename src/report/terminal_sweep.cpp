@@ -193,19 +193,21 @@ void show_series(Screen& screen, const record::Run& run) {
     const std::vector<std::string> steps = screen.ascii()
                                                ? std::vector<std::string>{"_", ".", "-", "=", "+", "*", "#", "@"}
                                                : std::vector<std::string>{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const std::size_t names = screen.width() >= 60 ? 30 : 12;
+    constexpr std::size_t range = 18;  // "min..max" and what is between the columns
+    const std::size_t room = std::max<std::size_t>(8, screen.width() - std::min(screen.width(), names + range));
     for (const auto& [name, values] : lines) {
         double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
         for (const double value : values)
             if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
         if (high < low) continue;
-        const std::size_t room = screen.width() - 48;
-        const std::size_t stride = (values.size() + room - 1) / std::max<std::size_t>(1, room);
+        const std::size_t stride = (values.size() + room - 1) / room;
         std::string drawn;
-        for (std::size_t i = 0; i < values.size(); i += std::max<std::size_t>(1, stride))
+        for (std::size_t i = 0; i < values.size(); i += stride)
             drawn += !std::isfinite(values[i]) ? " "
                      : high == low             ? steps[0]
                                                : steps[static_cast<std::size_t>(std::lround((values[i] - low) / (high - low) * 7))];
-        screen.line(pad_right(shorten(screen.say(name), 30, screen.ascii()), 30) + " " +
+        screen.line(pad_right(shorten(screen.say(name), names, screen.ascii()), names) + " " +
                     pad_left(plain_number(low) + ".." + plain_number(high), 15) + "  " + drawn);
     }
 }

@@ -100,16 +100,14 @@ std::string shorten(const std::string& text, std::size_t width, bool ascii) {
     if (width_of(text) <= width) return text;
     const std::string dots = ascii ? ".." : "…";
     const std::size_t left = width > width_of(dots) ? width - width_of(dots) : 0;
-    std::size_t head_end = 0, tail_start = text.size();
-    for (std::size_t at = 0; at < text.size() && width_of(text.substr(0, at)) <= (left + 1) / 2;
-         next_code_point(text, at))
-        head_end = at;
+    std::size_t head_end = 0, tail_start = text.size(), before = 0, total = width_of(text);
     for (std::size_t at = 0; at < text.size();) {
-        if (width_of(std::string_view(text).substr(at)) <= left / 2) {
+        if (before <= (left + 1) / 2) head_end = at;
+        if (total - before <= left / 2) {
             tail_start = at;
             break;
         }
-        next_code_point(text, at);
+        before += is_wide(next_code_point(text, at)) ? 2 : 1;
     }
     return text.substr(0, head_end) + dots + text.substr(tail_start);
 }

@@ -178,6 +178,7 @@ const std::vector<Seed>& seeds() {
     static const std::vector<Seed> loaded = [] {
         std::vector<Seed> all;
         for (const auto& entry : std::filesystem::directory_iterator(TMAPROBE_SOURCE_DIR "/tests/report/records")) {
+            if (entry.path().extension() != ".json") continue;
             all.push_back({json::parse(*read_file(entry.path())), {}});
             add_places(all.back().document, json::json_pointer(), all.back().places);
         }

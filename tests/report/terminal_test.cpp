@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "report/text.h"
+
 namespace tmaprobe::report {
 namespace {
 
@@ -60,6 +64,22 @@ TEST(Terminal, CountsAloneAreShown) {
     run.events.push_back(faults);
     record.runs.push_back(run);
     EXPECT_THAT(render_terminal(record, {}), HasSubstr("page-faults"));
+}
+
+TEST(Terminal, ATableWithoutRoomContinuesBelow) {
+    auto record = counted_on_cores();
+    record.runs[0].extra["per_core"][0]["cpus"] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    for (int metric = 0; metric < 6; ++metric) {
+        auto another = record.runs[0].metrics[0];
+        another.name = "metric_" + std::to_string(metric);
+        record.runs[0].metrics.push_back(another);
+        record.runs[0].extra["per_core"][0]["metrics"][another.name] = 0.01 * metric;
+    }
+    TerminalStyle style;
+    style.width = 60;
+    std::istringstream lines(render_terminal(record, style));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), 60u) << line;
+    EXPECT_THAT(lines.str(), HasSubstr("metric_5"));
 }
 
 }  // namespace

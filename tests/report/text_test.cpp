@@ -37,6 +37,7 @@ TEST(Shorten, KeepsBothEnds) {
     EXPECT_EQ(shorten("backend_bound", 13, false), "backend_bound");
     EXPECT_EQ(shorten("backend_bound_memory", 11, false), "backe…emory");
     EXPECT_EQ(shorten("backend_bound_memory", 12, true), "backe..emory");
+    EXPECT_EQ(width_of(shorten(std::string(3'000'000, 'x'), 20, false)), 20u) << "in one pass over the text";
     for (std::size_t width = 3; width < 30; ++width) EXPECT_LE(width_of(shorten("日本語のカーネル名前 kernel", width, false)), width);
 }
 
