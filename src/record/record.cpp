@@ -142,13 +142,13 @@ std::string serialize_lines(const Record& record) {
     const json runs = std::move(whole["runs"]);
     if (runs.size() < 2) {
         whole["runs"] = runs;
-        return whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+        return whole.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
     }
     std::string lines;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         whole["part"] = {{"index", i}, {"of", runs.size()}};
         whole["runs"] = json::array({runs[i]});
-        lines += whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+        lines += whole.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
     }
     return lines;
 }
