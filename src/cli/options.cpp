@@ -32,6 +32,14 @@ bool utf8_locale() {
     return false;
 }
 
+bool is_dumb_terminal() {
+    const char* kind = std::getenv("TERM");
+    return kind && std::string(kind) == "dumb";
+}
+
+/// Whether one line of stderr may be written over and over; a log has lines below each other instead.
+bool may_redraw_line() { return ::isatty(STDERR_FILENO) && !is_dumb_terminal(); }
+
 int terminal_width() {
     winsize size{};
     constexpr int least = 40;  // narrower, a line wraps rather than a table loses what it says
@@ -45,8 +53,7 @@ report::TerminalStyle terminal_style(const OutputOptions& options) {
     report::TerminalStyle style;
     const bool terminal = ::isatty(STDOUT_FILENO);
     const char* no_colour = std::getenv("NO_COLOR");
-    const char* kind = std::getenv("TERM");
-    const bool may_colour = terminal && !(no_colour && *no_colour) && !(kind && std::string(kind) == "dumb");
+    const bool may_colour = terminal && !(no_colour && *no_colour) && !is_dumb_terminal();
     style.colour = options.colour == "always" || (options.colour == "auto" && may_colour);
     style.unicode = !options.ascii && (utf8_locale() || !terminal);
     style.width = terminal ? terminal_width() : 80;
@@ -140,7 +147,7 @@ experiments::OnProgress progress_line() {
         Clock::time_point started = Clock::now(), shown{};
         std::string stage;
     };
-    const bool terminal = ::isatty(STDERR_FILENO);
+    const bool terminal = may_redraw_line();
     return [state = std::make_shared<State>(), terminal](const experiments::Progress& progress) {
         const auto now = Clock::now();
         const auto pause = terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
@@ -159,7 +166,7 @@ experiments::OnProgress progress_line() {
 }
 
 void clear_progress() {
-    if (::isatty(STDERR_FILENO)) say("\r\033[K");
+    if (may_redraw_line()) say("\r\033[K");
 }
 
 Result<std::vector<int>> parse_cpu_list(const std::string& text) {
