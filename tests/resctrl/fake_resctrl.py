@@ -161,7 +161,7 @@ class Resctrl(Operations):
                     "shareable_bits": "0\n"}
         if parts == ["MB"] and flavour["mb"]:
             return {"min_bandwidth": f"{flavour['mb']['min']}\n", "bandwidth_gran": f"{flavour['mb']['gran']}\n",
-                    "num_closids": f"{flavour['closids']}\n", "delay_linear": "1\n"}
+                    "num_closids": f"{flavour['closids']}\n", "delay_linear": f"{int(flavour['mb']['default'] != 2048)}\n"}
         if parts == ["L3_MON"] and flavour["monitors"]:
             return {"mon_features": "".join(m + "\n" for m in flavour["monitors"]), "num_rmids": "32\n"}
         return None

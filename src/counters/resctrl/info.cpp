@@ -153,12 +153,14 @@ Result<Info> read_info(const fs::path& root) {
         control.least = number_in(root / "info" / "MB" / "min_bandwidth", 0);
         control.step = std::max(1, number_in(root / "info" / "MB" / "bandwidth_gran", 1));
         control.groups = number_in(root / "info" / "MB" / "num_closids", 0);
-        // With mba_MBps the kernel writes 4294967295 for "no cap".
-        constexpr std::uint64_t no_cap = 1 << 30;
-        const std::uint64_t most = default_value(info.default_schemata, "MB");
-        control.unlimited = most >= no_cap;
-        control.most = static_cast<int>(std::min(most ? most : 100, no_cap));
-        control.percent = control.most == 100;
+        // Somebody may have limited the default group: what it has now is not the most that there is.
+        const std::uint64_t now = default_value(info.default_schemata, "MB");
+        constexpr std::uint64_t no_cap = 1 << 30;  // with mba_MBps the kernel writes 4294967295 for it
+        constexpr std::uint64_t amd_most = 2048;   // the least that AMD's processors have
+        const bool linear = number_in(root / "info" / "MB" / "delay_linear", now <= 100 ? 1 : 0) == 1;  // all but AMD
+        control.percent = linear && now <= 100;
+        control.unlimited = now >= no_cap;
+        control.most = control.percent ? 100 : static_cast<int>(control.unlimited ? no_cap : std::max(now, amd_most));
         info.bandwidth = control;
     }
     return info;

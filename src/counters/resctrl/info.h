@@ -26,9 +26,9 @@ struct CacheControl {
 struct BandwidthControl {
     int least = 0;        ///< info/MB/min_bandwidth
     int step = 1;         ///< info/MB/bandwidth_gran
-    int most = 100;       ///< 100 where the unit is percent, else the value of the default group
+    int most = 100;       ///< 100 where the unit is percent, else the value of the default group, at least what all AMD processors have
     bool percent = true;  ///< false: MBps (mount option mba_MBps) or AMD's eighths of GB/s
-    bool unlimited = false;  ///< the default group has no cap: MBps without an upper end (mba_MBps)
+    bool unlimited = false;  ///< MBps without an upper end (mba_MBps)
     int groups = 0;
 };
 

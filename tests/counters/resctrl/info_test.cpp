@@ -118,6 +118,18 @@ TEST(ResctrlInfo, AmdTakesAbsoluteBandwidth) {
     EXPECT_TRUE(info.monitors.empty());
 }
 
+TEST(ResctrlInfo, ALimitedDefaultGroupLeavesTheHardwareAsItIs) {
+    Tree intel;
+    intel.bandwidth(10, 10).file("info/MB/delay_linear", "1\n").file("schemata", "MB:0=50;1=50\n");
+    EXPECT_TRUE(intel.read().bandwidth->percent);
+    EXPECT_EQ(schemata(intel.read(), "mb=80"), "MB:0=80;1=80\n");
+    EXPECT_EQ(refusal(intel.read(), "mb=101"), ErrorCode::bad_usage);
+    Tree amd;
+    amd.bandwidth(1, 1).file("info/MB/delay_linear", "0\n").file("schemata", "MB:0=64;1=64\n");
+    EXPECT_FALSE(amd.read().bandwidth->percent);
+    EXPECT_EQ(schemata(amd.read(), "mb=256"), "MB:0=256;1=256\n");
+}
+
 TEST(ResctrlInfo, MegabytesPerSecondHaveNoUpperEnd) {
     Tree tree;
     tree.bandwidth(10, 10).file("schemata", "    MB:0=4294967295;1=4294967295\n");
