@@ -70,6 +70,7 @@ void Accounting::onCycleEnd() {
     const bool quiet = !dispatched_ && !issued_ && !executed_ && !retired_ &&
                        (front_end_.supply() != Supply::wrong_path || !room_on_wrong_path());
     if (const std::uint64_t more = quiet ? quiet_.pass() : 0) count(more);
+    if (on_counted) on_counted();
 }
 
 void Accounting::count(std::uint64_t cycles) {

@@ -2,6 +2,8 @@
 
 // Where the slots of each cycle went, from LLVM's events.
 
+#include <functional>
+
 #include "counters/model/core/front_end.h"
 #include "counters/model/core/quiet_cycles.h"
 #include "llvm/MCA/HWEventListener.h"
@@ -15,6 +17,8 @@ class Accounting final : public llvm::mca::HWEventListener {
   public:
     Accounting(const CoreParameters& parameters, FrontEnd& front_end, QuietCycles& quiet, MemoryTiming& memory, PipelineFacts& facts)
         : parameters_(parameters), front_end_(front_end), quiet_(quiet), memory_(memory), facts_(facts) {}
+
+    std::function<void()> on_counted;  ///< called when all facts of a cycle are in
 
     void onCycleBegin() override;
     void onCycleEnd() override;

@@ -1,5 +1,7 @@
 #include "counters/model/core/simulate.h"
 
+#include <utility>
+
 #include "counters/model/core/accounting.h"
 #include "counters/model/core/front_end.h"
 #include "llvm/MCA/HardwareUnits/LSUnit.h"
@@ -71,11 +73,10 @@ class McaCore final : public Core {
         llvm::mca::Scheduler scheduler(std::move(owned_units), load_store, nullptr);
 
         PipelineFacts facts, at_start, at_end;
+        // Both ends of what is counted lie between cycles: only there do instructions, operations and slots agree.
+        bool starts = false, ends = false;
         Window counted = window;
-        counted.on_counting = [&] {
-            at_start = facts;
-            if (window.on_counting) window.on_counting();
-        };
+        counted.on_counting = [&] { starts = true; };
         StoreForwarding forwarding(*target_, parameters_);
         auto front = std::make_unique<FrontEnd>(parameters_, pool_, trace, counted, forwarding, memory, branches, facts);
         FrontEnd& front_end = *front;
@@ -89,7 +90,14 @@ class McaCore final : public Core {
         pipeline.appendStage(std::make_unique<llvm::mca::ExecuteStage>(scheduler));
         pipeline.appendStage(std::make_unique<llvm::mca::RetireStage>(retire_unit, registers, load_store));
         pipeline.addEventListener(&accounting);
-        front_end.on_finished = [&] { at_end = facts; };
+        front_end.on_finished = [&] { ends = true; };
+        accounting.on_counted = [&] {
+            if (std::exchange(starts, false)) {
+                at_start = facts;
+                if (window.on_counting) window.on_counting();
+            }
+            if (std::exchange(ends, false)) at_end = facts;
+        };
         if (auto cycles = pipeline.run(); !cycles)
             return fail(ErrorCode::system, "the pipeline simulation failed: " + llvm::toString(cycles.takeError()));
         return Simulated{at_end - at_start, front_end.taken_steps()};
