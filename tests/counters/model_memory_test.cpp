@@ -112,6 +112,25 @@ TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
     EXPECT_LT(with, without / 3);
 }
 
+TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
+    for (const bool cross : {false, true}) {
+        Geometry geometry = plain();
+        geometry.prefetchers = {true, 8, 12, cross};
+        MemorySystem memory(geometry, all(small), {});
+        memory.begin_window();
+        unsigned longest_at_a_page = 0;
+        std::uint64_t cycle = 0;
+        for (std::uint64_t line = 0; line < 5000; ++line) {
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle);
+            if (line > 64 && line % 64 < 4) longest_at_a_page = std::max(longest_at_a_page, extra);
+            cycle += extra + 40;
+        }
+        // The page's walk goes to memory, and so do its first lines, unless both were asked for in time.
+        EXPECT_EQ(longest_at_a_page == 0, cross) << longest_at_a_page;
+        EXPECT_EQ(memory.facts().at("load_walks"), 5000 / 64 + 1) << "the same pages are translated";
+    }
+}
+
 TEST(MemorySystem, AStoreIsDoneWhenItsLineIsThere) {
     MemorySystem memory(plain(), all(large), {});
     memory.begin_window();

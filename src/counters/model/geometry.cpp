@@ -173,6 +173,7 @@ std::string read_rest(const json& root, const std::string& file, Geometry& out) 
     translation.number("walk_starts_at_level", out.translation.walk_starts_at_level);
     Reader prefetchers(member(root, "prefetchers"), file);
     prefetchers.flag("next_line", out.prefetchers.next_line);
+    prefetchers.flag("cross_pages", out.prefetchers.cross_pages);
     prefetchers.number("streams", out.prefetchers.streams);
     prefetchers.number("distance_lines", out.prefetchers.distance_lines);
     Reader memory(member(root, "memory"), file);

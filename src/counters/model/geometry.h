@@ -39,6 +39,7 @@ struct PrefetcherGeometry {
     bool next_line = true;
     unsigned streams = 16;         ///< 0: no stream prefetcher
     unsigned distance_lines = 12;
+    bool cross_pages = false;      ///< a stream goes on into the next page, its translation fetched on the way
 };
 
 struct MemoryGeometry {
