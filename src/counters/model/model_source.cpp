@@ -48,8 +48,8 @@ class ModelSource final : public CounterSource {
         sample.iterations = repetition.iterations;
         sample.exit_status = modelled_->exit_status;
         sample.warnings = modelled_->warnings;
-        sample.elapsed_ns = modelled_->windows ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
-                                               : modelled_->elapsed_ns;
+        sample.elapsed_ns = !modelled_->windows.empty() ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
+                                                        : modelled_->elapsed_ns;
         nlohmann::json missing = nlohmann::json::object();
         sample.events = events_of(modelled_->facts, repetition.pass, missing);
         for (const FactVariation& variation : modelled_->variations) {
@@ -59,7 +59,7 @@ class ModelSource final : public CounterSource {
         const Modelled& m = *modelled_;
         sample.detail = {{"core_model", geometry_.core.llvm_cpu},
                          {"frequency_hz", geometry_.frequency_hz},
-                         {"windows", m.windows},
+                         {"windows", m.windows.size()},
                          {"instructions", m.traced.steps},
                          {"warm_up_instructions", m.warmed},
                          {"simulated_instructions", m.simulated_instructions},
@@ -75,6 +75,8 @@ class ModelSource final : public CounterSource {
                          // Traced code is a sample: its time on the target over the time that ran untraced.
                          {"coverage", m.native_ns + m.modelled_ns > 0 ? m.modelled_ns / (m.native_ns + m.modelled_ns) : 0.0},
                          {"facts", modelled_->facts}};
+        for (const WindowSummary& window : m.windows)
+            sample.detail["each_window"].push_back({{"cycles", window.cycles}, {"instructions", window.instructions}, {"native_ns", window.native_ns}});
         for (const FactVariation& variation : m.variations) {
             const auto of = [&](const char* fact) { return variation.facts.count(fact) ? variation.facts.find(fact)->second : 0.0; };
             sample.detail["variations"].push_back({{"what", variation.what}, {"cycles", of("cycles")}, {"instructions", of("instructions")}});

@@ -311,9 +311,9 @@ class Simulation {
         }
         if (windows_.empty())
             return fail(ErrorCode::unavailable, "the program ended before anything could be traced", "give it more to do");
-        modelled_.windows = windows_.size();
         double all_cycles = 0, all_native = 0;
-        for (const WindowFacts& window : windows_) {
+        for (WindowFacts& window : windows_) {
+            modelled_.windows.push_back({cycles_of(window.base), window.base["instructions"], window.native_ns});
             all_cycles += cycles_of(window.base);
             all_native += window.native_ns;
         }

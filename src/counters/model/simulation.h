@@ -19,11 +19,17 @@ struct FactVariation {
     Facts facts;
 };
 
+/// One window as it was simulated, unweighted.
+struct WindowSummary {
+    double cycles = 0, instructions = 0;
+    double native_ns = 0;  ///< of the workload's run that it stands for
+};
+
 /// A workload traced in windows and simulated on the target.
 struct Modelled {
     Facts facts;                  ///< sums over the windows; a window of a command weighs as the time it stands for
     std::vector<FactVariation> variations;
-    std::size_t windows = 0;
+    std::vector<WindowSummary> windows;
     Traced traced;                ///< sums
     std::size_t warmed = 0;       ///< instructions executed to fill caches and predictors
     double native_ns = 0;         ///< time that the workload ran untraced meanwhile
