@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
     add_plan_command(app, status);
     add_doctor_command(app, status);
     add_list_command(app, status);
+    refuse_empty_values(app);
     // CLI11 and the standard library throw; nothing else in the project does.
     try {
         app.parse(static_cast<int>(dashes - argv), argv);

@@ -91,7 +91,7 @@ void add_interference_command(CLI::App& app, int& status) {
     command->add_option("--allocations", words->allocations, "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")->delimiter(',')->allow_extra_args(false)->type_name("l3,mb");
     command->add_option("--rounds", words->rounds, "Measure every state this often, in turn")->type_name("N");
     command->add_option("--seconds", words->seconds, "Length of one measurement of a kernel")->check(CLI::Range(0.01, 3600.0))->type_name("S");
-    command->add_option("-l,--level", words->level, "Depth of the victim's top-down tree")->type_name("N");
+    command->add_option("-l,--level", words->level, "Depth of the victim's top-down tree")->type_name("N")->check(level_number());
     command->add_option("-m,--metric", words->metrics, "Further metrics")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
     command->add_option("--source", words->source, "auto, perf or none")->type_name("SOURCE");
     command->add_option("--resctrl", words->resctrl, "Where resctrl is mounted")->type_name("DIR");

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "base/file.h"
@@ -47,6 +48,13 @@ int terminal_width() {
     return 80;
 }
 
+std::optional<int> read_whole(const std::string& word) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const bool all = error == std::errc() && end == word.data() + word.size() && !word.empty();
+    return all ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 report::TerminalStyle terminal_style(const OutputOptions& options) {
@@ -61,14 +69,27 @@ report::TerminalStyle terminal_style(const OutputOptions& options) {
     return style;
 }
 
-CLI::Validator at_least(double least) {
-    const auto check = [least](const std::string& word) {
-        double number = 0;
-        const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (read.ec != std::errc()) return fmt::format("'{}' is not a number", word);
-        return number >= least ? std::string() : fmt::format("{} is less than {}", word, least);
+CLI::Validator whole_number(int least, int most) {
+    const auto check = [least, most](const std::string& word) {
+        const auto number = read_whole(word);
+        if (number && *number >= least && *number <= most) return std::string();
+        return fmt::format("'{}' is not a whole number from {} to {}", word, least, most);
     };
     return CLI::Validator(check, "");
+}
+
+CLI::Validator level_number() {
+    const auto check = [](const std::string& word) {
+        return read_whole(word) ? std::string() : fmt::format("'{}' is not a level: a whole number from 1 to 6", word);
+    };
+    return CLI::Validator(check, "");
+}
+
+void refuse_empty_values(CLI::App& app) {
+    const CLI::Validator not_empty([](const std::string& word) { return std::string(word.empty() ? "its value is empty" : ""); }, "");
+    for (CLI::Option* option : app.get_options())
+        if (option->nonpositional() && option->get_items_expected_max() > 0) option->check(not_empty);
+    for (CLI::App* command : app.get_subcommands({})) refuse_empty_values(*command);
 }
 
 void add_output_options(CLI::App& app, OutputOptions& options) {

@@ -21,8 +21,18 @@ struct OutputOptions {
     std::string colour = "auto";  ///< auto|always|never
 };
 
-/// Refuses a number below `least`, and what is no number.
-CLI::Validator at_least(double least);
+/// More than any machine has or anybody waits for.
+inline constexpr int max_threads = 65536, max_nodes = 65535, max_pid = 1 << 22, max_repetitions = 1'000'000;
+
+/// Refuses what is no whole number from `least` to `most`, and says that these are the limits.
+CLI::Validator whole_number(int least, int most);
+
+/// Refuses what is no whole number; which levels there are, the commands say.
+CLI::Validator level_number();
+
+/// Makes every option that takes a value refuse an empty one, also those of the subcommands: in a script it is a variable
+/// that was forgotten, and must not mean the default.
+void refuse_empty_values(CLI::App& app);
 
 /// Registers --json, --format, --verbose, --ascii and --color.
 void add_output_options(CLI::App& app, OutputOptions& options);

@@ -56,7 +56,7 @@ void add_pairs_command(CLI::App& app, int& status) {
     command->add_option("-k,--kernel", words->kernel, "atomic (both increment one variable) or pingpong (a line there and back)")->type_name("NAME")->capture_default_str();
     command->add_option("--cpu", words->cpus, "Only these CPUs")->type_name("LIST");
     command->add_option("--option", words->options, "An option of the kernel's own")->delimiter(',')->allow_extra_args(false)->type_name("NAME=VALUE,...");
-    command->add_option("-r,--repeat", words->repeat, "Repetitions of each pair; default: until the median is tight")->type_name("N")->check(at_least(1));
+    command->add_option("-r,--repeat", words->repeat, "Repetitions of each pair; default: until the median is tight")->type_name("N")->check(whole_number(1, max_repetitions));
     add_library_option(*command, words->events_directory);
     add_output_options(*command, words->output);
     command->callback([words, &status] { status = run_pairs(*words); });

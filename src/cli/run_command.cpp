@@ -107,16 +107,16 @@ void add_workload_options(CLI::App& app, Words& words) {
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME");
     app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G")->type_name("BYTES");
     app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...");
-    app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N")->check(at_least(1));
+    app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N")->check(whole_number(1, max_threads));
     app.add_option("--cpu", words.cpus, "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")->type_name("LIST");
-    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(at_least(0))->type_name("N");
+    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(whole_number(0, max_nodes))->type_name("N");
     app.add_option("--option", words.options, "An option of the kernel's own")->delimiter(',')->allow_extra_args(false)->type_name("NAME=VALUE,...");
-    app.add_option("--pid", words.pid, "Count a process that runs already, until it ends or Ctrl-C")->check(at_least(1))->type_name("PID");
+    app.add_option("--pid", words.pid, "Count a process that runs already, until it ends or Ctrl-C")->check(whole_number(1, max_pid))->type_name("PID");
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
 void add_counting_options(CLI::App& app, Words& words) {
-    app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")->type_name("N");
+    app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")->type_name("N")->check(level_number());
     app.add_option("-m,--metric", words.metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
     app.add_option("-e,--event", words.events, "Further events, however spelt; may be repeated")->allow_extra_args(false)->type_name("EVENT");
     app.add_option("--source", words.source, "auto, perf, model, none, or perf,model side by side")->type_name("SOURCE");
@@ -127,7 +127,7 @@ void add_counting_options(CLI::App& app, Words& words) {
     app.add_flag("--user", words.user, "Count in user mode (the default)");
     app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
     app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")->check(CLI::Range(1, 3'600'000))->type_name("MS");
-    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N")->check(at_least(1));
+    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N")->check(whole_number(1, max_repetitions));
     app.add_option("--resctrl", words.resctrl, "Where resctrl is mounted: its monitors are read too")->type_name("DIR");
     add_library_option(app, words.events_directory);
 }

@@ -185,6 +185,9 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
                                  fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
     record.host = host_json(setup.host);
     record.warnings = setup.warnings;
+    if (setup.host.hypervisor == "QEMU TCG")
+        record.warnings.push_back({"emulated", "this machine is emulated in software (QEMU TCG): its times are the emulator's and say nothing about a CPU",
+                                   "measure on hardware, or with hardware virtualisation"});
     record.extra["why_source"] = setup.decision.why;
     if (!setup.decision.hint.empty()) record.extra["source_hint"] = setup.decision.hint;
     record.extra["level"] = request.level;

@@ -13,7 +13,6 @@ namespace tmaprobe::experiments {
 namespace {
 
 constexpr std::uint64_t line = 64, small_page = 4096, fine_below = std::uint64_t{64} << 10;
-constexpr int most_points = 1000;
 
 std::vector<std::string> modes_of(const RunRequest& run) {
     return run.pages.empty() ? std::vector{memory::page_modes().front().name} : run.pages;

@@ -19,6 +19,9 @@ struct SweepRequest {
     double seconds_per_point = 0.4;    ///< of timing, after a few repetitions
 };
 
+/// Sizes of one sweep at the most.
+inline constexpr int most_points = 1000;
+
 /// Reads "16K..256M" or "16K,24K,1M". A range gives `points` sizes spread evenly over the logarithm and
 /// rounded to 64 bytes (to 4 KiB from 64K on); 0 points: all 2^k and 1.5 x 2^k in it and both ends.
 /// Errors: bad_usage.

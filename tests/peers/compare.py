@@ -4,12 +4,14 @@
     compare.py TMAPROBE [chase] [stream] [sha256] [pingpong] [options]
 
 likwid-bench, openssl, cryptest, mbw and core-to-core-latency are found in PATH; paths of other peers are given
-as options. What is not there is left out, and said. Each round runs every program of a case once; a ratio is
+as options. What is not there is left out, and said. Each round runs every program of every case once; a ratio is
 taken within a round, so that a machine that slows down slows both. On a ratio, 1.00 is equal and more is better
 for tmaprobe. Figures depend on the machine: only ratios of one run of this script mean anything.
 """
 import argparse
+import functools
 import json
+import os
 import platform
 import re
 import statistics
@@ -41,11 +43,14 @@ def tmaprobe(setup, spec, statistic):
 # likwid-bench's test of each operation, by vector; what it has no test for is left out.
 LIKWID = {"read": "load_{}", "write": "store_{}", "ntwrite": "store_mem_{}", "copy": "copy_{}",
           "ntcopy": "copy_mem_{}", "triad": "stream_{}_fma", "nttriad": "stream_mem_{}_fma"}
-# STREAM's line, tinymembench's line and how often it counts a byte less than the program moves, and mbw, whose
-# copy is the C library's: past the caches when it is large.
+# STREAM's line; mbw's copy is the C library's, past the caches when it is large.
 STREAM = {"copy": "Copy", "triad": "Triad"}
-TINYMEMBENCH = {"write": ("C fill", 1), "ntwrite": ("SSE2 nontemporal fill", 1), "copy": ("C copy", 2),
-                "ntcopy": ("SSE2 nontemporal copy", 2)}
+# tinymembench's block is fixed: 32 MiB are written, or as many copied from others. Its tests of each operation, without
+# those that prefetch, and how often it counts a byte less than the program moves.
+TINYMEMBENCH = {("write", "32M"): (("C fill", "SSE2 fill", "standard memset"), 1),
+                ("ntwrite", "32M"): (("SSE2 nontemporal fill",), 1),
+                ("copy", "64M"): (("C copy", "SSE2 copy"), 2),
+                ("ntcopy", "64M"): (("SSE2 nontemporal copy", "standard memcpy"), 2)}
 
 
 def stream_cases(setup):
@@ -60,24 +65,38 @@ def stream_cases(setup):
                       for vector in vectors}
             if in_memory and op in STREAM:
                 others["STREAM"] = lambda line=STREAM[op]: peers.stream(setup, line)
-            if in_memory and op in TINYMEMBENCH:
-                others["tinymembench"] = lambda line=TINYMEMBENCH[op]: peers.tinymembench(setup, *line)
             if in_memory and op == "ntcopy":
                 others["mbw"] = lambda size=size: peers.mbw(setup, size)
             yield f"stream {op} {name}", f"stream:size={name},op={op}", "bytes_per_second", "typical", others
+    for (op, name), (lines, factor) in TINYMEMBENCH.items():
+        yield f"stream {op} {name}", f"stream:size={name},op={op}", "bytes_per_second", "best", {
+            f"tinymembench {line}": lambda line=line, factor=factor: peers.tinymembench(setup, line, factor)
+            for line in lines}
+
+
+def chase_cases(setup):
+    """Each size and page mode. lat_mem_rd visits a new page with each load: it has cases of its own."""
+    sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
+    for pages in setup.pages:
+        @functools.cache
+        def first_level(pages=pages):
+            return tmaprobe(setup, f"chase:size=16K,pages={pages}", "ns_per_op")[1]
+        for name, size in sizes.items():
+            others = {
+                "multichase": lambda size=size, pages=pages: peers.multichase(setup, size, pages),
+                "Chips and Cheese": lambda size=size, pages=pages: peers.chips_and_cheese_latency(setup, size, pages)}
+            if name != "256M":
+                others["tinymembench"] = lambda size=size, pages=pages, first_level=first_level: (
+                    peers.tinymembench_latency(setup, size, pages, first_level))
+            yield f"chase {name} {pages}", f"chase:size={name},pages={pages}", "ns_per_op", "best", others
+            yield (f"chase {name} {pages} newpage", f"chase:size={name},pages={pages},order=newpage", "ns_per_op", "best",
+                   {"lat_mem_rd": lambda size=size, pages=pages: peers.lat_mem_rd(setup, size, pages)})
 
 
 def cases(setup, wanted):
     """(name, tmaprobe's spec, statistic, peer's statistic, {peer: function}) of what was asked for."""
     if "chase" in wanted:
-        sizes = {"16K": 16 << 10, "256K": 256 << 10, "4M": 4 << 20, "64M": 64 << 20, "256M": 256 << 20}
-        for pages in setup.pages:
-            for name, size in sizes.items():
-                yield (f"chase {name} {pages}", f"chase:size={name},pages={pages}", "ns_per_op", "best", {
-                    "multichase": lambda size=size, pages=pages: peers.multichase(setup, size, pages),
-                    "Chips and Cheese": lambda size=size, pages=pages:
-                        peers.chips_and_cheese_latency(setup, size, pages),
-                    "lat_mem_rd": lambda size=size, pages=pages: peers.lat_mem_rd(setup, size, pages)})
+        yield from chase_cases(setup)
     if "stream" in wanted:
         yield from stream_cases(setup)
     if "sha256" in wanted:
@@ -100,38 +119,36 @@ def show(values, best, statistic):
             f"±{100 * spread(values):.1f}%")
 
 
-def compare(setup, name, spec, statistic, peers_give, others):
-    """One case: a line per peer, of figures and ratios over the rounds."""
+def measure(setup, case, figures):
+    """One round of one case: adds tmaprobe's figure and each peer's to `figures`, pairs by (case, peer)."""
+    name, spec, statistic, peers_give, others = case
+    present = {peer: run for peer, run in others.items() if (name, peer) not in setup.left_out}
+    if not present:
+        return
     setup.threads = 2 if spec.startswith("pingpong") else 1
-    ours, theirs, missing = [], {peer: [] for peer in others}, {}
-    for _ in range(setup.rounds):
+    try:
+        typical, extreme = tmaprobe(setup, spec, statistic)
+    except peers.Missing as reason:
+        setup.left_out.update({(name, peer): f"tmaprobe: {reason}" for peer in present})
+        return
+    for peer, run in present.items():
         try:
-            ours.append(tmaprobe(setup, spec, statistic))
+            figures.setdefault((name, peer), []).append((extreme if peers_give == "best" else typical, run()))
         except peers.Missing as reason:
-            print(f"| {name} | left out: {reason} | | | | |", flush=True)
-            return []
-        for peer, run in others.items():
-            if peer in missing:
-                continue
-            try:
-                theirs[peer].append(run())
-            except peers.Missing as reason:
-                missing[peer] = str(reason)
+            setup.left_out[name, peer] = str(reason)
+
+
+def print_row(name, peer, pairs, statistic):
+    """One line of figures and ratios over the rounds."""
     less_is_better = statistic == "ns_per_op"
     best = min if less_is_better else max
-    mine = [extreme if peers_give == "best" else typical for typical, extreme in ours]
-    rows = []
-    for peer, figures in theirs.items():
-        if peer in missing:
-            setup.left_out.setdefault(peer, f"{missing[peer]} ({name})")
-            continue
-        ratios = sorted(t / m if less_is_better else m / t for m, t in zip(mine, figures))
-        best_ratio = best(figures) / best(mine) if less_is_better else best(mine) / best(figures)
-        rows.append({"case": name, "peer": peer, "tmaprobe": mine, "theirs": figures, "ratio": statistics.median(ratios),
-                     "ratio_of_best": best_ratio, "spread": spread(mine), "their_spread": spread(figures)})
-        print(f"| {name} | {peer} | {show(mine, best, statistic)} | {show(figures, best, statistic)} "
-              f"| {best_ratio:.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |", flush=True)
-    return rows
+    mine, theirs = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    ratios = sorted(t / m if less_is_better else m / t for m, t in pairs)
+    best_ratio = best(theirs) / best(mine) if less_is_better else best(mine) / best(theirs)
+    print(f"| {name} | {peer} | {show(mine, best, statistic)} | {show(theirs, best, statistic)} "
+          f"| {best_ratio:.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |", flush=True)
+    return {"case": name, "peer": peer, "tmaprobe": mine, "theirs": theirs, "ratio": statistics.median(ratios),
+            "ratio_of_best": best_ratio, "spread": spread(mine), "their_spread": spread(theirs)}
 
 
 def spread(values):
@@ -144,10 +161,11 @@ def spread(values):
 
 def print_summary(rows):
     """Each case against the best of its peers."""
-    print("\n| case | best peer | tmaprobe's best to its best | spread of tmaprobe, of the peer |\n|---|---|---|---|")
+    print("\n| case | best peer | rounds | best to best | median within a round | spread of tmaprobe, of the peer |\n"
+          "|---|---|---|---|---|---|")
     for case in dict.fromkeys(row["case"] for row in rows):
-        nearest = min((row for row in rows if row["case"] == case), key=lambda row: row["ratio_of_best"])
-        print(f"| {case} | {nearest['peer']} | {nearest['ratio_of_best']:.2f} "
+        nearest = min((row for row in rows if row["case"] == case), key=lambda row: row["ratio"])
+        print(f"| {case} | {nearest['peer']} | {len(nearest['theirs'])} | {nearest['ratio_of_best']:.2f} | {nearest['ratio']:.2f} "
               f"| ±{100 * nearest['spread']:.1f}%, ±{100 * nearest['their_spread']:.1f}% |")
 
 
@@ -160,7 +178,8 @@ def read_arguments():
     parser.add_argument("--cpus", default="0,1", help="two CPUs; the first runs what has one thread")
     parser.add_argument("--pages", default="4k", help="of chase: 4k,2m (peers take transparent huge pages then)")
     parser.add_argument("--prefix", default="", help="put before every program, for example 'chrt -f 10'")
-    parser.add_argument("--json", metavar="FILE", help="all figures")
+    parser.add_argument("--json", metavar="FILE", help="all figures; those of a file that is there already are kept, "
+                        "as rounds before these")
     for peer in ("multichase", "multichase-pingpong", "stream", "tinymembench", "chips-and-cheese-latency", "lat-mem-rd"):
         parser.add_argument(f"--{peer}", default="", metavar="PATH")
     parser.add_argument("--core-to-core-latency", default="core-to-core-latency", metavar="PATH")
@@ -171,19 +190,30 @@ def main():
     setup = types.SimpleNamespace(**vars(read_arguments()))
     setup.cpus = [int(cpu) for cpu in setup.cpus.split(",")]
     setup.pages, setup.prefix = setup.pages.split(","), setup.prefix.split()
-    setup.threads, setup.left_out = 1, {}
+    setup.threads, setup.left_out, setup.lat_mem_rd_megabytes = 1, {}, 64
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
         text = cpuinfo.read()
     setup.avx, setup.avx512 = " avx2 " in text, " avx512f " in text
     model = next((line.split(":")[1].strip() for line in text.splitlines() if line.startswith("model name")), "")
-    print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
-    print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
     wanted = setup.kernels or ["chase", "stream", "sha256", "pingpong"]
     chosen = [case for case in cases(setup, wanted) if re.search(setup.only, case[0])]
-    rows = [row for case in chosen for row in compare(setup, *case)]
+    if any("256M" in case[0] and "newpage" in case[0] for case in chosen):
+        setup.lat_mem_rd_megabytes = 256
+    figures = {}
+    if setup.json and os.path.exists(setup.json):
+        with open(setup.json, encoding="utf-8") as file:
+            figures = {(row["case"], row["peer"]): list(zip(row["tmaprobe"], row["theirs"])) for row in json.load(file)}
+    for setup.round in range(setup.rounds):
+        for case in chosen:
+            measure(setup, case, figures)
+    print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
+    print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
+    statistic = {case[0]: case[2] for case in cases(setup, ["chase", "stream", "sha256", "pingpong"])}
+    rows = [print_row(*key, pairs, statistic[key[0]]) for key, pairs in figures.items() if key[0] in statistic]
     print_summary(rows)
-    for peer, reason in sorted(setup.left_out.items()):
-        print(f"\nleft out: {peer}: {reason}")
+    for reason in dict.fromkeys(setup.left_out.values()):
+        names = [f"{peer} ({name})" for (name, peer), why in setup.left_out.items() if why == reason]
+        print(f"\nleft out: {reason}: {', '.join(names)}")
     if setup.json:
         with open(setup.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -6,6 +6,7 @@ be divided. `which` finds programs of the distribution; the others are named by 
 """
 import functools
 import os
+import resource
 import re
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ def start(words, setup, seconds=60, **environment):
 
 
 def number(pattern, text, scale=1.0):
-    found = re.findall(pattern, text)
+    found = re.findall(pattern, text, re.MULTILINE)
     if not found:
         raise Missing(f"no figure in: {text.strip()[-200:]!r}")
     return float(found[-1]) * scale
@@ -45,15 +46,31 @@ def chips_and_cheese_latency(setup, size, pages):
     return number(r"[0-9]+,([0-9.]+)", start(words + (["-hugepages"] if pages != "4k" else []), setup))
 
 
+@functools.lru_cache(maxsize=1)
+def lat_mem_rd_output(program, megabytes, cpu, _round):
+    """All sizes up to the last, once in a round. Without the three variables it measures the clock's own cost first,
+    which takes half a minute; and its memory is bounded, since other arguments have made it take all there is."""
+    if not program or not shutil.which(program):
+        raise Missing(program or "no path was given")
+    words = ["timeout", "-k", "2", "300", "taskset", "-c", str(cpu), program, "-t", "-P", "1", "-W", "0", "-N", "1",
+             str(megabytes), "64"]
+    bound = 4 << 30
+    done = subprocess.run(words, capture_output=True, text=True,
+                          env={**os.environ, "ENOUGH": "20000", "TIMING_O": "0", "LOOP_O": "0"},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (bound, bound)))
+    return done.stderr
+
+
 def lat_mem_rd(setup, size, pages):
-    """One line at a time in random order (-t) up to the size; it takes what pages malloc gives it."""
+    """A new page and a new line in it with each load (-t), so that TLB misses are as many as there can be; it takes
+    what pages malloc gives it."""
     if pages != "4k":
         raise Missing("it cannot be asked for huge pages")
-    text = start([setup.lat_mem_rd, "-t", "-P", "1", "-N", "1", str(max(1, size >> 20)), "64"], setup, 300)
+    text = lat_mem_rd_output(setup.lat_mem_rd, setup.lat_mem_rd_megabytes, setup.cpus[0], setup.round)
     for megabytes, nanoseconds in re.findall(r"^([0-9.]+)\s+([0-9.]+)$", text, re.MULTILINE):
         if abs(float(megabytes) * 2**20 / size - 1) < 0.01:
             return float(nanoseconds)
-    raise Missing(f"no line for {size} bytes in: {text.strip()[-200:]!r}")
+    raise Missing(f"no line for {size} bytes")
 
 
 def likwid(setup, test, size):
@@ -80,18 +97,25 @@ def mbw(setup, size):
 
 
 @functools.lru_cache(maxsize=1)
-def tinymembench_output(program, cpu):
-    """It cannot be asked for one test, and all of them take minutes: it runs once."""
-    words = ["taskset", "-c", str(cpu), program]
-    if not program:
-        raise Missing("no path was given")
-    return subprocess.run(words, capture_output=True, text=True, timeout=600).stdout
+def tinymembench_output(program, cpu, _round):
+    """It cannot be asked for one test: all of them run once in a round."""
+    if not program or not shutil.which(program):
+        raise Missing(program or "no path was given")
+    words = ["timeout", "-k", "2", "900", "taskset", "-c", str(cpu), program]
+    return subprocess.run(words, capture_output=True, text=True).stdout
 
 
 def tinymembench(setup, line, factor):
     """The best rate of the named test; `factor` is 2 for copies, of which it counts the bytes once."""
-    text = tinymembench_output(setup.tinymembench, setup.cpus[0])
-    return number(r"\n " + line + r"\s+:\s+([0-9.]+) MB/s", text, factor * 1e6)
+    text = tinymembench_output(setup.tinymembench, setup.cpus[0], setup.round)
+    return number(r"\n " + re.escape(line) + r"\s+:\s+([0-9.]+) MB/s", text, factor * 1e6)
+
+
+def tinymembench_latency(setup, size, pages, first_level_ns):
+    """The least time of a random byte, to which the latency of the L1 is added, since it subtracts that."""
+    text = tinymembench_output(setup.tinymembench, setup.cpus[0], setup.round)
+    part = text.partition("[MADV_NOHUGEPAGE]" if pages == "4k" else "[MADV_HUGEPAGE]")[2]
+    return number(rf"^\s*{size} :\s+([0-9.]+) ns", part.partition("block size")[0], 1.0) + first_level_ns()
 
 
 # The instruction sets that OpenSSL is held to, by what is taken away from what it finds.
