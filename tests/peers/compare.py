@@ -138,17 +138,25 @@ def measure(setup, case, figures):
             setup.left_out[name, peer] = str(reason)
 
 
-def print_row(name, peer, pairs, statistic):
-    """One line of figures and ratios over the rounds."""
+def row_of(name, peer, pairs, statistic):
+    """Figures and ratios over the rounds."""
     less_is_better = statistic == "ns_per_op"
     best = min if less_is_better else max
     mine, theirs = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     ratios = sorted(t / m if less_is_better else m / t for m, t in pairs)
     best_ratio = best(theirs) / best(mine) if less_is_better else best(mine) / best(theirs)
-    print(f"| {name} | {peer} | {show(mine, best, statistic)} | {show(theirs, best, statistic)} "
-          f"| {best_ratio:.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |", flush=True)
-    return {"case": name, "peer": peer, "tmaprobe": mine, "theirs": theirs, "ratio": statistics.median(ratios),
-            "ratio_of_best": best_ratio, "spread": spread(mine), "their_spread": spread(theirs)}
+    return {"case": name, "peer": peer, "tmaprobe": mine, "theirs": theirs, "statistic": statistic, "ratios": ratios,
+            "ratio": statistics.median(ratios), "ratio_of_best": best_ratio, "spread": spread(mine),
+            "their_spread": spread(theirs)}
+
+
+def print_rows(rows):
+    print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
+    for row in rows:
+        best, ratios = min if row["statistic"] == "ns_per_op" else max, row["ratios"]
+        print(f"| {row['case']} | {row['peer']} | {show(row['tmaprobe'], best, row['statistic'])} "
+              f"| {show(row['theirs'], best, row['statistic'])} | {row['ratio_of_best']:.2f} "
+              f"| {row['ratio']:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |")
 
 
 def spread(values):
@@ -203,20 +211,21 @@ def main():
     if setup.json and os.path.exists(setup.json):
         with open(setup.json, encoding="utf-8") as file:
             figures = {(row["case"], row["peer"]): list(zip(row["tmaprobe"], row["theirs"])) for row in json.load(file)}
+    statistic = {case[0]: case[2] for case in cases(setup, ["chase", "stream", "sha256", "pingpong"])}
+    rows = []
     for setup.round in range(setup.rounds):
         for case in chosen:
             measure(setup, case, figures)
-    print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}, {setup.rounds} rounds\n")
-    print("| case | peer | tmaprobe | peer's | best to best | ratio within a round |\n|---|---|---|---|---|---|")
-    statistic = {case[0]: case[2] for case in cases(setup, ["chase", "stream", "sha256", "pingpong"])}
-    rows = [print_row(*key, pairs, statistic[key[0]]) for key, pairs in figures.items() if key[0] in statistic]
+        rows = [row_of(*key, pairs, statistic[key[0]]) for key, pairs in figures.items() if key[0] in statistic]
+        if setup.json:  # after every round: an interrupted comparison keeps those that it finished
+            with open(setup.json, "w", encoding="utf-8") as file:
+                json.dump(rows, file, indent=1)
+    print(f"{model or platform.machine()}, Linux {platform.release()}, CPUs {setup.cpus}\n")
+    print_rows(rows)
     print_summary(rows)
     for reason in dict.fromkeys(setup.left_out.values()):
         names = [f"{peer} ({name})" for (name, peer), why in setup.left_out.items() if why == reason]
         print(f"\nleft out: {reason}: {', '.join(names)}")
-    if setup.json:
-        with open(setup.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
     return 0 if rows else 1
 
 
