@@ -133,7 +133,8 @@ def measure(setup, case, figures):
         return
     for peer, run in present.items():
         try:
-            figures.setdefault((name, peer), []).append((extreme if peers_give == "best" else typical, run()))
+            pair = (extreme if peers_give == "best" else typical, run())
+            figures.setdefault((name, peer), []).append(pair)
         except peers.Missing as reason:
             setup.left_out[name, peer] = str(reason)
 
