@@ -38,19 +38,31 @@ class Joiner {
     void add(const rapidjson::Value& document, Record record) {
         json context = context_of(document);
         const auto part = context.find("part");
-        std::size_t index = 0;
+        std::size_t index = 0, parts = 1;
         if (part != context.end() && part->is_object()) {
-            index = part->contains("index") && (*part)["index"].is_number_unsigned() ? (*part)["index"].get<std::size_t>() : 0;
+            const auto number = [&](const char* key, std::size_t otherwise) {
+                const auto found = part->find(key);
+                return found != part->end() && found->is_number_unsigned() ? found->get<std::size_t>() : otherwise;
+            };
+            index = number("index", 0);
+            parts = number("of", 1);
             part->erase("index");
         }
         if (!records_.empty() && index > 0 && index == records_.back().runs.size() && context == context_) {
             for (auto& run : record.runs) records_.back().runs.push_back(std::move(run));
         } else {
             records_.push_back(std::move(record));
+            parts_.push_back(parts);
         }
         context_ = std::move(context);
     }
-    std::vector<Record> take() { return std::move(records_); }
+    std::vector<Record> take() {
+        for (std::size_t i = 0; i < records_.size(); ++i)
+            if (const std::size_t there = records_[i].runs.size(); there < parts_[i])
+                records_[i].warnings.push_back({"parts_missing", fmt::format("{} of this record's {} runs are here", there, parts_[i]),
+                                                "its other lines of JSON Lines are missing, or not in their order"});
+        return std::move(records_);
+    }
 
   private:
     /// All of a record but its runs; null for one that is no part of another.
@@ -64,6 +76,7 @@ class Joiner {
         return context;
     }
     std::vector<Record> records_;
+    std::vector<std::size_t> parts_;  ///< of which each record was made
     json context_;
 };
 
@@ -106,7 +119,9 @@ Result<std::vector<Record>> parse_records(std::string_view text, const std::stri
         const auto added = add_records(document, only ? name : fmt::format("{}:{}", name, line_of(text, start)), joiner);
         if (!added) return pass_on(added);
     }
-    return joiner.take();
+    auto records = joiner.take();
+    if (records.empty()) return fail(ErrorCode::bad_input, name + " holds no record", "a record is what tmaprobe writes with --json");
+    return records;
 }
 
 Result<Record> from_json(const json& document) {

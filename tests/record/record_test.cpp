@@ -218,6 +218,15 @@ TEST(RecordFile, LinesOfOneRecordBecomeOneAgain) {
     EXPECT_EQ(to_json((*twice)[1]), to_json(full_record()));
 }
 
+TEST(RecordFile, SaysWhichLinesOfARecordAreMissing) {
+    const std::string lines = serialize_lines(full_record());
+    const auto half = parse_records(lines.substr(0, lines.find('\n') + 1), "r.jsonl");
+    ASSERT_TRUE(half) << half.error().what;
+    ASSERT_FALSE(half->at(0).warnings.empty());
+    EXPECT_EQ(half->at(0).warnings.back().id, "parts_missing");
+    EXPECT_EQ(half->at(0).warnings.back().what, "1 of this record's 2 runs are here");
+}
+
 TEST(RecordFile, ReadsAnArrayOfRecords) {
     const auto read = parse_records("[" + serialize(full_record()) + "," + serialize(Record{}) + "]", "r.json");
     ASSERT_TRUE(read) << read.error().what;
@@ -259,6 +268,7 @@ TEST(RecordFile, HostileDepthIsRefused) {
 
 TEST(RecordFile, EmptyAndMissingFilesAreBadInput) {
     EXPECT_EQ(parse_error(" \n"), "r.json is empty");
+    EXPECT_EQ(parse_error("[]\n[]"), "r.json holds no record");
     const auto missing = read_records("/nonexistent/r.json");
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, ErrorCode::bad_input);
