@@ -1,4 +1,6 @@
+#include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cstring>
 
@@ -83,6 +85,54 @@ TEST(Translator, LeavesTheProgramAsItWouldHaveBeen) {
     EXPECT_EQ(process->exit_status(), 0);
     EXPECT_EQ(*child.result, expected);
     EXPECT_GT(executed, rounds * 30);
+}
+
+/// Reads through a bad address, with a carry that must survive, until the handler has mended the register:
+/// as language runtimes do.
+std::uint64_t faults = 0, good_word = 42;
+
+void mend(int, siginfo_t*, void* context) {
+    ++faults;
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RCX] = reinterpret_cast<greg_t>(&good_word);
+}
+
+std::uint64_t lives_with_faults(std::uint64_t rounds) {
+    struct sigaction action {};
+    action.sa_sigaction = mend;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &action, nullptr);
+    std::uint64_t sum = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        std::uint64_t value = 0, carried = round;
+        asm volatile("mov $8, %%ecx\n stc\n mov (%%rcx), %0\n adc %0, %1" : "=&r"(value), "+&r"(carried)::"rcx", "cc", "memory");
+        sum = sum * 3 + carried;
+    }
+    return sum + faults;
+}
+
+TEST(Translator, LetsAProgramLiveWithItsFaults) {
+    constexpr std::uint64_t rounds = 300;
+    std::uint64_t expected = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) expected = expected * 3 + round + good_word + 1;
+    Child child;
+    auto process = TracedProcess::fork_function([&] { *child.result = lives_with_faults(rounds); });
+    auto decoder = core::make_decoder("x86_64");
+    ASSERT_TRUE(process.has_value() && decoder.has_value());
+    Tracer tracer(*process, **decoder, false);
+    Translator translator(*process, tracer);
+    std::size_t reads = 0;
+    const auto count = [&](const StaticInstruction&, const Step& step) { reads += step.load == reinterpret_cast<std::uint64_t>(&good_word); };
+    bool ended = false;
+    for (int part = 0; part < 100 && !ended; ++part) {
+        auto traced = translator.steps(20000, count);
+        ASSERT_TRUE(traced.has_value()) << traced.error().what;
+        ended = traced->ended;
+    }
+    EXPECT_TRUE(ended && translator.translates());
+    ASSERT_TRUE(process->finish().has_value());
+    EXPECT_EQ(process->exit_status(), 0);
+    EXPECT_EQ(*child.result, expected + rounds);
+    EXPECT_GE(reads, rounds) << "each read that came about is seen, after the fault";
 }
 
 struct Seen {

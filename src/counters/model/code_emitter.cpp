@@ -26,6 +26,7 @@ void CodeEmitter::word64(std::uint64_t value) {
 }
 
 void CodeEmitter::copy(const StaticInstruction& instruction) {
+    access(-1, 0);
     bytes_.insert(bytes_.end(), instruction.bytes.begin(), instruction.bytes.begin() + instruction.length);
 }
 
@@ -70,6 +71,7 @@ std::uint64_t CodeEmitter::trap() {
 }
 
 std::uint64_t CodeEmitter::block_head(std::uint32_t number) {
+    ++entries_;
     store(rax, saved_rax);
     store(rcx, saved_rcx);
     load(rcx, blocks_left);
@@ -92,6 +94,7 @@ std::uint64_t CodeEmitter::block_head(std::uint32_t number) {
 }
 
 void CodeEmitter::record_rax() {
+    ++entries_;
     store(rcx, saved_rcx);
     load(rcx, trace_pointer);
     raw({0x48, 0x89, 0x01});
@@ -131,6 +134,7 @@ void CodeEmitter::record_register(unsigned reg) {
 void CodeEmitter::push_constant(std::uint64_t value) {
     store(rax, saved_rax);
     constant(rax, value);
+    access(rax, saved_rax);
     raw({0x50});
     load(rax, saved_rax);
 }
@@ -240,7 +244,8 @@ bool CodeEmitter::copy_absolute(const StaticInstruction& instruction) {
     std::memset(changed.bytes.data() + modrm + 1, 0, 4);
     store(scratch, saved_scratch);
     constant(scratch, instruction.address + instruction.length + static_cast<std::uint64_t>(instruction.memory.displacement));
-    copy(changed);
+    access(static_cast<int>(scratch), saved_scratch);
+    bytes_.insert(bytes_.end(), changed.bytes.begin(), changed.bytes.begin() + changed.length);
     load(scratch, saved_scratch);
     return true;
 }

@@ -21,10 +21,23 @@ class CodeEmitter {
     static constexpr std::uint32_t lookup_table = slots_end;  ///< {guest address, code address} pairs
     static constexpr std::uint32_t lookup_entries = 4096;
 
+    /// An instruction that touches the program's memory or may fault otherwise: where it is, and which register it
+    /// finds changed for it, whose own value lies in a slot; -1: none.
+    struct Access {
+        std::uint64_t address = 0;
+        int changed_register = -1;
+        std::uint32_t slot = 0;
+    };
+
     explicit CodeEmitter(std::uint64_t address) : origin_(address) {}
 
     std::uint64_t here() const { return origin_ + bytes_.size(); }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+    const std::vector<Access>& accesses() const { return accesses_; }
+    /// Entries that running through what was written adds to the trace.
+    std::uint32_t entries() const { return entries_; }
+    /// What is written next is an access.
+    void access(int changed_register, std::uint32_t slot) { accesses_.push_back({here(), changed_register, slot}); }
 
     void raw(std::initializer_list<std::uint8_t> bytes) { bytes_.insert(bytes_.end(), bytes); }
     void copy(const StaticInstruction& instruction);
@@ -67,6 +80,8 @@ class CodeEmitter {
 
     std::uint64_t origin_;
     std::vector<std::uint8_t> bytes_;
+    std::vector<Access> accesses_;
+    std::uint32_t entries_ = 0;
 };
 
 /// Where the ModRM byte is; 0 when the encoding is not understood.

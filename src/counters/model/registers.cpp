@@ -32,6 +32,11 @@ std::uint64_t Registers::general(int number) const {
         default: return 0;
     }
 }
+void Registers::set_general(int number, std::uint64_t value) {
+    unsigned long long* const fields[] = {&native.rax, &native.rcx, &native.rdx, &native.rbx, &native.rsp, &native.rbp, &native.rsi, &native.rdi,
+                                          &native.r8,  &native.r9,  &native.r10, &native.r11, &native.r12, &native.r13, &native.r14, &native.r15};
+    *fields[number] = value;
+}
 
 std::uint64_t Registers::instruction_pointer() const { return native.rip; }
 void Registers::set_instruction_pointer(std::uint64_t address) { native.rip = address; }
@@ -50,6 +55,9 @@ bool runs_32_bit_code(const Registers& registers) {
 
 std::uint64_t Registers::general(int number) const {
     return number < 31 ? native.regs[number] : native.sp;
+}
+void Registers::set_general(int number, std::uint64_t value) {
+    (number < 31 ? native.regs[number] : native.sp) = value;
 }
 std::uint64_t Registers::instruction_pointer() const { return native.pc; }
 void Registers::set_instruction_pointer(std::uint64_t address) { native.pc = address; }

@@ -21,6 +21,7 @@ struct Registers {
     user_regs_struct native{};
 #endif
     std::uint64_t general(int number) const;
+    void set_general(int number, std::uint64_t value);
     std::uint64_t instruction_pointer() const;
     void set_instruction_pointer(std::uint64_t address);
     std::uint64_t stack_pointer() const;

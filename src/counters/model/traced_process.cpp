@@ -101,6 +101,10 @@ void wait_for_parent(const Fd& gate) {
 
 }  // namespace
 
+bool Stop::is_fault() const {
+    return why == Why::signal && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
+}
+
 TracedProcess::TracedProcess(TracedProcess&& other) noexcept { *this = std::move(other); }
 
 TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {

@@ -22,6 +22,8 @@ struct Stop {
     enum class Why { step, signal, event, exited } why = Why::step;
     int signal = 0;       ///< signal: to be delivered on resumption
     int exit_status = 0;  ///< exited: as a shell would give it
+    /// A signal that the thread's own instruction brought about.
+    bool is_fault() const;
 };
 
 /// A process of our own under ptrace, all its threads and children with it. Killed, if it still runs, when

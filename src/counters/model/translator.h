@@ -36,13 +36,21 @@ class Translator {
     struct Block {
         std::uint64_t start = 0, code = 0;
         std::uint32_t first = 0, count = 0;  ///< in block_instructions_
+        std::uint32_t entries = 0;           ///< that its execution leaves in the trace, its number included
         std::uint32_t in_software = 0;       ///< of them, what the processor lacks and a routine does
     };
     /// What a stop in the area means.
     struct Trap {
-        enum class Kind { no_blocks_left, untranslated, in_place, unknown_target } kind = Kind::untranslated;
-        std::uint64_t target = 0;
+        enum class Kind { no_blocks_left, untranslated, in_place, unknown_target, fault } kind = Kind::untranslated;
+        std::uint64_t target = 0;  ///< fault: where in the area
         std::uint64_t patch = 0;  ///< becomes a jump to the target's code; 0: not
+        int signal = 0;           ///< fault: that it brought about
+    };
+    /// Whose part an access in the area is.
+    struct Original {
+        std::uint64_t address = 0;
+        std::uint32_t block = 0, index = 0;  ///< of the instruction in its block
+        CodeEmitter::Access access;
     };
 
     /// steps() until the count, the thread's end, or its move to another address space.
@@ -64,9 +72,14 @@ class Translator {
     std::uint32_t number_of(std::uint64_t address);
     Result<> enter(std::uint64_t address);
     Result<> leave(std::uint64_t address);
-    /// Replays what was noted since the last time and adds it to the sums.
-    void drain(const OnStep& on_step, Traced& sums);
-    std::size_t replay(const Block& block, const std::uint64_t*& entry, const std::uint64_t* end, const OnStep& on_step);
+    /// Replays what was noted since the last time and adds it to the sums; of the last block only what is before
+    /// `faulting`, if that is given.
+    void drain(const OnStep& on_step, Traced& sums, const Original* faulting = nullptr);
+    /// Gives the program the signal that an instruction of its own brought about, as if it had met it there. Where
+    /// it goes on. Errors: unavailable when the instruction is not one of its own.
+    Result<std::uint64_t> deliver_fault(const Trap& fault, const OnStep& on_step, Traced& traced);
+    std::size_t replay(const Block& block, const std::uint64_t*& entry, const std::uint64_t* end, std::uint32_t count,
+                       const OnStep& on_step);
     Result<Traced> step_in_place(const OnStep& on_step);
     void deliver(const Trace& trace, const OnStep& on_step);
     Result<Traced> step_only(std::size_t count, const OnStep& on_step);
@@ -93,6 +106,7 @@ class Translator {
     std::vector<Block> blocks_;
     std::unordered_map<std::uint64_t, std::uint32_t> block_at_;
     std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
+    std::unordered_map<std::uint64_t, Original> accesses_;  ///< by address in the area
     std::vector<std::uint64_t> buffer_;
     std::vector<int> held_signals_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> rewritable_;

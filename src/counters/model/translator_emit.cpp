@@ -69,6 +69,7 @@ void Translator::emit_indirect_target(const StaticInstruction& branch, CodeEmitt
     constexpr unsigned rax = 0;
     emitter.store(rax, CodeEmitter::saved_rax);
     if (branch.returns) {
+        emitter.access(rax, CodeEmitter::saved_rax);
         emitter.raw({0x58});  // pop %rax
     } else if (!branch.explicit_memory) {
         const std::size_t modrm = modrm_offset(branch);
@@ -76,8 +77,10 @@ void Translator::emit_indirect_target(const StaticInstruction& branch, CodeEmitt
         emitter.raw({static_cast<std::uint8_t>(extended ? 0x49 : 0x48), 0x8b, static_cast<std::uint8_t>(0xc0 | (branch.bytes[modrm] & 7))});
     } else if (branch.memory.base == MemoryOperand::instruction_pointer) {
         emitter.constant(rax, branch.address + branch.length + static_cast<std::uint64_t>(branch.memory.displacement));
+        emitter.access(rax, CodeEmitter::saved_rax);
         emitter.raw({0x48, 0x8b, 0x00});  // mov (%rax), %rax
     } else {
+        emitter.access(rax, CodeEmitter::saved_rax);
         emitter.operand_to_rax(0x8b, branch.memory);
     }
     emitter.store(rax, CodeEmitter::jump_target);
@@ -115,10 +118,11 @@ void Translator::emit_branch(const StaticInstruction& branch, CodeEmitter& emitt
 
 void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
     const std::uint32_t number = static_cast<std::uint32_t>(blocks_.size());
-    Block block{start, emitter.here(), static_cast<std::uint32_t>(block_instructions_.size()), 0, 0};
+    Block block{start, emitter.here(), static_cast<std::uint32_t>(block_instructions_.size())};
     traps_[emitter.block_head(number)] = {Trap::Kind::no_blocks_left, start, 0};
     std::uint64_t address = start;
     bool branched = false;
+    std::size_t accesses = 0;
     while (block.count < longest_block && !branched) {
         const std::uint32_t instruction_number = number_of(address);
         const StaticInstruction instruction = instructions_[instruction_number];
@@ -135,9 +139,14 @@ void Translator::emit_block(std::uint64_t start, CodeEmitter& emitter) {
             emit_branch(instruction, emitter);
         else
             emit_instruction(instruction, emitter);
+        for (; accesses < emitter.accesses().size(); ++accesses) {
+            const CodeEmitter::Access& access = emitter.accesses()[accesses];
+            accesses_[access.address] = {address, number, block.count - 1, access};
+        }
         address += instruction.length;
     }
     if (!branched) exit_to(address, Trap::Kind::untranslated, emitter);
+    block.entries = emitter.entries();
     block_at_[start] = number;
     blocks_.push_back(block);
 }
