@@ -208,16 +208,16 @@ def main():
     chosen = [case for case in cases(setup, wanted) if re.search(setup.only, case[0])]
     if any("256M" in case[0] and "newpage" in case[0] for case in chosen):
         setup.lat_mem_rd_megabytes = 256
-    figures = {}
+    statistic, figures, rows = {case[0]: case[2] for case in chosen}, {}, []
     if setup.json and os.path.exists(setup.json):
         with open(setup.json, encoding="utf-8") as file:
-            figures = {(row["case"], row["peer"]): list(zip(row["tmaprobe"], row["theirs"])) for row in json.load(file)}
-    statistic = {case[0]: case[2] for case in cases(setup, ["chase", "stream", "sha256", "pingpong"])}
-    rows = []
+            rows = json.load(file)
+        figures = {(row["case"], row["peer"]): list(zip(row["tmaprobe"], row["theirs"])) for row in rows}
+        statistic.update({row["case"]: row["statistic"] for row in rows})
     for setup.round in range(setup.rounds):
         for case in chosen:
             measure(setup, case, figures)
-        rows = [row_of(*key, pairs, statistic[key[0]]) for key, pairs in figures.items() if key[0] in statistic]
+        rows = [row_of(*key, pairs, statistic[key[0]]) for key, pairs in figures.items()]
         if setup.json:  # after every round: an interrupted comparison keeps those that it finished
             with open(setup.json, "w", encoding="utf-8") as file:
                 json.dump(rows, file, indent=1)
