@@ -22,11 +22,7 @@
 namespace tmaprobe::counters::model {
 namespace {
 
-constexpr const char* permission_hint =
-    "tracing own children needs ptrace: see /proc/sys/kernel/yama/ptrace_scope (3 forbids it) and, in a container, "
-    "--cap-add=SYS_PTRACE or a seccomp profile that allows ptrace";
-
-constexpr int shell_not_found = 127, shell_not_executable = 126, shell_signal_base = 128;
+constexpr int shell_signal_base = 128;
 
 std::uint64_t now_ms() {
     timespec time{};
@@ -79,30 +75,10 @@ bool caused_by_an_instruction(pid_t task) {
     return fault && info.si_code > 0 && info.si_code != SI_KERNEL;
 }
 
-struct Pipe {
-    Fd read_end, write_end;
-    static Result<Pipe> make() {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
-        return Pipe{Fd(ends[0]), Fd(ends[1])};
-    }
-};
-
-Result<> not_traceable(int error_number) {
-    return fail(error_number == EPERM ? ErrorCode::no_permission : ErrorCode::system,
-                std::string("this process may not trace its child: ") + std::strerror(error_number), permission_hint);
-}
-
-/// Blocks in the child until the parent holds it.
-void wait_for_parent(const Fd& gate) {
-    char byte = 0;
-    while (::read(gate.get(), &byte, 1) < 0 && errno == EINTR) {}
-}
-
 }  // namespace
 
 bool Stop::is_fault() const {
-    return why == Why::signal && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
+    return why == Why::signal && !sent && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
 }
 
 TracedProcess::TracedProcess(TracedProcess&& other) noexcept { *this = std::move(other); }
@@ -150,98 +126,6 @@ void TracedProcess::let_go() {
     pid_ = -1;
 }
 
-Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& body) {
-    auto gate = Pipe::make();
-    if (!gate) return pass_on(gate);
-    const pid_t parent = ::getpid();
-    const pid_t child = ::fork();
-    if (child < 0) return fail_errno(errno, "cannot fork");
-    if (child == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent) ::_exit(1);
-        gate->write_end.close();
-        wait_for_parent(gate->read_end);
-        body();
-        ::_exit(0);
-    }
-    TracedProcess process;
-    process.pid_ = process.thread_ = child;
-    if (auto seized = process.seize(child, true); !seized) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-        process.pid_ = -1;
-        return pass_on(seized);
-    }
-    gate->write_end.close();
-    return process;
-}
-
-Result<> check_tracing() {
-    // The same permission as to seize a child, without a copy of this process's memory: every command pays for it.
-    volatile int refused = 0;
-    const pid_t child = ::vfork();
-    if (child < 0) return fail_errno(errno, "cannot fork");
-    if (child == 0) {
-        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) refused = errno;
-        ::_exit(0);
-    }
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-    return refused ? not_traceable(refused) : Result<>{};
-}
-
-Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string>& command) {
-    auto gate = Pipe::make();
-    auto report = Pipe::make();
-    if (!gate || !report) return pass_on(gate ? report : gate);
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child < 0) return fail_errno(errno, "cannot fork");
-    if (child == 0) {
-        gate->write_end.close();
-        wait_for_parent(gate->read_end);
-        ::execvp(arguments[0], arguments.data());
-        const int error_number = errno;
-        const ssize_t told = ::write(report->write_end.get(), &error_number, sizeof error_number);
-        ::_exit(told > 0 && error_number == ENOENT ? shell_not_found : shell_not_executable);
-    }
-    report->write_end.close();
-    TracedProcess process;
-    process.ours_ = false;
-    process.pid_ = process.thread_ = child;
-    if (auto seized = process.seize(child, false); !seized) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-        process.pid_ = -1;
-        return pass_on(seized);
-    }
-    process.released_ns_ = now_ns();
-    gate->write_end.close();
-    // To the exec, which stops it again; or to its end when there is nothing to execute.
-    for (;;) {
-        auto stopped = process.resume();
-        if (!stopped) return pass_on(stopped);
-        if (stopped->why == Stop::Why::event) return process;
-        if (stopped->why == Stop::Why::exited) break;
-    }
-    int error_number = 0;
-    const bool said = ::read(report->read_end.get(), &error_number, sizeof error_number) == sizeof error_number;
-    return fail(ErrorCode::unavailable, "cannot start '" + command.front() + "': " + (said ? std::strerror(error_number) : "it ended at once"),
-                error_number == ENOENT ? "check the name and PATH" : "");
-}
-
-Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {
-    long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
-    if (kill_with_us) options |= PTRACE_O_EXITKILL;
-    if (::ptrace(PTRACE_SEIZE, pid, nullptr, options) != 0) {
-        return not_traceable(errno);
-    }
-    tasks_.insert(pid);
-    running_.insert(pid);
-    return stop(pid);
-}
-
 Result<> TracedProcess::stop(pid_t task) {
     if (!running_.count(task)) return {};
     if (::ptrace(PTRACE_INTERRUPT, task, nullptr, nullptr) != 0) return fail_errno(errno, "cannot stop the traced thread");
@@ -274,7 +158,10 @@ Result<Stop> TracedProcess::classify(pid_t task, int status) {
     }
     if (event != 0) return Stop{Stop::Why::event, 0, 0};
     const int signal = WSTOPSIG(status);
-    return Stop{signal == SIGTRAP ? Stop::Why::step : Stop::Why::signal, signal == SIGTRAP ? 0 : signal, 0};
+    if (signal == SIGTRAP) return Stop{Stop::Why::step, 0, 0};
+    siginfo_t info{};
+    const bool sent = ::ptrace(PTRACE_GETSIGINFO, task, nullptr, &info) == 0 && info.si_code <= 0;
+    return Stop{Stop::Why::signal, signal, 0, sent};
 }
 
 void TracedProcess::add_task(pid_t task) {

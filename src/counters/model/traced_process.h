@@ -22,6 +22,7 @@ struct Stop {
     enum class Why { step, signal, event, exited } why = Why::step;
     int signal = 0;       ///< signal: to be delivered on resumption
     int exit_status = 0;  ///< exited: as a shell would give it
+    bool sent = false;    ///< signal: by some process, not by what the thread did
     /// A signal that the thread's own instruction brought about.
     bool is_fault() const;
 };
