@@ -58,7 +58,9 @@ extern "C" __attribute__((section("tmaprobe_sha_code"), noinline)) void tmaprobe
 
 extern "C" const std::uint8_t __start_tmaprobe_sha_code[], __stop_tmaprobe_sha_code[];
 
-std::span<const std::uint8_t> sha_routine() { return {__start_tmaprobe_sha_code, __stop_tmaprobe_sha_code}; }
+MachineCode sha_routine() {
+    return {__start_tmaprobe_sha_code, static_cast<std::size_t>(__stop_tmaprobe_sha_code - __start_tmaprobe_sha_code)};
+}
 
 }  // namespace tmaprobe::counters::model
 

@@ -1,7 +1,8 @@
 #pragma once
 
+// Nothing of the library that needs vector registers: the routine is compiled without them.
+#include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace tmaprobe::counters::model {
 
@@ -21,7 +22,11 @@ inline constexpr std::uint8_t sha256_rounds = 0xcb, sha256_schedule_first = 0xcc
 extern "C" void tmaprobe_sha_in_software(ShaOperands* operands, std::uint64_t opcode);
 
 /// The machine code of tmaprobe_sha_in_software(), which runs wherever it is copied to.
-std::span<const std::uint8_t> sha_routine();
+struct MachineCode {
+    const std::uint8_t* begin = nullptr;
+    std::size_t size = 0;
+};
+MachineCode sha_routine();
 
 #endif
 

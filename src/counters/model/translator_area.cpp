@@ -107,8 +107,9 @@ void Translator::forget() {
     process_.write(lookup_, emitter.bytes().data(), emitter.bytes().size());
     code_next_ += emitter.bytes().size();
     routine_ = code_next_;
-    process_.write(routine_, sha_routine().data(), sha_routine().size());
-    code_next_ += sha_routine().size();
+    const MachineCode routine = sha_routine();
+    process_.write(routine_, routine.begin, routine.size);
+    code_next_ += routine.size;
 }
 
 Result<std::uint64_t> Translator::code_for(std::uint64_t address) {
