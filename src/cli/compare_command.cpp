@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "experiments/compare.h"
@@ -42,7 +43,7 @@ int write_result(const std::vector<experiments::Comparison>& comparisons, const 
     nlohmann::json list = nlohmann::json::array();
     for (const auto& comparison : comparisons) list.push_back(experiments::comparison_json(comparison));
     const auto document = [&] {
-        return nlohmann::json{{"schema", "tmaprobe.comparison/1"}, {"comparison", list}}.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+        return dump_indented({{"schema", "tmaprobe.comparison/1"}, {"comparison", list}});
     };
     int status = 0;
     if (!output.json.empty() && output.json != "-")

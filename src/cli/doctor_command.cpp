@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "counters/checks.h"
@@ -76,7 +77,7 @@ int run(const Options& options) {
     if (options.json.empty()) {
         written = print(to_text(host, checks, can_count, options.problems_only));
     } else {
-        const std::string text = to_json(host, checks, can_count).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+        const std::string text = dump_indented(to_json(host, checks, can_count));
         if (options.json == "-")
             written = print(text);
         else if (const auto saved = write_file(options.json, text); !saved)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "events/table.h"
@@ -39,7 +40,7 @@ bool wanted(const Words& words, const std::string& texts) {
 
 int deliver(const Words& words, const json& rows, const std::string& text, const std::string& nothing) {
     if (!words.json.empty()) {
-        const std::string content = rows.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+        const std::string content = dump_indented(rows);
         if (words.json == "-") return print(content);
         const auto written = write_file(words.json, content);
         return written ? 0 : complain(written.error());

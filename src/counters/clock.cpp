@@ -29,7 +29,7 @@ class ClockSource final : public CounterSource {
         SignalWatch signals;
         const std::uint64_t start = now_ns();
         if (auto released = command->release(); !released) return pass_on(released);
-        const auto outcome = wait_for(*command, signals, 0, {});
+        const auto outcome = wait_for(*command, signals, {});
         sample.elapsed_ns = now_ns() - start;
         sample.exit_status = outcome.status;
         if (outcome.interrupted) {

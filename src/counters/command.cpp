@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/process.h"
 
 namespace tmaprobe::counters {
 namespace {
@@ -31,11 +32,36 @@ namespace {
 }
 
 /// How long a command may take to end after a second signal, before it is killed.
-constexpr std::int64_t patience_ns = 500'000'000;
-constexpr std::int64_t unheard_ns = 100'000'000;  // between two looks at a command whose end nothing tells
+constexpr std::uint64_t patience_ns_of_a_command = 500'000'000;
+constexpr std::int64_t unheard_ns = 100'000'000;  // between two looks at a process whose end nothing tells
+constexpr int shell_signal_base = 128;
 
 int shell_status(int status) {
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? shell_signal_base + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Of two times to wait, of which negative ones mean for ever.
+std::int64_t sooner(std::int64_t one, std::int64_t other) {
+    return one < 0 || other < 0 ? std::max(one, other) : std::min(one, other);
+}
+
+/// Waits for signals and the descriptor, and ticks in between. `on_wake` is asked before the first wait and after
+/// each what to wait for next: a time in ns, negative for ever; nothing ends the wait.
+void wait_with_ticks(SignalWatch& signals, int readable, const Ticks& ticks,
+                     const std::function<std::optional<std::int64_t>(const SignalWatch::Wake&)>& on_wake) {
+    const std::uint64_t start = now_ns();
+    std::uint64_t next = start + ticks.every_ns;
+    bool ticking = ticks.every_ns > 0 && ticks.on_tick;
+    SignalWatch::Wake wake;
+    while (const auto patience = on_wake(wake)) {
+        const std::uint64_t now = now_ns();
+        if (ticking && now >= next) {
+            ticking = ticks.on_tick();
+            // A late tick is not made up for: the next is due at the next multiple of the interval.
+            next = start + ((now - start) / ticks.every_ns + 1) * ticks.every_ns;
+        }
+        wake = signals.wait(ticking ? sooner(*patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : *patience, readable);
+    }
 }
 
 }  // namespace
@@ -70,7 +96,7 @@ Result<HeldCommand> HeldCommand::start(const std::vector<std::string>& argv) {
         become(arguments.data(), go_read.get(), failure_write.get());
     }
     command.pid_ = pid;
-    command.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    command.end_ = end_of_process(pid);
     return command;
 }
 
@@ -94,7 +120,7 @@ Result<> HeldCommand::release() {
     while (got < 0 && errno == EINTR);
     failure_.close();
     if (got != sizeof reason) return {};
-    return fail(ErrorCode::unavailable, "cannot start '" + program_ + "': " + std::strerror(reason));
+    return cannot_start(program_, reason);
 }
 
 std::optional<int> HeldCommand::poll_exit() {
@@ -106,6 +132,13 @@ std::optional<int> HeldCommand::poll_exit() {
     pid_ = -1;
     // No child to wait for: our parent made us ignore SIGCHLD. How it ended cannot be told then.
     return ended < 0 ? 0 : shell_status(status);
+}
+
+tl::unexpected<Error> cannot_start(const std::string& program, int reason) {
+    const char* hint = reason == ENOENT  ? "check the name and PATH; of a script, the interpreter that its first line names"
+                       : reason == ENOEXEC ? "a script needs a first line that names its interpreter (#!/bin/sh); a program must be for this machine"
+                                           : "";
+    return fail(ErrorCode::unavailable, "cannot start '" + program + "': " + std::strerror(reason), hint);
 }
 
 SignalWatch::SignalWatch() {
@@ -161,41 +194,55 @@ SignalWatch::Wake SignalWatch::wait_without_descriptor(std::int64_t timeout_ns) 
     return wake;
 }
 
-CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_t tick_ns,
-                        const std::function<bool()>& on_tick) {
+int Handover::answer(const SignalWatch::Wake& wake, pid_t command) {
+    if (!wake.interrupted) return 0;
+    const bool again = std::exchange(signal_, wake.signal) != 0;
+    if (again && give_up_at_ == 0) {
+        give_up_at_ = now_ns() + patience_ns_of_a_command;
+        return SIGTERM;
+    }
+    const bool has_it = wake.from_terminal && ::getpgid(command) == ::getpgrp();
+    return has_it ? 0 : wake.signal;
+}
+
+std::int64_t Handover::patience_ns() const {
+    return give_up_at_ ? static_cast<std::int64_t>(give_up_at_ - std::min(give_up_at_, now_ns())) : -1;
+}
+
+CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks& ticks) {
+    Handover handover;
     CommandOutcome outcome;
-    const std::uint64_t start = now_ns();
-    std::uint64_t next = start + tick_ns;
-    bool ticking = tick_ns > 0 && on_tick;
-    std::uint64_t give_up_at = 0;  // after a second signal
-    for (;;) {
+    wait_with_ticks(signals, command.end(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        if (const int signal = handover.answer(wake, command.pid())) ::kill(command.pid(), signal);
+        if (wake.interrupted) outcome = {shell_signal_base + wake.signal, true};
         if (const auto status = command.poll_exit()) {
             outcome.status = *status;
-            return outcome;
+            return std::nullopt;
         }
-        const std::uint64_t now = now_ns();
-        if (ticking && now >= next) {
-            ticking = on_tick();
-            // A late tick is not made up for: the next is due at the next multiple of the interval.
-            next = start + ((now - start) / tick_ns + 1) * tick_ns;
-        }
-        if (give_up_at && now >= give_up_at) return outcome;
-        std::int64_t timeout = ticking ? static_cast<std::int64_t>(next - std::min(next, now_ns())) : -1;
-        if (give_up_at && (timeout < 0 || timeout > patience_ns)) timeout = patience_ns;
+        if (handover.gives_up_at(now_ns())) return std::nullopt;
         // Its SIGCHLD may go to another thread of ours, which drops it: not to be relied upon.
-        if (command.end() < 0 && (timeout < 0 || timeout > unheard_ns)) timeout = unheard_ns;
-        const auto wake = signals.wait(timeout, command.end());
-        if (!wake.interrupted) continue;
-        // A command that ignores the first signal may have reasons; the second is meant for us as well.
-        const bool again = std::exchange(outcome.interrupted, true);
-        outcome.status = 128 + wake.signal;
-        if (again && !give_up_at) {
-            give_up_at = now_ns() + patience_ns;
-            ::kill(command.pid(), SIGTERM);
-        } else if (!wake.from_terminal || ::getpgid(command.pid()) != ::getpgrp()) {
-            ::kill(command.pid(), wake.signal);
-        }
-    }
+        return sooner(handover.patience_ns(), command.end() < 0 ? unheard_ns : -1);
+    });
+    return outcome;
+}
+
+bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks) {
+    const Fd end = end_of_process(process);
+    bool interrupted = false;
+    wait_with_ticks(signals, end.get(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        interrupted = wake.interrupted;
+        const bool there = !wake.readable && (::kill(process, 0) == 0 || errno == EPERM);
+        if (interrupted || !there) return std::nullopt;
+        return end ? -1 : unheard_ns;
+    });
+    return interrupted;
+}
+
+void wait_for_signal(SignalWatch& signals, const Ticks& ticks) {
+    wait_with_ticks(signals, -1, ticks, [](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        if (wake.interrupted) return std::nullopt;
+        return -1;
+    });
 }
 
 }  // namespace tmaprobe::counters

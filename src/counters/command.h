@@ -45,6 +45,9 @@ class HeldCommand {
     Fd failure_; ///< the child's errno when exec fails; end of file when it succeeds
 };
 
+/// The error of a program that exec refused with this errno.
+tl::unexpected<Error> cannot_start(const std::string& program, int reason);
+
 /// While it lives, the calling thread's SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD arrive here instead
 /// of ending us, so that what was counted can still be told. Restores everything when it ends.
 class SignalWatch {
@@ -77,10 +80,37 @@ struct CommandOutcome {
     bool interrupted = false;  ///< by a signal to us, which was handed on
 };
 
-/// Waits until the command has ended. Signals that it did not get itself (sent to us alone, or it has left
-/// our process group) are handed on to it; after a second one it is asked to end (SIGTERM), and after half a
-/// second more the wait ends without it: dropping the command then kills it. `on_tick` (may be empty) is called every `tick_ns` of the release's clock; its return value false stops ticking.
-CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, std::uint64_t tick_ns,
-                        const std::function<bool()>& on_tick);
+/// What a command gets of the signals that reach us: those that it did not get itself (sent to us alone, or it
+/// has left our process group). One that ignores the first may have reasons; after a second it is asked to end
+/// (SIGTERM), and half a second later it is given up.
+class Handover {
+  public:
+    /// The signal to send to the command now; 0: none.
+    int answer(const SignalWatch::Wake& wake, pid_t command);
+    /// Of the last signal that arrived; 0: none has.
+    int signal() const { return signal_; }
+    bool gives_up_at(std::uint64_t now) const { return give_up_at_ != 0 && now >= give_up_at_; }
+    /// How long a wait may take before gives_up_at() may become true; negative: for ever.
+    std::int64_t patience_ns() const;
+
+  private:
+    int signal_ = 0;
+    std::uint64_t give_up_at_ = 0;
+};
+
+/// Something to do at regular times while waiting.
+struct Ticks {
+    std::uint64_t every_ns = 0;       ///< 0: never
+    std::function<bool()> on_tick;    ///< false: no more
+};
+
+/// Waits until the command has ended, or is given up: dropping it then kills it. Signals are handed over.
+CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks& ticks);
+
+/// Waits until a process that is not our child has ended (false) or one of the ending signals arrives (true).
+bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks);
+
+/// Waits until one of the ending signals arrives.
+void wait_for_signal(SignalWatch& signals, const Ticks& ticks);
 
 }  // namespace tmaprobe::counters

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_dump.h"
 #include "events/encoding.h"
 #include "events/json_text.h"
 #include "metrics/expression.h"
@@ -184,7 +185,7 @@ Result<json> rows_of(const TableFile& file) {
         if (!row.is_object())
             return fail(ErrorCode::bad_input,
                         fmt::format("{}: an element is not an object: {:.40}", file.label,
-                                    row.dump(-1, ' ', false, json::error_handler_t::replace)));
+                                    dump_line(row)));
     return parsed;
 }
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/process.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -86,7 +86,7 @@ void end_descendants() {
     for (Fd* theirs : for_child) theirs->close();
     static_cast<void>(!::write(hello.get(), &child, sizeof child));
     hello.close();
-    const Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    const Fd ended = end_of_process(child);
     int status = 0;
     for (;;) {
         // Kernels before 5.3 have no such descriptor: then it is looked for from time to time.

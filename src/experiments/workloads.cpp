@@ -18,20 +18,20 @@ bool can_start(const std::filesystem::path& path) {
 
 Result<> check_command(const std::vector<std::string>& argv) {
     const std::string& program = argv.front();
-    const auto missing = [&](const std::string& why) {
-        return fail(ErrorCode::unavailable, "cannot start '" + program + "': " + why);
+    const auto missing = [&](const std::string& why, const std::string& hint) {
+        return fail(ErrorCode::unavailable, "cannot start '" + program + "': " + why, hint);
     };
     std::error_code ignored;
     if (program.find('/') != std::string::npos) {
-        if (!std::filesystem::exists(program, ignored)) return missing("no such file");
-        if (!can_start(program)) return missing("it is not an executable file");
+        if (!std::filesystem::exists(program, ignored)) return missing("no such file", "check its path; a name without '/' is looked for in PATH");
+        if (!can_start(program)) return missing("it is not an executable file", "chmod +x, or name the interpreter before it");
         return {};
     }
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
     for (std::string folder; std::getline(folders, folder, ':');)
         if (can_start(std::filesystem::path(folder.empty() ? "." : folder) / program)) return {};
-    return missing("it is not in PATH");
+    return missing("it is not in PATH", "check its name; a program of this folder is started as ./" + program);
 }
 
 }  // namespace tmaprobe::experiments

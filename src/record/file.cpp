@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/json_dump.h"
 #include "record/node.h"
 #include "record/read.h"
 #include "record/record.h"
@@ -125,7 +126,7 @@ Result<std::vector<Record>> parse_records(std::string_view text, const std::stri
 }
 
 Result<Record> from_json(const json& document) {
-    const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string text = dump_line(document);
     rapidjson::Document parsed;
     parsed.Parse<parse_flags>(text.data(), text.size());
     return read_document(parsed);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/json_dump.h"
 #include "record/text.h"
 
 namespace tmaprobe::record {
@@ -135,20 +136,20 @@ json to_json(const Record& record) {
             {"extra", valid_json(record.extra)}};
 }
 
-std::string serialize(const Record& record) { return to_json(record).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"; }
+std::string serialize(const Record& record) { return dump_indented(to_json(record)); }
 
 std::string serialize_lines(const Record& record) {
     json whole = to_json(record);
     const json runs = std::move(whole["runs"]);
     if (runs.size() < 2) {
         whole["runs"] = runs;
-        return whole.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+        return dump_ascii_line(whole) + "\n";
     }
     std::string lines;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         whole["part"] = {{"index", i}, {"of", runs.size()}};
         whole["runs"] = json::array({runs[i]});
-        lines += whole.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+        lines += dump_ascii_line(whole) + "\n";
     }
     return lines;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "report/formats.h"
+#include "base/json_dump.h"
 #include "report/numbers.h"
 #include "report/sources.h"
 #include "report/states.h"
@@ -71,7 +72,7 @@ std::string keys_of(const Record& record, std::size_t record_index, const Run& r
     whole(row, "size_bytes");
     whole(row, "threads");
     row.text(run.pages ? run.pages->requested : "");
-    row.text(others.empty() ? "" : others.dump(-1, ' ', false, json::error_handler_t::replace));
+    row.text(others.empty() ? "" : dump_line(others));
     return row.line() + ",";
 }
 

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "report/formats.h"
+#include "base/json_dump.h"
 #include "report/view.h"
 
 // The parts of the page as cmake/HtmlReport.cmake put them into the binary.
@@ -22,7 +23,7 @@ std::string_view part(const char* begin, const char* end) { return {begin, stati
 /// JSON that can stand in a script element: no '<' can end the element or open a comment.
 std::string embeddable(const nlohmann::json& data) {
     std::string safe;
-    for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
+    for (const char c : dump_line(data)) {
         if (c == '<')
             safe += "\\u003c";
         else

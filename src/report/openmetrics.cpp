@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "report/formats.h"
+#include "base/json_dump.h"
 #include "report/numbers.h"
 #include "report/sources.h"
 #include "report/states.h"
@@ -97,7 +98,7 @@ class Samples {
 };
 
 std::string option_text(const nlohmann::json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return value.is_string() ? value.get<std::string>() : dump_line(value);
 }
 
 /// Labels that all samples of a run have: host, source, kernel and what was varied.

@@ -1,5 +1,6 @@
 #include "report/writers.h"
 
+#include "base/json_dump.h"
 #include "base/suggest.h"
 #include "report/formats.h"
 
@@ -10,7 +11,7 @@ std::string write_json(const Records& records) {
     if (records.size() == 1) return record::serialize(records.front());
     auto all = nlohmann::json::array();
     for (const auto& record : records) all.push_back(record::to_json(record));
-    return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return dump_indented(all);
 }
 
 std::string write_lines(const Records& records) {

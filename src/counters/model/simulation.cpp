@@ -1,6 +1,7 @@
 #include "counters/model/simulation.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,11 +78,12 @@ class Simulation {
         if (!process) return pass_on(process);
         // Ctrl-C ends the command, not us: what was seen until then can still be told.
         std::optional<SignalWatch> signals;
+        Handover handover;
         if (is_command_) {
             signals.emplace();
-            process->signal_to_hand_on = [&signals](std::int64_t patience_ns) {
-                const SignalWatch::Wake wake = signals->wait(patience_ns);
-                return wake.interrupted && !wake.from_terminal ? wake.signal : 0;
+            process->signal_to_hand_on = [&signals, &handover, command = process->pid()](std::int64_t patience_ns) {
+                const int signal = handover.answer(signals->wait(patience_ns), command);
+                return handover.gives_up_at(now_ns()) ? SIGKILL : signal;
             };
         }
         Tracer tracer(*process, decoder_, options_.software_always);
@@ -108,6 +110,8 @@ class Simulation {
             modelled_.exit_status = process->exit_status();
             if (modelled_.traced.steps + modelled_.warmed == 0) modelled_.elapsed_ns = process->elapsed_ns();
         }
+        if (handover.signal())
+            modelled_.warnings.push_back({"interrupted", "stopped by a signal: this is what was modelled until then", ""});
         modelled_.further_tasks = process->further_tasks();
         modelled_.translated = translator.translates();
         return finish();

@@ -128,8 +128,8 @@ Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string
     }
     int error_number = 0;
     const bool said = ::read(report->read_end.get(), &error_number, sizeof error_number) == sizeof error_number;
-    return fail(ErrorCode::unavailable, "cannot start '" + command.front() + "': " + (said ? std::strerror(error_number) : "it ended at once"),
-                error_number == ENOENT ? "check the name and PATH" : "");
+    if (said) return cannot_start(command.front(), error_number);
+    return fail(ErrorCode::unavailable, "cannot start '" + command.front() + "': it ended at once");
 }
 
 Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {

@@ -1,7 +1,6 @@
 #include "counters/perf/session.h"
 
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -178,44 +177,6 @@ std::uint64_t tick_length(const Session& session) {
     return 0;
 }
 
-/// Until the process ends or a signal asks us to stop.
-bool wait_for_process(pid_t process, SignalWatch& signals, std::uint64_t tick_ns,
-                      const std::function<bool()>& on_tick) {
-    const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-    constexpr std::int64_t patience_ns = 100 * ms;  // without pidfd_open (before 5.3) the process is asked after
-    bool ticking = tick_ns > 0;
-    std::uint64_t next = now_ns() + tick_ns;
-    while (::kill(process, 0) == 0 || errno == EPERM) {
-        std::int64_t timeout = handle ? -1 : patience_ns;
-        if (ticking) {
-            const auto left = static_cast<std::int64_t>(next - std::min(next, now_ns()));
-            timeout = timeout < 0 ? left : std::min(timeout, left);
-        }
-        const auto wake = signals.wait(timeout, handle.get());
-        if (wake.interrupted) return true;
-        if (wake.readable) return false;
-        if (ticking && now_ns() >= next) {
-            ticking = on_tick();
-            next += tick_ns;
-        }
-    }
-    return false;
-}
-
-/// Counting whole CPUs without a command has no other end than a signal.
-void wait_for_signal(SignalWatch& signals, std::uint64_t tick_ns, const std::function<bool()>& on_tick) {
-    bool ticking = tick_ns > 0;
-    std::uint64_t next = now_ns() + tick_ns;
-    for (;;) {
-        const auto left = static_cast<std::int64_t>(next - std::min(next, now_ns()));
-        if (signals.wait(ticking ? left : -1).interrupted) return;
-        if (ticking && now_ns() >= next) {
-            ticking = on_tick();
-            next += tick_ns;
-        }
-    }
-}
-
 }  // namespace
 
 Result<std::vector<pid_t>> threads_of(pid_t process) {
@@ -253,13 +214,13 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     Recording recording(session, std::move(*set), ResidencyCounters::open(*target));
     std::size_t calls = 0, stride = 1;
     const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
-    const std::function<bool()> on_tick = [&] {
+    const Ticks ticks{tick_length(session), [&] {
         if (++calls % stride == 0) {
             recording.tick();
             if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
         }
         return !thin_out || recording.ticks() < most_windows;
-    };
+    }};
     const bool starts_by_itself = command && session.scope.kind != Scope::Kind::process &&
                                   session.scope.kind != Scope::Kind::cpus;
     if (!starts_by_itself)
@@ -268,13 +229,13 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     bool interrupted = false;
     if (command) {
         if (auto released = command->release(); !released) return pass_on(released);
-        const auto outcome = wait_for(*command, signals, tick_length(session), on_tick);
+        const auto outcome = wait_for(*command, signals, ticks);
         sample.exit_status = outcome.status;
         interrupted = outcome.interrupted;
     } else if (workload.only_waits() && session.scope.kind == Scope::Kind::cpus) {
-        wait_for_signal(signals, tick_length(session), on_tick);
+        wait_for_signal(signals, ticks);
     } else if (session.scope.kind == Scope::Kind::process) {
-        interrupted = wait_for_process(session.scope.pid, signals, tick_length(session), on_tick);
+        interrupted = wait_for_process(session.scope.pid, signals, ticks);
     } else {
         workload.run(repetition.iterations);
     }
