@@ -82,6 +82,13 @@ TEST(ModelledCommand, OneThatExecutesAnotherIsFollowedIntoIt) {
     EXPECT_EQ(in_a_child->exit_status, 4);
 }
 
+TEST(ModelledCommand, ASystemCallThatAnIgnoredSignalInterruptsGoesOn) {
+    // The outer shell waits, inside its first window, for a child that sends it a signal which it ignores.
+    const auto sample = measure({"/bin/sh", "-c", "trap '' USR1; /bin/sh -c 'sleep 0.3; kill -USR1 $PPID; sleep 0.3; exit 5'; exit $?"});
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 5);
+}
+
 TEST(ModelledCommand, OneThatDoesNotExistIsRefusedWithTheReason) {
     const auto sample = measure({"/nonexistent/program"});
     ASSERT_FALSE(sample.has_value());

@@ -51,6 +51,13 @@ bool runs_32_bit_code(const Registers& registers) {
     return registers.native.cs == code_segment_32;
 }
 
+bool awaits_restart(const Registers& registers) {
+    // The kernel's own results of a system call, which the program never sees: ERESTARTSYS and its kin.
+    constexpr long long lowest = -516, highest = -512;
+    const auto result = static_cast<long long>(registers.native.rax);
+    return static_cast<long long>(registers.native.orig_rax) >= 0 && result >= lowest && result <= highest;
+}
+
 #elif defined(__aarch64__)
 
 std::uint64_t Registers::general(int number) const {
@@ -69,6 +76,8 @@ bool runs_32_bit_code(const Registers& registers) {
     constexpr std::uint64_t state_32 = 1u << 4;
     return registers.native.pstate & state_32;
 }
+
+bool awaits_restart(const Registers&) { return false; }
 
 #endif
 

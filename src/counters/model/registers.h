@@ -40,6 +40,10 @@ Result<> write_registers(pid_t thread, const Registers& registers);
 /// 32-bit code is refused: True when the thread runs it.
 bool runs_32_bit_code(const Registers& registers);
 
+/// Whether a system call was interrupted and the kernel has still to decide if it starts again, which setting registers
+/// would take away. Always false on Arm, where nothing sets them.
+bool awaits_restart(const Registers& registers);
+
 #if defined(__x86_64__)
 using VectorRegister = std::array<std::uint32_t, 4>;
 

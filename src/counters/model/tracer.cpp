@@ -60,6 +60,7 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
         indexed_ = &trace;
     }
     int signal = 0;
+    bool unsettled = true;
     while (result.steps < count) {
         auto registers = process_.registers();
         if (!registers) return pass_on(registers);
@@ -86,11 +87,19 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
             }
             // A fork or clone stops in the middle of its system call; the step ends when that returns.
             if (stop->why == Stop::Why::event) continue;
+            // Nor does the step of a system call that was interrupted end before the kernel has dealt with that; it may be
+            // met in the middle, after a stop or a signal.
+            if (stop->why == Stop::Why::step && (unsettled || instruction.system)) {
+                const auto after = process_.registers();
+                if (after && awaits_restart(*after)) continue;
+                unsettled = false;
+            }
             if (stop->why == Stop::Why::signal && stop->signal == SIGILL && can_step_in_software(instruction)) {
                 if (auto stepped = step_in_software(process_, instruction, *registers); !stepped) return pass_on(stepped);
                 ++result.stepped_in_software;
             } else if (stop->why == Stop::Why::signal) {
                 signal = stop->signal;
+                unsettled = true;
                 break;  // the instruction did not complete: it is met again, or its handler is
             }
             done = true;
