@@ -24,6 +24,7 @@ if(TMAPROBE_HAVE_MODEL)
     # A cross build asks this machine's llvm-config which libraries, and takes those of the target from here.
     set(TMAPROBE_LLVM_LIBDIR "${llvm_libdir}" CACHE PATH "Folder of LLVM 19's static libraries")
     execute_process(COMMAND ${LLVM_CONFIG} --link-static --system-libs OUTPUT_VARIABLE llvm_system OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${LLVM_CONFIG} --has-rtti OUTPUT_VARIABLE llvm_has_rtti OUTPUT_STRIP_TRAILING_WHITESPACE)
     separate_arguments(llvm_libraries UNIX_COMMAND "${llvm_libraries}")
     separate_arguments(llvm_system UNIX_COMMAND "${llvm_system}")
     # Named by LLVM for its solver and its Windows manifests, which nothing here uses.
@@ -33,7 +34,7 @@ if(TMAPROBE_HAVE_MODEL)
     add_library(tmaprobe_model_core STATIC ${model_sources})
     target_include_directories(tmaprobe_model_core PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_include_directories(tmaprobe_model_core SYSTEM PRIVATE ${llvm_include})
-    target_compile_options(tmaprobe_model_core PRIVATE -fno-rtti -Wall -Wextra)
+    target_compile_options(tmaprobe_model_core PRIVATE -Wall -Wextra $<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>)
     target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
     target_sources(tmaprobe_counters PRIVATE ${CMAKE_SOURCE_DIR}/src/counters/model/model_source.cpp
                                              ${CMAKE_SOURCE_DIR}/src/counters/model/simulation.cpp)
