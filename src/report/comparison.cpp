@@ -40,7 +40,7 @@ void show_metrics(const Screen& screen, const json& comparison, Rows& rows) {
     if (!comparison.contains("metrics") || !comparison["metrics"].is_array()) return;
     for (const auto& metric : comparison["metrics"]) {
         if (!metric.is_object()) continue;
-        const double level = number_of(metric, "level");
+        const double level = std::clamp(number_of(metric, "level"), 0.0, 6.0);
         const bool top = (level >= 1 && level <= 2) || text_of(metric, "category") == "tlb";
         if (!top && !screen.style().verbose) continue;
         const double before = number_of(metric, "before"), after = number_of(metric, "after");

@@ -179,6 +179,12 @@ void show_sweep(Screen& screen, const record::Record& record) {
     for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
 }
 
+/// Which of eight steps from low to high a value stands on. Halves, so that no distance is beyond a double.
+std::size_t step_of(double value, double low, double high) {
+    const double span = high / 2 - low / 2;
+    return span > 0 ? static_cast<std::size_t>(std::clamp(std::lround((value / 2 - low / 2) / span * 7), 0L, 7L)) : 0;
+}
+
 void show_series(Screen& screen, const record::Run& run) {
     const auto entry = run.extra.find("series");
     if (entry == run.extra.end() || !entry->is_array() || entry->empty()) return;
@@ -204,9 +210,7 @@ void show_series(Screen& screen, const record::Run& run) {
         const std::size_t stride = (values.size() + room - 1) / room;
         std::string drawn;
         for (std::size_t i = 0; i < values.size(); i += stride)
-            drawn += !std::isfinite(values[i]) ? " "
-                     : high == low             ? steps[0]
-                                               : steps[static_cast<std::size_t>(std::lround((values[i] - low) / (high - low) * 7))];
+            drawn += std::isfinite(values[i]) ? steps[step_of(values[i], low, high)] : " ";
         screen.line(pad_right(shorten(screen.say(name), names, screen.ascii()), names) + " " +
                     pad_left(plain_number(low) + ".." + plain_number(high), 15) + "  " + drawn);
     }

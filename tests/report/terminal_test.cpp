@@ -66,6 +66,15 @@ TEST(Terminal, CountsAloneAreShown) {
     EXPECT_THAT(render_terminal(record, {}), HasSubstr("page-faults"));
 }
 
+TEST(Terminal, IntervalsFarApartStayOnTheirSteps) {
+    auto record = counted_on_cores();
+    record.runs[0].extra["series"] = {{{"metrics", {{"retiring", 1.7e308}}}}, {{"metrics", {{"retiring", -1.7e308}}}},
+                                      {{"metrics", {{"retiring", 0}}}}};
+    TerminalStyle style;
+    style.unicode = false;
+    EXPECT_THAT(render_terminal(record, style), HasSubstr("@_+"));
+}
+
 TEST(Terminal, ATableWithoutRoomContinuesBelow) {
     auto record = counted_on_cores();
     record.runs[0].extra["per_core"][0]["cpus"] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
