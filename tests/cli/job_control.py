@@ -38,13 +38,13 @@ class Terminal:
 shell = Terminal(["bash", "--norc", "--noprofile", "--noediting", "-i"])
 shell.type('PS1=rea""dy:\n')  # the terminal shows what is typed, which is not what is waited for
 shell.wait_for("ready:")
-shell.type(shlex.join(sys.argv[1:]) + " -- sh -c 'echo is-\"\"up; while :; do sleep 0.05; done'\n")
+shell.type(shlex.join(sys.argv[1:]) + " -- sh -c 'while :; do echo is-\"\"up; sleep 0.1; done'\n")
 shell.wait_for("is-up")
 shell.type("\x1a")
 shell.wait_for("Stopped")
 shell.wait_for("ready:")
 shell.type("fg\n")
-shell.wait_for("is-")  # the command line that the shell says it goes on with
+shell.wait_for("is-up")  # it has the terminal again, before which Ctrl-C would not reach it
 shell.type("\x03")
 shell.wait_for("Command")
 shell.wait_for("ready:")
