@@ -85,9 +85,8 @@ void add_interference_command(CLI::App& app, int& status) {
     command->add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")->type_name("SPEC");
     command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
     // An empty variable of a script is no wish for no limit.
-    const auto not_empty = [](const std::string& text) { return std::string(text.empty() ? "'' is not a limit; write for example l3=0x3,mb=20" : ""); };
-    command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT")->check(not_empty);
-    command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT")->check(not_empty);
+    command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
+    command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");
     command->add_option("--allocations", words->allocations, "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")->delimiter(',')->allow_extra_args(false)->type_name("l3,mb");
     command->add_option("--rounds", words->rounds, "Measure every state this often, in turn")->type_name("N");
     command->add_option("--seconds", words->seconds, "Length of one measurement of a kernel")->check(CLI::Range(0.01, 3600.0))->type_name("S");
