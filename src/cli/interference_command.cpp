@@ -84,7 +84,6 @@ void add_interference_command(CLI::App& app, int& status) {
     command->add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")->type_name("SPEC");
     command->add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")->type_name("SPEC");
     command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
-    // An empty variable of a script is no wish for no limit.
     command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
     command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");
     command->add_option("--allocations", words->allocations, "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")->delimiter(',')->allow_extra_args(false)->type_name("l3,mb");
