@@ -57,6 +57,20 @@ TEST(ModelledCommand, OneThatEndsBeforeItsFirstWindowIsTimedAndSaidNotToBeModell
     EXPECT_THAT(warning_ids(*sample), testing::Contains("nothing_traced"));
 }
 
+TEST(ModelledCommand, EachOfItsWindowsIsLeftOutOnceForTheBounds) {
+    const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}, 2);
+    ASSERT_TRUE(sample.has_value()) << sample.error().what;
+    const int windows = sample->detail["windows"];
+    ASSERT_GE(windows, 2);
+    int left_out = 0;
+    for (const auto& variation : sample->detail["variations"]) {
+        if (variation["what"] != "window left out") continue;
+        ++left_out;
+        EXPECT_GT(variation["instructions"], 0);
+    }
+    EXPECT_EQ(left_out, windows);
+}
+
 TEST(ModelledCommand, WindowsBeginAfterTheTimeThatItWasLeftAlone) {
     const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"}, 2);
     ASSERT_TRUE(sample.has_value()) << sample.error().what;

@@ -328,8 +328,10 @@ class Simulation {
         std::map<std::string, Facts> varied;
         for (const WindowFacts& window : windows_) {
             add(modelled_.facts, window.base, weight(window));
-            // A kernel repeats itself, so its windows differ by chance; a command's differ because it does.
+            // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what
+            // is by chance is only which of its moments they met.
             if (!is_command_) modelled_.variations.push_back({"window", window.base});
+            else if (windows_.size() > 1) modelled_.variations.push_back({"window left out", all_but(window, weight)});
             for (const auto& [what, facts] : window.variations) add(varied[what], facts, weight(window));
             if (!varied.empty() && window.variations.empty())
                 for (auto& [what, facts] : varied) add(facts, window.base, weight(window));
@@ -338,6 +340,14 @@ class Simulation {
         modelled_.modelled_ns = all_cycles / geometry_.frequency_hz * 1e9;
         add_warnings();
         return std::move(modelled_);
+    }
+
+    template <class Weight>
+    Facts all_but(const WindowFacts& left_out, const Weight& weight) const {
+        Facts rest;
+        for (const WindowFacts& window : windows_)
+            if (&window != &left_out) add(rest, window.base, weight(window));
+        return rest;
     }
 
     void add_warnings() {

@@ -15,7 +15,7 @@ namespace tmaprobe::counters::model {
 
 /// What one thing that is not known may change, over all windows.
 struct FactVariation {
-    const char* what = "";  ///< "window", "no prefetcher", "memory latency low", ...
+    const char* what = "";  ///< "window", "window left out", "no prefetchers", "memory latency"
     Facts facts;
 };
 
