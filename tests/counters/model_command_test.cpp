@@ -44,6 +44,8 @@ TEST(ModelledCommand, OneThatEndsAtOnceIsTracedFromItsStart) {
     ASSERT_TRUE(sample.has_value()) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 0);
     EXPECT_GT(sample->detail["instructions"], 1000);
+    EXPECT_EQ(sample->detail["windows"], 1);
+    EXPECT_THAT(warning_ids(*sample), testing::Contains("model_one_window"));
 }
 
 TEST(ModelledCommand, OneThatEndsBeforeItsFirstWindowIsTimedAndSaidNotToBeModelled) {

@@ -355,6 +355,8 @@ class Simulation {
         if (modelled_.further_tasks)
             warnings.push_back({"model_tasks", fmt::format("{} further threads or processes ran; each window follows the one that was busiest", modelled_.further_tasks),
                                 "threads are modelled one at a time, as if alone on the core and its caches"});
+        if (is_command_ && windows_.size() == 1)
+            warnings.push_back({"model_one_window", "the command ended after one window: the bounds do not cover what another moment of it would have given", "give it more to do"});
         if (modelled_.traced.undecodable)
             warnings.push_back({"model_undecodable", fmt::format("{} of {} traced instructions could not be decoded and count as nothing", modelled_.traced.undecodable, modelled_.traced.steps), ""});
         if (const double unmodelled = modelled_.facts["unmodelled"]; unmodelled > 0)
