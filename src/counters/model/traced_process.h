@@ -82,6 +82,8 @@ class TracedProcess {
 
   private:
     TracedProcess() = default;
+    /// A child of ours under our eyes, or ended: `ours` as the member says.
+    static Result<TracedProcess> seized(pid_t child, bool ours);
     Result<> seize(pid_t pid, bool kill_with_us);
     Result<> stop(pid_t task);
     Result<Stop> wait_for_thread();

@@ -65,14 +65,8 @@ Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& 
         body();
         ::_exit(0);
     }
-    TracedProcess process;
-    process.pid_ = process.thread_ = child;
-    if (auto seized = process.seize(child, true); !seized) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-        process.pid_ = -1;
-        return pass_on(seized);
-    }
+    auto process = seized(child, true);
+    if (!process) return process;
     gate->write_end.close();
     return process;
 }
@@ -108,28 +102,34 @@ Result<TracedProcess> TracedProcess::start_command(const std::vector<std::string
         ::_exit(told > 0 && error_number == ENOENT ? shell_not_found : shell_not_executable);
     }
     report->write_end.close();
-    TracedProcess process;
-    process.ours_ = false;
-    process.pid_ = process.thread_ = child;
-    if (auto seized = process.seize(child, false); !seized) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-        process.pid_ = -1;
-        return pass_on(seized);
-    }
-    process.released_ns_ = now_ns();
+    auto process = seized(child, false);
+    if (!process) return process;
+    process->released_ns_ = now_ns();
     gate->write_end.close();
     // To the exec, which stops it again; or to its end when there is nothing to execute.
     for (;;) {
-        auto stopped = process.resume();
+        auto stopped = process->resume();
         if (!stopped) return pass_on(stopped);
-        if (stopped->why == Stop::Why::event) return process;
+        if (stopped->why == Stop::Why::event) return std::move(*process);
         if (stopped->why == Stop::Why::exited) break;
     }
     int error_number = 0;
     const bool said = ::read(report->read_end.get(), &error_number, sizeof error_number) == sizeof error_number;
     if (said) return cannot_start(command.front(), error_number);
     return fail(ErrorCode::unavailable, "cannot start '" + command.front() + "': it ended at once");
+}
+
+Result<TracedProcess> TracedProcess::seized(pid_t child, bool ours) {
+    TracedProcess process;
+    process.ours_ = ours;
+    process.pid_ = process.thread_ = child;
+    if (auto taken = process.seize(child, ours); !taken) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        process.pid_ = -1;
+        return pass_on(taken);
+    }
+    return process;
 }
 
 Result<> TracedProcess::seize(pid_t pid, bool kill_with_us) {
