@@ -13,6 +13,8 @@ Summary read_summary(const Node& node) {
     summary.count = node.at("count").count();
     node.numbers_or_unknown({{"median", &summary.median}, {"min", &summary.min}, {"max", &summary.max},
                              {"mad", &summary.mad}, {"low", &summary.low}, {"high", &summary.high}});
+    // Records of earlier versions do not say it.
+    if (node.has("confidence")) summary.confidence = node.at("confidence").optional_number().value_or(0);
     return summary;
 }
 

@@ -17,7 +17,7 @@ json summary_json(const Summary& summary) {
     return {{"count", summary.count},          {"median", finite(summary.median)},
             {"min", finite(summary.min)},      {"max", finite(summary.max)},
             {"mad", finite(summary.mad)},      {"low", finite(summary.low)},
-            {"high", finite(summary.high)}};
+            {"high", finite(summary.high)},  {"confidence", summary.confidence > 0 ? finite(summary.confidence) : json(nullptr)}};
 }
 
 json time_json(const Time& time) {
