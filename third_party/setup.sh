@@ -68,6 +68,4 @@ if [ $for_tests = yes ]; then
         "$part" || say "$part failed, see its message above: the tests that need it will be skipped"
     done
 fi
-command -v npm >/dev/null ||
-    say "npm is not installed: tmaprobe will be built without the HTML report (apt-get install npm adds it)"
 say "done"
