@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/suggest.h"
 #include "report/terminal.h"
 #include "report/text.h"
@@ -97,11 +98,20 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
         ->type_name("FILE");
     app.add_option("--format", options.format, "Write stdout as json, jsonl, csv, markdown, openmetrics or html")
         ->type_name("FORMAT");
-    app.add_flag("-v,--verbose", options.verbose, "Add events, encodings and formulas");
+    add_verbose_flag(app, options.verbose);
     app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only");
     app.add_option("--color", options.colour, "auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
+}
+
+void add_verbose_flag(CLI::App& app, bool& verbose) {
+    const auto raise = [&verbose](std::int64_t times) {
+        verbose = times > 0;
+        if (times > 0) log::set_level(times > 1 ? log::Level::detail : log::Level::info);
+    };
+    app.add_flag_function("-v,--verbose", raise,
+                          "Add events, encodings and formulas, and say on stderr what is done; -vv: in detail");
 }
 
 void add_library_option(CLI::App& app, std::string& directory) {

@@ -37,6 +37,9 @@ void refuse_empty_values(CLI::App& app);
 /// Registers --json, --format, --verbose, --ascii and --color.
 void add_output_options(CLI::App& app, OutputOptions& options);
 
+/// Registers -v and -vv: more in the report, and the log (base/log.h) on stderr.
+void add_verbose_flag(CLI::App& app, bool& verbose);
+
 /// Registers --events DIR; see event_library.
 void add_library_option(CLI::App& app, std::string& directory);
 events::Library event_library(const std::string& directory);
