@@ -97,6 +97,11 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
     return {};
 }
 
+/// Whose tree the table has, as the record says it.
+const char* tree_of(const events::Table& table) {
+    return events::has_model_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
+}
+
 /// Of a tree that was asked for: that there is none, or less of it.
 void warn_of_missing_levels(const RunRequest& request, const events::Table& table, std::vector<record::Warning>& warnings) {
     const int deepest = levels_of(table);
@@ -220,7 +225,7 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     if (setup.table) record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
-                                 {"source", setup.table->source}, {"tree", events::has_model_tree(*setup.table) ? "tmaprobe" : "vendor"}};
+                                 {"source", setup.table->source}, {"tree", tree_of(*setup.table)}};
     return record;
 }
 
