@@ -54,7 +54,7 @@ std::string source_sentence(const record::Record& record) {
     std::string text = "MODELLED" + target + ": the counts come from a simulation of the instructions that ran, not "
                        "from counters;";
     text += host.empty() || host == source.target ? " time is measured." : " time is measured on this machine's " + host + ".";
-    if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots: the vendor publishes none.";
+    if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
 }
 

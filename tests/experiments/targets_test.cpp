@@ -76,6 +76,8 @@ TEST_P(OnEveryTarget, TheTreeIsWhole) {
     std::map<std::string, double> children;
     for (const auto& metric : *metrics) {
         if (metric.level < 1 || metric.level > 2) continue;
+        // Intel divides one kind of bad speculation by both: of none there are no shares.
+        if (metric.status == "unavailable" && metric.category == "bad_speculation" && metric.reason.starts_with("division by zero")) continue;
         EXPECT_EQ(metric.status, "modelled") << metric.name << ": " << metric.reason;
         EXPECT_THAT(metric.warnings, testing::IsEmpty()) << metric.name << " = " << metric.value;
         if (metric.level == 1) first_level += metric.value;
