@@ -8,6 +8,7 @@
 #include "counters/model/model.h"
 #include "counters/perf/perf.h"
 #include "counters/resctrl/group.h"
+#include "events/nearest.h"
 #include "events/table.h"
 #include "machine/sysfs.h"
 
@@ -52,7 +53,10 @@ bool file_mentions(const char* path, const std::string& word) {
 
 void describe_table(Surroundings& surroundings) {
     const auto table = events::load({}, surroundings.host.cpu_id);
-    if (!table) return;
+    if (!table) {
+        if (const auto core = events::stand_in_for({}, surroundings.host)) surroundings.stand_in = core->table.title + " (" + core->table.folder + ")";
+        return;
+    }
     surroundings.event_table = table->title + " (" + table->folder + ")";
     for (const auto& event : table->events) {
         if (event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE") surroundings.shares_core_slots = true;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/numbers.h"
 #include "report/text.h"
 
 namespace tmaprobe::report {
@@ -11,6 +12,17 @@ namespace {
 std::string stopped(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
     return text;
+}
+
+/// Metrics were wanted, and not one of them has a value.
+bool lacks_all_values(const record::Record& record) {
+    bool wanted = false;
+    for (const auto& run : record.runs)
+        for (const auto& metric : run.metrics) {
+            if (has_value(metric)) return false;
+            wanted = true;
+        }
+    return wanted;
 }
 
 }  // namespace
@@ -34,6 +46,7 @@ std::string source_sentence(const record::Record& record) {
     if (!source.detail.empty() && why.find(source.detail) == std::string::npos)
         why += " " + capitalised(stopped(source.detail));
     const std::string target = source.target.empty() ? "" : " for " + source.target;
+    if (lacks_all_values(record)) return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
     if (source.kind == "perf") return "MEASURED by this machine's counters, tables" + target + "." + why;
     if (source.kind == "replay") return "REPLAYED from recorded counts, tables" + target + "." + why;
     if (source.kind == "none") return "TIME ONLY: nothing was counted." + why;
@@ -41,7 +54,15 @@ std::string source_sentence(const record::Record& record) {
     std::string text = "MODELLED" + target + ": the counts come from a simulation of the instructions that ran, not "
                        "from counters;";
     text += host.empty() || host == source.target ? " time is measured." : " time is measured on this machine's " + host + ".";
+    if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
+}
+
+bool has_own_tree(const record::Record& record) {
+    const auto table = record.extra.find("table");
+    if (table == record.extra.end() || !table->is_object()) return false;
+    const auto tree = table->find("tree");
+    return tree != table->end() && tree->is_string() && tree->get_ref<const std::string&>() == "tmaprobe";
 }
 
 std::string host_sentence(const record::Record& record) {

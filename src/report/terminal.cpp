@@ -76,7 +76,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_run_heading(screen, run, record.source.kind == "replay");
     show_time(screen, run);
     show_monitors(screen, run);
-    show_tree(screen, run);
+    show_tree(screen, record, run);
     show_other_metrics(screen, run);
     show_beside(screen, run);
     show_series(screen, run);
