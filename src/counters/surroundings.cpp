@@ -76,6 +76,7 @@ Surroundings look_around(const machine::Host& host) {
     describe_table(around);
     around.kernel_bugs = events::kernel_bugs({}).value_or(std::vector<events::KernelBug>{});
     around.model_built = model::built();
+    if (const auto may = model::check_tracing(); around.model_built && !may) around.tracing = may.error();
     around.huge_pages = find_huge_pages();
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
     around.resctrl_known = file_mentions("/proc/filesystems", "resctrl");

@@ -48,6 +48,11 @@ class ModelSource final : public CounterSource {
         sample.iterations = repetition.iterations;
         sample.exit_status = modelled_->exit_status;
         sample.warnings = modelled_->warnings;
+        sample.interrupted = modelled_->interrupted;
+        if (modelled_->elapsed_ns > 0) {
+            const Added& added = modelled_->added;
+            sample.traced = TracedTime{static_cast<double>(modelled_->elapsed_ns), added.ns, added.low_ns, added.high_ns};
+        }
         sample.elapsed_ns = !modelled_->windows.empty() ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
                                                         : modelled_->elapsed_ns;
         nlohmann::json missing = nlohmann::json::object();
