@@ -128,6 +128,9 @@ bool contains(const std::vector<SourceChoice>& sources, SourceChoice wanted) {
     return std::find(sources.begin(), sources.end(), wanted) != sources.end();
 }
 
+/// Not a mistake of the user's, and not a program that cannot be started: that is checked before.
+bool can_do_without(const Error& error) { return error.code == ErrorCode::unavailable || error.code == ErrorCode::no_permission; }
+
 bool interrupted(const Runs& runs) { return !runs.empty() && runs.back().interrupted; }
 
 }  // namespace
@@ -172,8 +175,13 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
         if (choice == SourceChoice::model) watch.reset();
         const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);
         if (added) continue;
-        if (measured.command_runs.empty()) return pass_on(added);
+        // Whoever named no source gets the time all the same, and a command that has run has been worth it.
+        const bool automatic = command && request.source == SourceChoice::automatic && request.target.empty();
+        if (measured.command_runs.empty() && !(automatic && can_do_without(added.error()))) return pass_on(added);
         measured.warnings.push_back({"no_tree", "no top-down tree: " + added.error().what, added.error().hint});
+        if (!measured.command_runs.empty()) continue;
+        const auto timed = add_software_events(workload, 1, request, runs, on_progress, measured);
+        if (!timed) return pass_on(timed);
     }
     if (watch)
         for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));

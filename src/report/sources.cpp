@@ -39,8 +39,9 @@ std::string without_hardware(const record::Record& record) {
         timed |= run.time.known;
         for (const auto& event : run.events) software |= event.reading.time_running_ns > 0;
     }
-    if (timed) return "TIME ONLY: no hardware event was counted.";
-    return software ? "SOFTWARE EVENTS ONLY: no hardware event was counted." : "NO VALUES: nothing was counted or timed.";
+    if (!timed && !software) return "NO VALUES: nothing was counted or timed.";
+    const std::string counted = software ? "no hardware event was counted." : "nothing was counted.";
+    return (timed ? "TIME ONLY: " : "SOFTWARE EVENTS ONLY: ") + counted;
 }
 
 std::string stopped(std::string text) {

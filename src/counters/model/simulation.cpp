@@ -106,7 +106,7 @@ class Simulation {
             auto running = run_natively(*process, i);
             if (!running) return pass_on(running);
             if (!*running) break;
-            auto done = window(*process, translator, i == 0);
+            auto done = window(*process, translator, i);
             if (!done && !is_command_) return pass_on(done);
             if (!done) {
                 // The user's program is not ours to stop: it goes on to its end, and its time and status are told.
@@ -180,15 +180,16 @@ class Simulation {
     }
 
     /// True when the traced thread ended in it.
-    Result<bool> window(TracedProcess& process, Translator& translator, bool first) {
+    Result<bool> window(TracedProcess& process, Translator& translator, int index) {
         const auto start = Clock::now();
         const HeldWatch watch(process, held_);
         ++held_.looks;
         bool ended = false;
-        if (auto warmed = warm_up(translator, first); !warmed)
+        if (auto warmed = warm_up(watch, translator, index == 0); !warmed)
             return pass_on(warmed);
         else
             ended = *warmed;
+        if (work_is_elsewhere(watch)) return false;
         Trace trace;
         if (!ended) {
             auto traced = translator.steps(options_.window_instructions, [&](const StaticInstruction&, const Step& step) {
@@ -228,10 +229,14 @@ class Simulation {
         modelled_.traced.code_changed |= traced.code_changed;
     }
 
-    Result<bool> warm_up(Translator& translator, bool first) {
+    /// A thread that waited while it was looked at, beside others: a shell whose children do the work.
+    bool work_is_elsewhere(const HeldWatch& watch) const { return is_command_ && watch.waited_for_others(); }
+
+    /// True when the traced thread ended in it.
+    Result<bool> warm_up(const HeldWatch& watch, Translator& translator, bool at_start) {
         WarmUp limits;
-        if (is_command_ && first && options_.command_alone_ms == 0) return false;  // its beginning finds everything cold
-        if (!first) {
+        if (is_command_ && at_start && options_.command_alone_ms == 0) return false;  // its beginning finds everything cold
+        if (!windows_.empty()) {
             limits.most = 1000000;
             limits.least = 0;
             limits.budget_ns = 45e6;
@@ -259,6 +264,7 @@ class Simulation {
             modelled_.warmed += traced->steps;
             modelled_.traced.code_changed |= traced->code_changed;
             if (traced->ended) return true;
+            if (work_is_elsewhere(watch)) return false;
             stepping = !translator.translates();
             // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
             // works a thousand cycles on each line would seem to be warm on its first way through its data.

@@ -123,6 +123,7 @@ TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
     released_ns_ = other.released_ns_;
     ended_ns_ = other.ended_ns_;
     own_ns_ = other.own_ns_;
+    perhaps_own_ns_ = other.perhaps_own_ns_;
     stops_ = other.stops_;
     ours_ = other.ours_;
     written_ = std::move(other.written_);
@@ -326,9 +327,10 @@ Result<Stop> TracedProcess::step(int signal) {
     if (::ptrace(PTRACE_SINGLESTEP, thread_, nullptr, signal) != 0)
         return fail_errno(errno, "cannot single-step the traced thread");
     auto stopped = wait_for_thread();
-    constexpr std::uint64_t step_ns = 20'000;  // far more than a stop costs
+    constexpr std::uint64_t stop_ns = 20'000, stop_and_nap_ns = 300'000;
     const std::uint64_t spent = now_ns() - start;
-    if (spent > step_ns) own_ns_ += spent - step_ns;
+    if (spent > stop_and_nap_ns) own_ns_ += spent;
+    else if (spent > stop_ns) perhaps_own_ns_ += spent;
     return stopped;
 }
 

@@ -78,9 +78,11 @@ class TracedProcess {
     std::optional<int> exit_status() const { return exit_status_; }
     /// From a command's release to its end, stops included; 0 while it runs.
     std::uint64_t elapsed_ns() const { return ended_ns_ > released_ns_ ? ended_ns_ - released_ns_ : 0; }
-    /// Time that single steps took beyond what an instruction takes: system calls that waited or did their work, or a CPU
-    /// that others had. The program's own, and not the tracer's.
+    /// Time of single steps that took far longer than a stop and a nap of ours: system calls that waited or did their work, or
+    /// a CPU that others had. The program's own, and not the tracer's.
     std::uint64_t own_ns() const { return own_ns_; }
+    /// Time of steps that took longer than an instruction, and not so long: of either.
+    std::uint64_t perhaps_own_ns() const { return perhaps_own_ns_; }
     /// Processor time so far of all tasks but the stopped one.
     std::uint64_t processor_ns_of_others() const;
     /// Stops of tasks that ran untraced: at forks, execs and signals.
@@ -113,7 +115,7 @@ class TracedProcess {
     std::map<pid_t, pid_t> processes_;    ///< of the further tasks
     std::map<pid_t, std::size_t> execs_;  ///< by process
     std::optional<int> exit_status_;
-    std::uint64_t released_ns_ = 0, ended_ns_ = 0, own_ns_ = 0;
+    std::uint64_t released_ns_ = 0, ended_ns_ = 0, own_ns_ = 0, perhaps_own_ns_ = 0;
     std::size_t stops_ = 0;
     mutable Fd written_;  ///< its memory, open for writing
     mutable pid_t written_thread_ = -1;
