@@ -16,8 +16,7 @@ Added added_by(const Held& held, std::size_t instructions, double cycles_per_ins
     const double stopped = held.wall_ns - held.own_ns, stops = static_cast<double>(held.stops);
     Added added;
     added.ns = stopped - std::min(natively_ns, stopped) + stops * stop_ns;
-    // No more than the time for which it was stopped.
-    added.high_ns = stopped - std::max(0.0, std::min(natively_ns / factor, stopped) - unseen * stopped) + stops * most_per_stop_ns;
+    added.high_ns = (1 + unseen) * stopped - std::min(natively_ns / factor, stopped) + stops * most_per_stop_ns;
     // What others did while the thread was held may be what the command waited for in the end.
     added.low_ns = stopped - std::min(natively_ns * factor + held.perhaps_own_ns + held.others_ns + unseen * stopped, stopped);
     return added;

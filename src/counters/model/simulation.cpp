@@ -329,9 +329,15 @@ class Simulation {
     }
 
     Result<Modelled> finish() {
-        if (is_command_) modelled_.added = added_by(held_, modelled_.warmed + modelled_.traced.steps, cycles_per_instruction(), geometry_.frequency_hz);
+        if (is_command_) {
+            Added& added = modelled_.added;
+            added = added_by(held_, modelled_.warmed + modelled_.traced.steps, cycles_per_instruction(), geometry_.frequency_hz);
+            added.high_ns = std::min(added.high_ns, static_cast<double>(modelled_.elapsed_ns));  // no time is less than none
+        }
         if (windows_.empty() && is_command_) {  // it has run and its status is known: that is worth telling
-            modelled_.warnings.push_back(nothing_traced());
+            const auto& said = modelled_.warnings;
+            if (std::none_of(said.begin(), said.end(), [](const auto& warning) { return warning.id == "model_stopped"; }))
+                modelled_.warnings.push_back(nothing_traced());
             return std::move(modelled_);
         }
         if (windows_.empty())
