@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 TEST(CoreData, MergesWhatTheFolderNamedHas) {
-    const ScratchLibrary scratch({{"a/geometry.json", R"({"core": {"llvm_cpu": "one", "slot_width": 4}, "caches": [1, 2], "gone": 1})"},
+    const ScratchLibrary scratch(ScratchLibrary::Files{{"a/geometry.json", R"({"core": {"llvm_cpu": "one", "slot_width": 4}, "caches": [1, 2], "gone": 1})"},
                                   {"b/geometry.json", R"({"same_as": "a", "core": {"llvm_cpu": "two"}, "caches": [3], "gone": null})"}});
     const auto text = read_core_data(scratch.library(), "b", "geometry.json");
     ASSERT_TRUE(text) << text.error().what;
@@ -25,14 +25,14 @@ TEST(CoreData, MergesWhatTheFolderNamedHas) {
 }
 
 TEST(CoreData, FoldersThatNameEachOtherAreAnError) {
-    const ScratchLibrary scratch({{"a/model.json", R"({"same_as": "b"})"}, {"b/model.json", R"({"same_as": "a"})"}});
+    const ScratchLibrary scratch(ScratchLibrary::Files{{"a/model.json", R"({"same_as": "b"})"}, {"b/model.json", R"({"same_as": "a"})"}});
     const auto text = read_core_data(scratch.library(), "a", "model.json");
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, ErrorCode::bad_input);
 }
 
 TEST(CoreData, AFolderThatIsNotThereIsNamed) {
-    const ScratchLibrary scratch({{"a/model.json", R"({"same_as": "nosuchcpu"})"}});
+    const ScratchLibrary scratch(ScratchLibrary::Files{{"a/model.json", R"({"same_as": "nosuchcpu"})"}});
     const auto text = read_core_data(scratch.library(), "a", "model.json");
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, ErrorCode::bad_input);
@@ -40,7 +40,7 @@ TEST(CoreData, AFolderThatIsNotThereIsNamed) {
 }
 
 TEST(CoreData, AForeignTreeHasTheEmbeddedCores) {
-    const ScratchLibrary scratch({{"a/model.json", "{}"}});
+    const ScratchLibrary scratch(ScratchLibrary::Files{{"a/model.json", "{}"}});
     EXPECT_TRUE(read_core_data(scratch.library(), "haswell", "geometry.json"));
     EXPECT_FALSE(read_core_data(scratch.library(), "nosuchcpu", "geometry.json"));
 }

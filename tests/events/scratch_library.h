@@ -13,7 +13,8 @@ namespace tmaprobe::events {
 /// A library of made-up files in a folder of its own, which goes with it.
 class ScratchLibrary {
   public:
-    explicit ScratchLibrary(const std::map<std::string, std::string>& files) {
+    using Files = std::map<std::string, std::string>;  ///< text by path
+    explicit ScratchLibrary(const Files& files) {
         std::string pattern = (std::filesystem::temp_directory_path() / "tmaprobe-events-XXXXXX").string();
         root_ = ::mkdtemp(pattern.data());
         for (const auto& [name, text] : files) {
