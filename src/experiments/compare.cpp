@@ -142,6 +142,11 @@ std::string difference(const Run& one, const Run& other) {
 
 std::string subject_of(const Run& run) {
     std::string text = run.kernel;
+    if (const auto words = run.parameters.find("command"); words != run.parameters.end() && words->is_array() && !words->empty()) {
+        text.clear();
+        for (const auto& word : *words)
+            if (word.is_string()) text += (text.empty() ? "" : " ") + word.get<std::string>();
+    }
     if (!run.variant.empty()) text += " " + run.variant;
     if (const auto size = run.parameters.find("size_bytes"); size != run.parameters.end() && size->is_number_unsigned())
         text += ", " + format_size(size->get<std::uint64_t>());

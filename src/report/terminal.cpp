@@ -25,6 +25,9 @@ void show_source(Screen& screen, const Record& record) {
     if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
 }
 
+/// Some kernels count it in ticks, of which a short command has none.
+std::string processor_text(double ns) { return ns > 0 ? format_ns(ns) : "0 s"; }
+
 void show_time(Screen& screen, const Run& run) {
     const auto& time = run.time;
     if (!time.known) {
@@ -42,7 +45,7 @@ void show_time(Screen& screen, const Run& run) {
     if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
     else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
     if (time.processor)
-        add(format_ns(time.processor->user_ns) + " user, " + format_ns(time.processor->system_ns) + " system");
+        add(processor_text(time.processor->user_ns) + " user, " + processor_text(time.processor->system_ns) + " system");
     screen.entry("Time", rates);
     if (time.tracing) {
         screen.entry("", fmt::format("{} elapsed, of which {} of our tracing are taken off: {}..{} by itself", format_ns(time.tracing->elapsed_ns),
