@@ -8,9 +8,7 @@ namespace tmaprobe::counters {
 namespace {
 
 bool contains(const std::vector<PlannedEvent>& events, const PlannedEvent& wanted) {
-    return std::any_of(events.begin(), events.end(), [&](const auto& event) {
-        return event.name == wanted.name && same_encoding(event, wanted);
-    });
+    return std::any_of(events.begin(), events.end(), [&](const auto& event) { return same_encoding(event, wanted); });
 }
 
 void add_once(std::vector<PlannedEvent>& events, const PlannedEvent& event) {
@@ -58,7 +56,7 @@ Result<PlannedEvent> Homes::plan_event(const std::string& spelling) const {
 }
 
 std::size_t Homes::add_alone(const PlannedEvent& event) {
-    Bundle bundle{event.definition.pmu, {}, {}};
+    Bundle bundle{event.definition.pmu, {}, {}, true};
     if (event.metric_only)
         bundle.topdown = {topdown_of(bundle.pmu).front(), event};
     else
@@ -145,7 +143,7 @@ std::vector<std::size_t> Homes::spread(const std::string& pmu, Inputs inputs, st
         inputs.clear();
     }
     while (!inputs.empty()) {
-        Bundle bundle{pmu, {}, {}};
+        Bundle bundle{pmu, {}, {}, false};
         Inputs left;
         for (const auto& event : inputs)
             if (!try_add(bundle, {event})) left.push_back(event);
@@ -179,7 +177,7 @@ Result<std::vector<std::size_t>> Homes::settle(const std::string& metric, std::v
             home.push_back(*same);
             continue;
         }
-        Bundle bundle{pmu, {}, {}};
+        Bundle bundle{pmu, {}, {}, false};
         if (try_add(bundle, events)) {
             shared.push_back(bundles_.size());
             home.push_back(bundles_.size());
@@ -223,7 +221,7 @@ bool Homes::fits_alone(const std::string& metric) {
     std::map<std::string, Bundle> by_pmu;
     for (const auto& event : *inputs) by_pmu[event.definition.pmu].ordinary.push_back(event);
     return std::all_of(by_pmu.begin(), by_pmu.end(), [&](const auto& entry) {
-        Bundle bundle{entry.first, {}, {}};
+        Bundle bundle{entry.first, {}, {}, false};
         return try_add(bundle, entry.second.ordinary);
     });
 }

@@ -16,6 +16,7 @@ struct Bundle {
     std::string pmu;
     std::vector<PlannedEvent> topdown;   ///< slots first; empty: none
     std::vector<PlannedEvent> ordinary;
+    bool by_name = false;                ///< one event that the user named: shown under that name, whatever else counts it
 };
 
 /// All events of a bundle, as the PMU sees them.

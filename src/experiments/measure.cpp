@@ -8,6 +8,7 @@
 
 #include "base/sizes.h"
 #include "base/suggest.h"
+#include "counters/model/model.h"
 #include "counters/perf/perf.h"
 #include "counters/perf/session.h"
 #include "counters/software.h"
@@ -19,6 +20,8 @@
 #include "experiments/monitoring.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
+#include "machine/counter_users.h"
+#include "machine/perf_access.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -79,12 +82,55 @@ void say_impossible_zeros(const events::Table& table, Counted& counted, std::vec
                             "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
 }
 
+Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request,
+                             Measured& measured);
+
+/// Whether hardware events were enabled, and not one of them ever had a counter.
+bool nothing_was_counted(const std::vector<record::Event>& events) {
+    bool wanted = false;
+    for (const auto& event : events) {
+        if (event.pmu == "software" || event.pmu == "tool" || event.pmu == "msr") continue;
+        if (event.reading.time_running_ns > 0 || event.note == "other_cores") return false;
+        wanted = wanted || (event.note == "not_counted" && event.reading.time_enabled_ns > 0);
+    }
+    return wanted;
+}
+
+/// Somebody took the counters between the check and the end. A kernel can go on with another source; a command has
+/// run, and is not run again for this: its record has its time, and says why it has no more.
+Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& counted, Measured& measured) {
+    auto access = machine::perf_access_of(setup.host);
+    access.counter_users = machine::find_counter_users();
+    const auto why = machine::cause("counters_lost", access);
+    if (kernel) return fail(ErrorCode::unavailable, why.what, why.hint);
+    std::erase_if(measured.warnings, [](const auto& warning) { return warning.id == "not_counted"; });
+    measured.warnings.push_back({why.id, why.what, why.hint});
+    measured.source = {"none", setup.table->cpu_id, why.what};
+    measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
+    return {};
+}
+
+/// Metrics that were really counted part by part: in several runs, or not all the time.
+std::optional<record::Warning> say_split(const counters::Plan& plan, const std::vector<record::Metric>& metrics) {
+    constexpr double whole_share = 0.9995;
+    std::vector<counters::SplitMetric> really;
+    for (const auto& split : plan.split) {
+        const auto metric = std::ranges::find(metrics, split.name, &record::Metric::name);
+        const bool whole = plan.policy == counters::Policy::multiplex && metric != metrics.end() &&
+                           metric->counted_share >= whole_share;
+        if (!whole) really.push_back(split);
+    }
+    return counters::split_warning(really, plan.policy);
+}
+
 /// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:
 /// the second becomes a run of its own.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
                     std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
     const auto plan = plan_for(choice, request, setup);
     if (!plan) return pass_on(plan);
+    // Without anything else to count, what was named is waited for, and the kernel's own events count.
+    if (plan->passes.empty() && workload.only_waits()) return add_software_events(workload, iterations, request, measured);
     auto source = make_source(choice, request, *setup.table, setup.host);
     if (!source) return pass_on(source);
     const bool modelled = choice == SourceChoice::model;
@@ -100,6 +146,8 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!kernel && by_itself) set_command_time(counted->elapsed_ns / repetitions, measured.run);
     if (modelled && by_itself) return {};
 
+    if (!modelled && nothing_was_counted(counted->events)) return say_counters_lost(kernel, setup, *counted, measured);
+
     // A CPU may be idle, or in the kernel alone; what runs on one executes instructions.
     if (!modelled && request.scope.kind != counters::Scope::Kind::cpus) say_impossible_zeros(*setup.table, *counted, measured.warnings);
 
@@ -114,6 +162,7 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!tree) return pass_on(tree);
 
     append(measured.warnings, plan->notes);
+    if (auto split = say_split(*plan, tree->metrics)) measured.warnings.push_back(std::move(*split));
     measured.source = counted->source;
     auto& run = measured.run;
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
@@ -332,12 +381,21 @@ void add_timing(const Point& point, const Timing& timing, const kernels::Work& w
     add_timing_warnings(measured.run.time, measured.warnings);
 }
 
+/// What a kernel that lost its counters goes on with, where the user named no source.
+bool can_model_instead(SourceChoice failed, const RunRequest& request, const Error& error) {
+    return failed == SourceChoice::perf && may_do_without(request, error) && counters::model::built();
+}
+
 /// Every decided source in turn.
 Result<> add_all_counts(const RunRequest& request, const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
                         const OnProgress& on_progress, Measured& measured) {
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) continue;
-        const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        if (!added && can_model_instead(choice, request, added.error())) {
+            measured.warnings.push_back({"counters_lost", added.error().what, added.error().hint});
+            added = add_counts(SourceChoice::model, request, setup, workload, iterations, on_progress, measured);
+        }
         if (!added && may_do_without(request, added.error()))
             measured.warnings.push_back(without_tree(added.error()));
         else if (!added)

@@ -14,6 +14,7 @@
 #include "experiments/assess.h"
 #include "experiments/cores.h"
 #include "experiments/host_json.h"
+#include "machine/counter_users.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 
@@ -34,6 +35,11 @@ int levels_of(const events::Table& table) {
     int level = 0;
     for (const auto& metric : table.metrics) level = std::max(level, metric.level);
     return level;
+}
+
+/// Whether the tree is this project's own, where the vendor publishes none.
+bool has_own_tree(const events::Table& table) {
+    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0 && metric.approximate; });
 }
 
 /// Arm's formulas ask how many slots a cycle has; the kernel says so for its own CPU.
@@ -88,6 +94,30 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
     return {};
 }
 
+/// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
+/// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
+std::optional<machine::PmuPresence> counters_held(const RunRequest& request, const Setup& setup, events::Table table) {
+    using enum SourceChoice;
+    const bool wants_counters = request.source == automatic || request.source == perf || request.source == perf_and_model;
+    if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
+    Setup scratch = setup;
+    if (!adapt_to_pmu(request.library, request.scope, table, scratch)) return std::nullopt;
+    auto names = choose_metrics(table, request.level, request.metrics);
+    if (!names) return std::nullopt;
+    std::vector<std::string> tree;
+    for (const auto& metric : table.metrics)
+        if (metric.level > 0 && std::ranges::find(*names, metric.name) != names->end()) tree.push_back(metric.name);
+    const auto limits = counters::perf::probe_limits();
+    const auto& wanted = tree.empty() ? *names : tree;
+    if (wanted.empty() || limits.empty()) return std::nullopt;
+    const auto possible = counters::countable(table, wanted, limits, scratch.constants);
+    if (!possible || !possible->empty()) return std::nullopt;
+    auto access = machine::perf_access_of(setup.host);
+    access.counter_users = machine::find_counter_users();
+    const auto why = machine::cause("counters_held", access);
+    return machine::PmuPresence{false, why.what, why.hint};
+}
+
 }  // namespace
 
 metrics::Constants machine_constants(const machine::Host& host, const machine::Topology& topology,
@@ -130,7 +160,10 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
-    auto decision = decide_source(request, host, target_is_host);
+    machine::Host as_seen = host;
+    if (table && target_is_host)
+        if (auto held = counters_held(request, setup, *table)) as_seen.pmu = std::move(*held);
+    auto decision = decide_source(request, as_seen, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
     if (unknown_host) {
@@ -149,6 +182,9 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
         if (!adapted) return pass_on(adapted);
     }
+    // The project's own estimates are made of counts; a model knows its slots itself.
+    const bool counted = setup.decision.sources.front() == SourceChoice::perf;
+    if (!counted) std::erase_if(table->metrics, [](const auto& metric) { return metric.approximate; });
     auto metrics = choose_metrics(*table, request.level, request.metrics);
     if (!metrics) return pass_on(metrics);
     setup.metrics = std::move(*metrics);
@@ -157,6 +193,10 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     if (published == 0)
         setup.warnings.push_back({"no_tree", table->title + ": the vendor publishes no top-down tree for this CPU",
                                   "its translation and stall metrics are shown instead"});
+    else if (has_own_tree(*table))
+        setup.warnings.push_back({"own_tree", fmt::format("{}: the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, "
+                                                          "and approximate", table->title),
+                                  "low..high hold what this CPU's events cannot tell apart"});
     else if (request.level > published)
         setup.warnings.push_back({"level_not_published",
                                   fmt::format("{}: the vendor publishes levels 1 to {}", table->title, published),

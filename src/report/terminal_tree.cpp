@@ -150,7 +150,9 @@ void show_tree(Screen& screen, const record::Run& run) {
     int deepest = 1;
     for (const auto& row : rows) deepest = std::max(deepest, row.metric->level);
     screen.line();
-    show_rows(screen, rows, deepest > 1 ? fmt::format("Top-down, levels 1-{}", deepest) : "Top-down, level 1");
+    const bool own = std::ranges::any_of(rows, [](const TreeRow& row) { return row.metric->status == "approximate"; });
+    show_rows(screen, rows, fmt::format("Top-down{}, level{}", own ? ", tmaprobe's own, approximate" : "",
+                                        deepest > 1 ? fmt::format("s 1-{}", deepest) : " 1"));
     if (bottleneck(run.metrics))
         screen.line(screen.ink(Ink::dim, fmt::format("{}marks the path to the bottleneck", screen.either("▶ ", "> "))));
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "counters/perf/attributes.h"
+#include "machine/counter_users.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 
@@ -140,7 +141,9 @@ std::vector<record::Warning> warnings_of(const std::vector<record::Event>& event
         else if (policy == Policy::passes && event.note != "other_cores" && share_of(event.reading) < whole_share) list(shared, event);
     }
     if (!never_ran.empty()) {
-        const auto why = machine::cause("not_scheduled", machine::detect_perf_access());
+        auto access = machine::detect_perf_access();
+        access.counter_users = machine::find_counter_users();
+        const auto why = machine::cause("not_scheduled", access);
         warnings.push_back({"not_counted", never_ran + ": " + why.what, why.hint});
     }
     if (!refused.empty())
