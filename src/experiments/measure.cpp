@@ -14,14 +14,12 @@
 #include "counters/software.h"
 #include "experiments/assess.h"
 #include "experiments/canary.h"
-#include "experiments/count_index.h"
+#include "experiments/count_warnings.h"
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
 #include "experiments/monitoring.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
-#include "machine/counter_users.h"
-#include "machine/perf_access.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -69,58 +67,19 @@ void set_command_time(double elapsed_ns, record::Run& run) {
     run.time.ns_per_op = summarize({elapsed_ns});
 }
 
-/// Flags counts that cannot be 0 and are, and says which.
-void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings) {
-    flag_impossible_zeros(table, counted.events);
-    for (auto& events : counted.repetitions) flag_impossible_zeros(table, events);
-    for (auto& interval : counted.series) flag_impossible_zeros(table, interval.events);
-    std::string names;
-    for (const auto& event : counted.events)
-        if (event.note == "impossible_zero") names += (names.empty() ? "" : ", ") + event.name;
-    if (!names.empty())
-        warnings.push_back({"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
-                            "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
-}
-
 Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request,
                              Measured& measured);
-
-/// Whether hardware events were enabled, and not one of them ever had a counter.
-bool nothing_was_counted(const std::vector<record::Event>& events) {
-    bool wanted = false;
-    for (const auto& event : events) {
-        if (event.pmu == "software" || event.pmu == "tool" || event.pmu == "msr") continue;
-        if (event.reading.time_running_ns > 0 || event.note == "other_cores") return false;
-        wanted = wanted || (event.note == "not_counted" && event.reading.time_enabled_ns > 0);
-    }
-    return wanted;
-}
 
 /// Somebody took the counters between the check and the end. A kernel can go on with another source; a command has
 /// run, and is not run again for this: its record has its time, and says why it has no more.
 Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& counted, Measured& measured) {
-    auto access = machine::perf_access_of(setup.host);
-    access.counter_users = machine::find_counter_users();
-    const auto why = machine::cause("counters_lost", access);
+    const auto why = counters_lost(setup.host);
     if (kernel) return fail(ErrorCode::unavailable, why.what, why.hint);
     std::erase_if(measured.warnings, [](const auto& warning) { return warning.id == "not_counted"; });
     measured.warnings.push_back({why.id, why.what, why.hint});
     measured.source = {"none", setup.table->cpu_id, why.what};
     measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
     return {};
-}
-
-/// Metrics that were really counted part by part: in several runs, or not all the time.
-std::optional<record::Warning> say_split(const counters::Plan& plan, const std::vector<record::Metric>& metrics) {
-    constexpr double whole_share = 0.9995;
-    std::vector<counters::SplitMetric> really;
-    for (const auto& split : plan.split) {
-        const auto metric = std::ranges::find(metrics, split.name, &record::Metric::name);
-        const bool whole = plan.policy == counters::Policy::multiplex && metric != metrics.end() &&
-                           metric->counted_share >= whole_share;
-        if (!whole) really.push_back(split);
-    }
-    return counters::split_warning(really, plan.policy);
 }
 
 /// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:

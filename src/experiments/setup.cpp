@@ -13,8 +13,8 @@
 #include "events/geometry.h"
 #include "experiments/assess.h"
 #include "experiments/cores.h"
+#include "experiments/count_warnings.h"
 #include "experiments/host_json.h"
-#include "machine/counter_users.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 
@@ -96,7 +96,7 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
 
 /// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
 /// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
-std::optional<machine::PmuPresence> counters_held(const RunRequest& request, const Setup& setup, events::Table table) {
+std::optional<machine::PmuPresence> no_counter_free(const RunRequest& request, const Setup& setup, events::Table table) {
     using enum SourceChoice;
     const bool wants_counters = request.source == automatic || request.source == perf || request.source == perf_and_model;
     if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
@@ -112,9 +112,7 @@ std::optional<machine::PmuPresence> counters_held(const RunRequest& request, con
     if (wanted.empty() || limits.empty()) return std::nullopt;
     const auto possible = counters::countable(table, wanted, limits, scratch.constants);
     if (!possible || !possible->empty()) return std::nullopt;
-    auto access = machine::perf_access_of(setup.host);
-    access.counter_users = machine::find_counter_users();
-    const auto why = machine::cause("counters_held", access);
+    const auto why = counters_held(setup.host);
     return machine::PmuPresence{false, why.what, why.hint};
 }
 
@@ -162,7 +160,7 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
 
     machine::Host as_seen = host;
     if (table && target_is_host)
-        if (auto held = counters_held(request, setup, *table)) as_seen.pmu = std::move(*held);
+        if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
     auto decision = decide_source(request, as_seen, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
