@@ -77,7 +77,8 @@ Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& count
     if (kernel) return fail(ErrorCode::unavailable, why.what, why.hint);
     std::erase_if(measured.warnings, [](const auto& warning) { return warning.id == "not_counted"; });
     measured.warnings.push_back({why.id, why.what, why.hint});
-    measured.source = {"none", setup.table->cpu_id, why.what};
+    measured.source = {"none", setup.table->cpu_id, ""};
+    measured.why_source = why.what;
     measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
     return {};
 }
@@ -352,7 +353,7 @@ Result<> add_all_counts(const RunRequest& request, const Setup& setup, counters:
         if (choice == SourceChoice::none) continue;
         auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
         if (!added && can_model_instead(choice, request, added.error())) {
-            measured.warnings.push_back({"counters_lost", added.error().what, added.error().hint});
+            measured.why_source = added.error().what;
             added = add_counts(SourceChoice::model, request, setup, workload, iterations, on_progress, measured);
         }
         if (!added && may_do_without(request, added.error()))
