@@ -20,6 +20,13 @@ bool is_generic_core_name(const std::string& pmu) {
     return pmu.empty() || pmu == "cpu" || pmu == "default_core" || pmu.rfind("armv8_pmuv3", 0) == 0;
 }
 
+/// Metrics outside of the tree that share groups; empty: this one has its own.
+std::string family_of(const metrics::MetricDefinition& metric) {
+    if (metric.level > 0) return {};
+    if (metric.category == "tlb") return "tlb";
+    return std::ranges::find(metric.groups, "Basic") != metric.groups.end() ? "Basic" : "";
+}
+
 }  // namespace
 
 std::vector<PlannedEvent> all_events(const Bundle& bundle) {
@@ -215,6 +222,15 @@ void Homes::settle_level(int level) {
     tree_.insert(tree_.end(), shared.begin(), shared.end());
 }
 
+void Homes::settle_family(const std::string& family) {
+    if (family.empty() || !settled_families_.insert(family).second) return;
+    std::vector<std::size_t> shared;
+    for (const auto& metric : table_.metrics)
+        if (family_of(metric) == family && !homes_.contains(metric.name))
+            // As in a level: one that cannot be planned is an error only when it is asked for itself.
+            if (auto home = settle(metric.name, shared, {})) homes_[metric.name] = std::move(*home);
+}
+
 bool Homes::fits_alone(const std::string& metric) {
     const auto inputs = inputs_of(metric);
     if (!inputs) return true;  // settle() meets the same error
@@ -231,6 +247,7 @@ Result<std::vector<std::size_t>> Homes::home_of(const std::string& metric) {
                                          [&](const auto& candidate) { return candidate.name == metric; });
     if (definition != table_.metrics.end() && definition->level > 0)
         for (int level = 1; level <= definition->level; ++level) settle_level(level);
+    if (definition != table_.metrics.end()) settle_family(family_of(*definition));
     if (const auto found = homes_.find(metric); found != homes_.end()) return found->second;
     std::vector<std::size_t> alone;
     auto home = settle(metric, alone, {});
