@@ -49,7 +49,7 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
     for (std::size_t index = 0; index < place.count; ++index) {
         if (cpu && place.cpus[index / threads] != *cpu) continue;
         const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
-        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns));
+        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns, span.enabled_before_ns));
     }
     return combine(instances, extrapolate);
 }
