@@ -173,13 +173,15 @@ void narrow_shares(const Prepared& prepared, const CountIndex& index, std::vecto
         // An estimate's limits say what its events cannot tell apart, however well they were counted.
         if (groups.size() != 1 || prepared.definitions[value.definition].approximate) continue;
         double counted_ns = 0, enabled_ns = 0;
+        bool taken = false;  // a gap in one piece is no sample
         for (const std::string& text : prepared.events_of[i])
             if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end())
                 if (const record::Event* event = index.find(spelling->second.key, groups)) {
                     counted_ns = static_cast<double>(event->reading.time_running_ns);
                     enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
+                    taken = taken || event->note == "counters_taken";
                 }
-        if (counted_ns <= 0 || counted_ns >= enabled_ns) continue;
+        if (taken || counted_ns <= 0 || counted_ns >= enabled_ns) continue;
         const double slices = std::max(1.0, counted_ns / rotation_ns);
         const double half = 1.96 * std::sqrt(share * (1 - share) * (1 - counted_ns / enabled_ns) / slices) / scale.factor;
         value.low = std::max(value.low, value.value - half);
