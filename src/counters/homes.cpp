@@ -24,7 +24,7 @@ bool is_generic_core_name(const std::string& pmu) {
 std::string family_of(const metrics::MetricDefinition& metric) {
     if (metric.level > 0) return {};
     if (metric.category == "tlb") return "tlb";
-    return std::ranges::find(metric.groups, "Basic") != metric.groups.end() ? "Basic" : "";
+    return std::ranges::find(metric.groups, "BelowTree") != metric.groups.end() ? "BelowTree" : "";
 }
 
 }  // namespace

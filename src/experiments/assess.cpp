@@ -293,7 +293,7 @@ Result<std::vector<std::string>> choose_metrics(const events::Table& table, int 
     };
     const bool own_tree = std::ranges::any_of(nodes, [](const MetricDefinition* node) { return node->approximate; });
     for (const MetricDefinition& metric : table.metrics)
-        if (own_tree && std::ranges::find(metric.groups, "Basic") != metric.groups.end()) add(metric.name);
+        if (own_tree && std::ranges::find(metric.groups, "BelowTree") != metric.groups.end()) add(metric.name);
     for (const MetricDefinition& metric : table.metrics)
         if (own_tree && metric.category == "tlb") add(metric.name);
     for (const std::string& asked : further) {

@@ -32,6 +32,11 @@ std::vector<double> repetition_times(const Run& run) {
     return clean.size() >= enough_clean ? clean : all;
 }
 
+std::size_t repetitions_of(const Run& run) {
+    const auto times = repetition_times(run);
+    return times.empty() ? run.time.ns_per_op.count : times.size();
+}
+
 bool hardly_clean(const Run& run) { return run.time.disturbed > 0 && run.time.clean < static_cast<int>(enough_clean); }
 
 Ratio time_ratio(const Run& before, const Run& after) {
@@ -77,8 +82,9 @@ std::string time_sentence(const Comparison& comparison) {
     const std::string both = fmt::format("{} against {} per {}", format_ns(comparison.after_ns), format_ns(comparison.before_ns),
                                          comparison.operation.empty() ? "operation" : comparison.operation);
     if (ratio.confidence < least_confidence)
-        return fmt::format("{} against {}: {:+.1f}% time per operation, from too few repetitions to be sure ({}).", comparison.after, comparison.before,
-                           100 * (ratio.value - 1), both);
+        return fmt::format("{} against {}: {}. {} and {} are too few repetitions to be sure of any difference: 4 of each can tell one from noise, "
+                           "10 also a small one (--repeat 10).", comparison.after, comparison.before, both, comparison.after_repetitions,
+                           comparison.before_repetitions);
     if (!ratio.differs())
         return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
     const bool faster = ratio.value < 1;
@@ -97,11 +103,13 @@ const MetricChange* largest_move(const Comparison& comparison, Passes passes) {
     return largest;
 }
 
-std::string move_sentence(const Comparison& comparison, const MetricChange& change) {
+std::string move_sentence(const Comparison& comparison, const MetricChange& change, bool other_pages) {
     const bool per_kilo = change.unit == "per_kilo_instructions";
     const auto value = [&](double number) { return per_kilo ? fmt::format("{:.4g}", number) : fmt::format("{:.1f}%", 100 * number); };
     return fmt::format("{} {} from {} ({}) to {} ({}){}, {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
-                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "", change.status);
+                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "",
+                       other_pages && change.status == "modelled" ? "modelled with the page sizes of the guest, which this machine's TLB does not hold"
+                                                                  : change.status);
 }
 
 json plain_parameters(const Run& run) {
@@ -155,6 +163,8 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
         comparison.before_ns = before.time.ns_per_op.median;
         comparison.after_ns = after.time.ns_per_op.median;
         comparison.time = time_ratio(before, after);
+        comparison.before_repetitions = repetitions_of(before);
+        comparison.after_repetitions = repetitions_of(after);
         comparison.doubtful = hardly_clean(before) || hardly_clean(after);
         comparison.sentences.push_back(time_sentence(comparison));
         if (comparison.doubtful)
@@ -170,8 +180,9 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     const auto in_translation = [&](const MetricChange& metric) {
         return metric.category == "tlb" && metric.level == 0 && metric.unit == "per_kilo_instructions" && moved(metric) >= worth_a_count;
     };
-    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change));
-    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change));
+    const bool other_pages = !record::modelled_pages_apart(before).empty() || !record::modelled_pages_apart(after).empty();
+    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
+    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
     return comparison;
 }
 
@@ -228,12 +239,21 @@ json comparison_json(const Comparison& comparison) {
     if (comparison.timed)
         object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", comparison.time.value},
                           {"low", comparison.time.low}, {"high", comparison.time.high}, {"confidence", comparison.time.confidence},
-                          {"differs", comparison.time.differs()}, {"doubtful", comparison.doubtful}};
+                          {"differs", comparison.time.differs()}, {"doubtful", comparison.doubtful},
+                          {"judged", can_judge(comparison)}, {"before_repetitions", comparison.before_repetitions},
+                          {"after_repetitions", comparison.after_repetitions}};
     return object;
 }
 
-bool slower_than(const Comparison& comparison, double share) {
-    return comparison.timed && !comparison.doubtful && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+bool can_judge(const Comparison& comparison) { return why_not_judged(comparison).empty(); }
+
+std::string why_not_judged(const Comparison& comparison) {
+    if (!comparison.timed) return "there is no time on one side";
+    if (comparison.time.confidence < least_confidence)
+        return fmt::format("{} and {} are too few repetitions", comparison.after_repetitions, comparison.before_repetitions);
+    return comparison.doubtful ? "hardly any repetition was undisturbed on one side" : "";
 }
+
+bool slower_than(const Comparison& comparison, double share) { return can_judge(comparison) && comparison.time.low > 1 + share; }
 
 }  // namespace tmaprobe::experiments

@@ -27,6 +27,7 @@ struct Comparison {
     bool doubtful = false;      ///< one side had hardly a clean repetition: the difference may be the machine's
     Ratio time;                 ///< ns per operation, after / before
     double before_ns = 0, after_ns = 0;
+    std::size_t before_repetitions = 0, after_repetitions = 0;  ///< that the times were compared by
     std::string operation;
     std::vector<MetricChange> metrics;  ///< those that both have with the same status
     std::vector<std::string> sentences; ///< time first, then the largest change in the tree and in translation
@@ -50,8 +51,14 @@ Result<std::vector<Comparison>> compare_records(const record::Record& before, co
 
 nlohmann::json comparison_json(const Comparison& comparison);
 
-/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and the
-/// comparison is not doubtful.
+/// Whether the times can be told apart from noise at all: both are there, with enough repetitions on each side for a 95%
+/// interval, and these were not disturbed.
+bool can_judge(const Comparison& comparison);
+
+/// Why not, in a few words; empty when it can be judged.
+std::string why_not_judged(const Comparison& comparison);
+
+/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and it can be judged.
 bool slower_than(const Comparison& comparison, double share);
 
 }  // namespace tmaprobe::experiments

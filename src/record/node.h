@@ -23,6 +23,7 @@ class Node {
 
     /// The member of that name; a complaint when there is none.
     Node at(const char* key) const;
+    bool has(const char* key) const { return value_->IsObject() && value_->HasMember(key); }
     bool is_null() const { return value_->IsNull(); }
 
     std::string text() const;

@@ -13,7 +13,22 @@ Summary read_summary(const Node& node) {
     summary.count = node.at("count").count();
     node.numbers_or_unknown({{"median", &summary.median}, {"min", &summary.min}, {"max", &summary.max},
                              {"mad", &summary.mad}, {"low", &summary.low}, {"high", &summary.high}});
+    // Records of earlier versions do not say it.
+    if (node.has("confidence")) summary.confidence = node.at("confidence").optional_number().value_or(0);
     return summary;
+}
+
+Tracing read_tracing(const Node& node) {
+    Tracing tracing;
+    node.numbers_or_unknown({{"elapsed_ns", &tracing.elapsed_ns}, {"added_ns", &tracing.added_ns},
+                             {"added_low_ns", &tracing.added_low_ns}, {"added_high_ns", &tracing.added_high_ns}});
+    return tracing;
+}
+
+ProcessorTime read_processor(const Node& node) {
+    ProcessorTime processor;
+    node.numbers_or_unknown({{"user_ns", &processor.user_ns}, {"system_ns", &processor.system_ns}});
+    return processor;
 }
 
 Time read_time(const Node& node) {
@@ -25,6 +40,9 @@ Time read_time(const Node& node) {
     time.cycles_per_op = read_summary(node.at("cycles_per_op"));
     time.cycles_per_byte = node.at("cycles_per_byte").optional_number().value_or(0);
     node.small_counts({{"clean", &time.clean}, {"disturbed", &time.disturbed}});
+    // Older records have neither.
+    if (node.has("tracing") && !node.at("tracing").is_null()) time.tracing = read_tracing(node.at("tracing"));
+    if (node.has("processor") && !node.at("processor").is_null()) time.processor = read_processor(node.at("processor"));
     if (node.at("repetitions").count() != time.ns_per_op.count)
         node.at("repetitions").complain("differs from ns_per_op.count");
     if (time.known && time.ns_per_op.count == 0) node.complain("is measured but has no ns_per_op");

@@ -94,7 +94,7 @@ TEST(ChooseMetrics, PutsWhatIsMeasuredBelowAnOwnTree) {
         ASSERT_GE(names->size(), 4u);
         EXPECT_THAT(std::vector(names->begin(), names->begin() + 4),
                     ElementsAre("frontend_bound", "bad_speculation", "backend_bound", "retiring")) << cpu;
-        for (const char* below : {"cycles", "instructions", "ipc", "branch_misses_pki", "l1_misses_pki", "l2_misses_pki",
+        for (const char* below : {"cycles", "instructions", "instructions_per_cycle", "branch_mispredictions_pki", "l1_misses_pki", "l2_misses_pki",
                                   "tlb_data_walks_pki"})
             EXPECT_THAT(*names, Contains(below)) << cpu;
     }
@@ -118,8 +118,8 @@ TEST(Assess, OwnTreesAreApproximateAndLeaveOpenWhatTheirEventsDo) {
     EXPECT_DOUBLE_EQ(metrics.at("backend_bound").low, 0.35);
     EXPECT_NEAR(metrics.at("backend_bound").high, 0.4, 1e-12);
     EXPECT_EQ(metrics.at("backend_bound_memory").high, 0) << "no line was fetched";
-    EXPECT_EQ(metrics.at("ipc").status, "measured");
-    EXPECT_DOUBLE_EQ(metrics.at("ipc").value, 1.5);
+    EXPECT_EQ(metrics.at("instructions_per_cycle").status, "measured");
+    EXPECT_DOUBLE_EQ(metrics.at("instructions_per_cycle").value, 1.5);
     const double sum = metrics.at("retiring").value + metrics.at("bad_speculation").value + metrics.at("frontend_bound").value +
                        metrics.at("backend_bound").value;
     EXPECT_NEAR(sum, 1, 1e-12);

@@ -63,6 +63,42 @@ TEST(Comparison, OfFewRepetitionsIsNotSure) {
     EXPECT_FALSE(slower_than(comparison, 0.05));
 }
 
+TEST(Comparison, OfOneTimeOnEachSideNamesNoFactorAndIsNotJudged) {
+    const Comparison comparison = compare_runs(run({10}), run({40}), "a", "b");
+    EXPECT_FALSE(can_judge(comparison));
+    EXPECT_FALSE(slower_than(comparison, 0.05));
+    EXPECT_EQ(why_not_judged(comparison), "1 and 1 are too few repetitions");
+    EXPECT_EQ(comparison.sentences[0].find("4.0"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("300"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("noise ("), std::string::npos) << comparison.sentences[0];
+}
+
+TEST(Comparison, OfFourTimesOnEachSideIsJudged) {
+    const Comparison comparison = compare_runs(run({10, 10.1, 10.2, 10.3}), run({40, 40.1, 40.2, 40.3}), "a", "b");
+    EXPECT_TRUE(can_judge(comparison));
+    EXPECT_TRUE(slower_than(comparison, 0.05));
+}
+
+TEST(Comparison, WithoutATimeIsNotJudged) {
+    record::Run untimed = slow();
+    untimed.time = {};
+    EXPECT_FALSE(can_judge(compare_runs(slow(), untimed, "a", "b")));
+}
+
+TEST(Comparison, OfModelledTranslationSaysWhosePagesTheyAre) {
+    record::Run small = slow(), large = fast();
+    small.metrics = {metric("dtlb_misses", 954.9, 1, 0, "tlb", "modelled")};
+    large.metrics = {metric("dtlb_misses", 0, 0, 0, "tlb", "modelled")};
+    small.metrics[0].unit = large.metrics[0].unit = "per_kilo_instructions";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
+    large.pages->effective = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(),
+              "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled with the page sizes of the guest, which this machine's "
+              "TLB does not hold.");
+    large.extra["model"]["assumed_pages"] = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
+}
+
 TEST(Comparison, PrefersCleanRepetitions) {
     record::Run disturbed = slow();
     for (int index = 0; index < 20; ++index) disturbed.extra["repetitions"].push_back({{"ns_per_op", 31.0}, {"clean", false}});

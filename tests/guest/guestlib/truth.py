@@ -152,7 +152,7 @@ def zen3_translation(r):
     """And what stands below the tree."""
     per_thousand = 1000 / r("ex_ret_instr")
     to_l2, beyond = r("l2_cache_req_stat.ic_dc_hit_in_l2"), r("l2_cache_req_stat.ic_dc_miss_in_l2")
-    return {"ipc": r("ex_ret_instr") / r("ls_not_halted_cyc"), "branch_misses_pki": per_thousand * r("ex_ret_brn_misp"),
+    return {"instructions_per_cycle": r("ex_ret_instr") / r("ls_not_halted_cyc"), "branch_mispredictions_pki": per_thousand * r("ex_ret_brn_misp"),
             "l1_misses_pki": per_thousand * (to_l2 + beyond), "l2_misses_pki": per_thousand * beyond,
             "tlb_data_l1_misses_pki": per_thousand * r("ls_l1_d_tlb_miss.all"),
             "tlb_data_walks_pki": per_thousand * r("l2_dtlb_misses")}
