@@ -10,6 +10,7 @@
 #include "counters/resctrl/group.h"
 #include "events/nearest.h"
 #include "events/table.h"
+#include "machine/counter_users.h"
 #include "machine/sysfs.h"
 
 namespace tmaprobe::counters {
@@ -71,6 +72,7 @@ Surroundings look_around(const machine::Host& host) {
     Surroundings around;
     around.host = host;
     around.access = machine::perf_access_of(host);
+    around.access.counter_users = machine::find_counter_users();
     around.pmus = machine::core_pmus();
     around.limits = perf::probe_limits();
     around.software_error = perf::software_error();

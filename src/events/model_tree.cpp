@@ -16,7 +16,7 @@ constexpr std::string_view group_below = "BelowTree";
 }  // namespace
 
 bool has_tree(const Table& table) {
-    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0; });
+    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0 && !metric.approximate; });
 }
 
 bool has_model_tree(const Table& table) {
@@ -27,11 +27,19 @@ Result<> add_model_tree(const Library& library, Table& table) {
     constexpr const char* path = "model-tree.json";
     auto text = read_data(library, path);
     if (!text) return pass_on(text);
+    remove_own_estimates(table);
     if (const auto read = read_table_file({label_of(library, path), std::move(*text)}, {}, table); !read) return read;
     if (const auto placed = place_metrics(library, table); !placed) return placed;
     const auto name_and_pmu = [](const EventDefinition& event) { return std::tuple(lower_case(event.name), event.pmu); };
     std::ranges::stable_sort(table.events, {}, name_and_pmu);
     return {};
+}
+
+void remove_own_estimates(Table& table) {
+    if (std::ranges::none_of(table.metrics, &metrics::MetricDefinition::approximate)) return;
+    std::erase_if(table.metrics, [](const auto& metric) {
+        return metric.approximate || std::ranges::find(metric.groups, group_below) != metric.groups.end();
+    });
 }
 
 std::vector<std::string> below_model_tree(const Table& table) {

@@ -162,6 +162,9 @@ metrics::MetricDefinition read_metric(Row& row) {
     metric.description = row.text("BriefDescription");
     metric.pmu = pmu_of_unit(row.text("Unit"));
     metric.constraint = row.text("MetricConstraint");
+    metric.approximate = row.text("Approximate") == "1";
+    metric.low_expression = row.text("MetricLow");
+    metric.high_expression = row.text("MetricHigh");
     const std::string groups = row.text("MetricGroup");
     for (std::size_t at = 0; at < groups.size();) {
         const std::size_t end = std::min(groups.find(';', at), groups.size());
@@ -169,7 +172,8 @@ metrics::MetricDefinition read_metric(Row& row) {
         at = end + 1;
     }
     if (metric.expression.empty()) row.wrong("MetricExpr is missing or empty");
-    for (const auto& [key, text] : {std::pair{"MetricExpr", &metric.expression}, {"MetricThreshold", &metric.threshold}})
+    for (const auto& [key, text] : {std::pair{"MetricExpr", &metric.expression}, {"MetricThreshold", &metric.threshold},
+                                    {"MetricLow", &metric.low_expression}, {"MetricHigh", &metric.high_expression}})
         if (!text->empty())
             if (const auto parsed = metrics::Expression::parse(*text); !parsed) row.wrong(fmt::format("{}: {}", key, parsed.error().what));
     return metric;

@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "counters/perf/bounds.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -12,7 +15,9 @@ bool same_counter(const record::Event& a, const record::Event& b) {
     return a.name == b.name && a.pmu == b.pmu && a.pass == b.pass && a.group == b.group;
 }
 
-/// Adds a further run's count to the sum: raw and times add up, the scaled value follows from them.
+bool never_ran(const record::Event& event) { return event.note == "not_counted"; }
+
+/// Adds a further run's count to the sum: raw, times and scaled values add up.
 void add_to(record::Event& sum, const record::Event& more) {
     auto& reading = sum.reading;
     reading.raw += more.reading.raw;
@@ -22,7 +27,24 @@ void add_to(record::Event& sum, const record::Event& more) {
     const double low = more.low.value_or(more.reading.value), high = more.high.value_or(more.reading.value);
     if (sum.low || more.low) sum.low = sum.low.value_or(reading.value - more.reading.value) + low;
     if (sum.high || more.high) sum.high = sum.high.value_or(reading.value - more.reading.value) + high;
-    if (!more.note.empty()) sum.note = more.note;
+    // One run without a counter makes the sum a part, not nothing.
+    if (never_ran(sum) != never_ran(more)) sum.note = never_ran(sum) ? more.note : sum.note;
+    else if (!more.note.empty()) sum.note = more.note;
+}
+
+/// Runs in which the event never had a counter are taken to be like those in which it had one, and the bounds say
+/// how little is known of that.
+void scale_to_all_runs(record::Event& sum, std::uint64_t uncounted_ns) {
+    constexpr double rotation_ns = 4e6;  // one piece of a run: the kernel's slowest default
+    const auto all = static_cast<double>(sum.reading.time_enabled_ns);
+    const auto missing = static_cast<double>(uncounted_ns);
+    if (sum.reading.time_running_ns == 0 || missing <= 0 || missing >= all) return;
+    const double share = 1 - missing / all, scale = 1 / share;
+    const double error = counters::perf::multiplex_error(share, all, rotation_ns, {}, 0);
+    const double low = sum.low.value_or(sum.reading.value), high = sum.high.value_or(sum.reading.value);
+    sum.reading.value *= scale;
+    sum.low = std::max(static_cast<double>(sum.reading.raw), low * scale * (1 - error));
+    sum.high = high * scale * (1 + error);
 }
 
 /// Warnings of repetitions say the same thing again; each is kept once.
@@ -52,16 +74,21 @@ CommandRun run_since(const rusage& before, const counters::Sample& sample) {
 
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets) {
     if (sets.empty()) return {};
-    auto sums = sets.front();
-    for (std::size_t index = 1; index < sets.size(); ++index)
-        for (const auto& event : sets[index]) {
-            const auto found = std::find_if(sums.begin(), sums.end(),
-                                            [&](const auto& sum) { return same_counter(sum, event); });
-            if (found == sums.end())
-                sums.push_back(event);
-            else
+    std::vector<record::Event> sums;
+    std::vector<std::uint64_t> uncounted_ns;
+    for (const auto& events : sets)
+        for (const auto& event : events) {
+            auto found = std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return same_counter(sum, event); });
+            const bool is_new = found == sums.end();
+            if (is_new) {
+                found = sums.insert(sums.end(), event);
+                uncounted_ns.push_back(0);
+            } else {
                 add_to(*found, event);
+            }
+            if (never_ran(event)) uncounted_ns[static_cast<std::size_t>(found - sums.begin())] += event.reading.time_enabled_ns;
         }
+    for (std::size_t index = 0; index < sums.size(); ++index) scale_to_all_runs(sums[index], uncounted_ns[index]);
     return sums;
 }
 

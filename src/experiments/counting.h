@@ -34,7 +34,8 @@ struct Counted {
     std::vector<record::Warning> warnings;
 };
 
-/// Counts of the same events added up: raw and times, and the scaled values with their bounds.
+/// Counts of the same events added up: raw and times, and the scaled values with their bounds. A set in which an
+/// event never had a counter lowers its share and widens its bounds; it is "not_counted" only if it never had one.
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets);
 
 /// Runs the workload once per pass and repetition; no more once a signal has ended a command. Errors: those of the source.

@@ -7,11 +7,12 @@
 
 #include "base/sizes.h"
 #include "base/suggest.h"
+#include "counters/model/model.h"
 #include "counters/perf/perf.h"
 #include "counters/software.h"
 #include "experiments/assess.h"
 #include "experiments/canary.h"
-#include "experiments/count_index.h"
+#include "experiments/count_warnings.h"
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
 #include "experiments/measure_parts.h"
@@ -59,17 +60,17 @@ void add_beside(const std::vector<record::Metric>& metrics, record::Run& run) {
                          {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
 }
 
-/// Flags counts that cannot be 0 and are, and says which.
-void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings) {
-    flag_impossible_zeros(table, counted.events);
-    for (auto& events : counted.repetitions) flag_impossible_zeros(table, events);
-    for (auto& interval : counted.series) flag_impossible_zeros(table, interval.events);
-    std::string names;
-    for (const auto& event : counted.events)
-        if (event.note == "impossible_zero") names += (names.empty() ? "" : ", ") + event.name;
-    if (!names.empty())
-        warnings.push_back({"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
-                            "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
+/// Somebody took the counters between the check and the end. A kernel can go on with another source; a command has
+/// run, and is not run again for this: its record has its time, and says why it has no more.
+Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& counted, Measured& measured) {
+    const auto why = counters_lost(setup.host);
+    if (kernel) return fail(ErrorCode::unavailable, why.what, why.hint);
+    std::erase_if(measured.warnings, [](const auto& warning) { return warning.id == "not_counted"; });
+    measured.warnings.push_back({why.id, why.what, why.hint});
+    measured.source = {"none", setup.table->cpu_id, ""};
+    measured.why_source = why.what;
+    measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
+    return {};
 }
 
 }  // namespace
@@ -78,6 +79,8 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
                     std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
     const auto plan = plan_for(choice, request, setup);
     if (!plan) return pass_on(plan);
+    // Without anything else to count, what was named is waited for, and the kernel's own events count.
+    if (plan->passes.empty() && workload.only_waits()) return add_software_events(workload, iterations, request, 1, on_progress, measured);
     auto source = make_source(choice, request, *setup.table, setup.host);
     if (!source) return pass_on(source);
     const bool modelled = choice == SourceChoice::model;
@@ -90,6 +93,8 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     append(measured.command_runs, counted->runs);
     // A command may end before anything of it was modelled.
     if (modelled && counted->detail.value("windows", 0) == 0) return {};
+
+    if (!modelled && nothing_was_counted(counted->events)) return say_counters_lost(kernel, setup, *counted, measured);
 
     // A CPU may be idle, a process may sleep, and both may be in the kernel alone; what we start executes instructions.
     const bool ours = request.scope.kind == counters::Scope::Kind::this_thread || request.scope.kind == counters::Scope::Kind::command;
@@ -106,6 +111,7 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!tree) return pass_on(tree);
 
     append(measured.warnings, plan->notes);
+    if (auto split = say_split(*plan, tree->metrics)) measured.warnings.push_back(std::move(*split));
     measured.source = counted->source;
     auto& run = measured.run;
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
@@ -336,12 +342,21 @@ void add_timing(const Point& point, const Timing& timing, const kernels::Work& w
     add_timing_warnings(measured.run.time, measured.warnings);
 }
 
+/// What a kernel that lost its counters goes on with, where the user named no source.
+bool can_model_instead(SourceChoice failed, const RunRequest& request, const Error& error) {
+    return failed == SourceChoice::perf && may_do_without(request, error) && counters::model::built();
+}
+
 /// Every decided source in turn.
 Result<> add_all_counts(const RunRequest& request, const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
                         const OnProgress& on_progress, Measured& measured) {
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) continue;
-        const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        if (!added && can_model_instead(choice, request, added.error())) {
+            measured.why_source = added.error().what;
+            added = add_counts(SourceChoice::model, request, setup, workload, iterations, on_progress, measured);
+        }
         if (!added && may_do_without(request, added.error()))
             measured.warnings.push_back(without_tree(added.error()));
         else if (!added)

@@ -17,6 +17,7 @@ struct Measured {
     record::Run run;
     std::vector<record::Run> further_runs;  ///< of a hybrid's second PMU, where both kinds of cores took part
     record::Source source;
+    std::string why_source;  ///< where another source than the decided one had to do; else empty
     std::vector<record::Warning> warnings;
     std::vector<CommandRun> command_runs;  ///< a command's, in the order in which they ran; without warm-ups
     std::optional<int> exit_status;  ///< a command's: of the first run that failed, else 0

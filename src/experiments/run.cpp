@@ -22,6 +22,7 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
 }
 
 void add_runs(Measured& measured, record::Record& record) {
+    if (!measured.why_source.empty()) record.extra["why_source"] = measured.why_source;
     record.runs.push_back(std::move(measured.run));
     for (auto& run : measured.further_runs) record.runs.push_back(std::move(run));
     add_once(record.warnings, measured.warnings);

@@ -15,6 +15,7 @@
 #include "events/nearest.h"
 #include "experiments/assess.h"
 #include "experiments/cores.h"
+#include "experiments/count_warnings.h"
 #include "experiments/host_json.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
@@ -36,6 +37,11 @@ int levels_of(const events::Table& table) {
     int level = 0;
     for (const auto& metric : table.metrics) level = std::max(level, metric.level);
     return level;
+}
+
+/// Whether the tree is this project's own, where the vendor publishes none.
+bool has_own_tree(const events::Table& table) {
+    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0 && metric.approximate; });
 }
 
 /// Arm's formulas ask how many slots a cycle has; the kernel says so for its own CPU.
@@ -97,16 +103,41 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
     return {};
 }
 
+/// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
+/// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
+std::optional<machine::PmuPresence> no_counter_free(const RunRequest& request, const Setup& setup, events::Table table) {
+    using enum SourceChoice;
+    const bool wants_counters = request.source == automatic || request.source == perf || request.source == perf_and_model;
+    if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
+    Setup scratch = setup;
+    if (!adapt_to_pmu(request.library, request.scope, table, scratch)) return std::nullopt;
+    auto names = choose_metrics(table, request.level, request.metrics);
+    if (!names) return std::nullopt;
+    std::vector<std::string> tree;
+    for (const auto& metric : table.metrics)
+        if (metric.level > 0 && std::ranges::find(*names, metric.name) != names->end()) tree.push_back(metric.name);
+    const auto limits = counters::perf::probe_limits();
+    const auto& wanted = tree.empty() ? *names : tree;
+    if (wanted.empty() || limits.empty()) return std::nullopt;
+    const auto possible = counters::countable(table, wanted, limits, scratch.constants);
+    if (!possible || !possible->empty()) return std::nullopt;
+    const auto why = counters_held(setup.host);
+    return machine::PmuPresence{false, why.what, why.hint};
+}
+
 /// Whose tree the table has, as the record says it.
 const char* tree_of(const events::Table& table) {
-    return events::has_model_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
+    return events::has_model_tree(table) || has_own_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
 }
 
 /// Of a tree that was asked for: that there is none, or less of it.
 void warn_of_missing_levels(const RunRequest& request, const events::Table& table,
                             std::vector<record::Warning>& warnings) {
     const int deepest = levels_of(table);
-    if (deepest == 0)
+    if (has_own_tree(table))
+        warnings.push_back({"own_tree", table.title + ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
+                            "low..high hold what this CPU's events cannot tell apart"});
+    else if (deepest == 0)
         warnings.push_back({"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
                             "its translation and stall metrics are shown instead"});
     else if (request.level > deepest)
@@ -159,7 +190,10 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
-    auto decision = decide_source(request, unknown_host ? without_table(host) : host, target_is_host);
+    machine::Host as_seen = unknown_host ? without_table(host) : host;
+    if (table && target_is_host)
+        if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
+    auto decision = decide_source(request, as_seen, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
     if (unknown_host) {
@@ -184,6 +218,8 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
         if (!adapted) return pass_on(adapted);
     }
+    // The project's own estimates are made of counts; a model knows its slots itself.
+    if (setup.decision.sources.front() != SourceChoice::perf) events::remove_own_estimates(*table);
     if (!events::has_tree(*table) && setup.decision.sources == std::vector{SourceChoice::model}) {
         const auto added = events::add_model_tree(request.library, *table);
         if (!added) return pass_on(added);

@@ -68,7 +68,7 @@ Metric read_metric(const Node& node) {
                 {"says", &metric.says}, {"next", &metric.next}, {"description", &metric.description},
                 {"formula", &metric.formula}});
     metric.level = node.at("level").small_count();
-    metric.status = node.at("status").choice({"measured", "modelled", "replayed", "unavailable", "not_counted"});
+    metric.status = node.at("status").choice({"measured", "modelled", "replayed", "approximate", "unavailable", "not_counted"});
     const bool has_value = metric.status != "unavailable" && metric.status != "not_counted";
     if (has_value)
         metric.value = node.at("value").number();

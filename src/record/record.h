@@ -43,7 +43,7 @@ struct Metric {
     double value = 0;
     std::string unit;  ///< "slots" (a fraction of slots), "clocks" (a fraction of cycles), "per_kilo_instructions", ...
     double low = 0, high = 0;
-    std::string status = "unavailable";  ///< measured|modelled|replayed|unavailable|not_counted
+    std::string status = "unavailable";  ///< measured|modelled|replayed|approximate|unavailable|not_counted
     std::string reason;
     std::optional<bool> over_threshold;
     bool bottleneck = false;   ///< on the path that the report marks

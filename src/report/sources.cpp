@@ -84,8 +84,9 @@ std::string source_sentence(const record::Record& record) {
     const std::string target = source.target.empty() ? "" : " for " + source.target;
     if (gave_nothing(record) || lacks_all_values(record))
         return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
-    if (source.kind == "perf") return "MEASURED by this machine's counters, tables" + target + "." + why;
-    if (source.kind == "replay") return "REPLAYED from recorded counts, tables" + target + "." + why;
+    const std::string own = has_own_tree(record) ? " The tree is tmaprobe's own, and approximate: the vendor publishes none." : "";
+    if (source.kind == "perf") return "MEASURED by this machine's counters, tables" + target + "." + own + why;
+    if (source.kind == "replay") return "REPLAYED from recorded counts, tables" + target + "." + own + why;
     if (source.kind == "none") return without_hardware(record) + why;
     std::string text = "MODELLED" + target + ": the counts come from a simulation of the instructions that ran, not from counters" + of_the_time(record);
     if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
