@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sizes.h"
+#include "experiments/timing_words.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -16,27 +17,44 @@ namespace {
 using nlohmann::json;
 using record::Run;
 
-constexpr std::size_t enough_clean = 3;
 constexpr double least_confidence = 0.95;
 
-std::vector<double> repetition_times(const Run& run) {
-    std::vector<double> all, clean;
+/// Of the repetitions that nothing disturbed; empty for a record that does not keep them.
+std::vector<double> clean_times(const Run& run) {
+    std::vector<double> clean;
     const auto list = run.extra.find("repetitions");
     if (list == run.extra.end() || !list->is_array()) return {};
     for (const auto& entry : *list) {
         if (!entry.is_object() || !entry.contains("ns_per_op") || !entry["ns_per_op"].is_number()) continue;
         const double ns = entry["ns_per_op"].get<double>();
-        all.push_back(ns);
         if (!entry.contains("clean") || entry["clean"] == true) clean.push_back(ns);
     }
-    return clean.size() >= enough_clean ? clean : all;
+    return clean;
 }
 
-bool hardly_clean(const Run& run) { return run.time.disturbed > 0 && run.time.clean < static_cast<int>(enough_clean); }
+bool keeps_repetitions(const Run& run) {
+    const auto list = run.extra.find("repetitions");
+    return list != run.extra.end() && list->is_array() && !list->empty();
+}
+
+/// Values that a comparison may rest on.
+std::size_t usable(const Run& run) {
+    if (keeps_repetitions(run)) return clean_times(run).size();
+    const bool was_judged = run.time.clean + run.time.disturbed > 0;
+    return was_judged ? static_cast<std::size_t>(run.time.clean) : run.time.ns_per_op.count;
+}
+
+/// Why a side cannot be compared; empty when it can.
+std::string too_few(const Run& run, const std::string& name) {
+    const std::size_t values = usable(run);
+    if (values >= enough_clean) return {};
+    // The record's own count says more where it agrees with what is kept.
+    if (static_cast<std::size_t>(run.time.clean) == values && too_few_clean(run.time)) return fmt::format("{}: {}", name, why_too_few(run.time));
+    return fmt::format("{}: {} undisturbed value{}, and it takes {}", name, values, values == 1 ? "" : "s", enough_clean);
+}
 
 Ratio time_ratio(const Run& before, const Run& after) {
-    const auto one = repetition_times(before), other = repetition_times(after);
-    if (!one.empty() && !other.empty()) return compare_ranks(one, other);
+    if (keeps_repetitions(before) && keeps_repetitions(after)) return compare_ranks(clean_times(before), clean_times(after));
     // Without the repetitions: the ends of two intervals bound the ratio, wider than need be.
     const Summary &a = before.time.ns_per_op, &b = after.time.ns_per_op;
     Ratio ratio;
@@ -76,13 +94,15 @@ std::string time_sentence(const Comparison& comparison) {
     const Ratio& ratio = comparison.time;
     const std::string both = fmt::format("{} against {} per {}", format_ns(comparison.after_ns), format_ns(comparison.before_ns),
                                          comparison.operation.empty() ? "operation" : comparison.operation);
+    if (!comparison.judged)
+        return fmt::format("{} against {}: too few undisturbed repetitions to compare ({}).", comparison.after, comparison.before, comparison.why_not_judged);
     if (ratio.confidence < least_confidence)
         return fmt::format("{} against {}: {:+.1f}% time per operation, from too few repetitions to be sure ({}).", comparison.after, comparison.before,
                            100 * (ratio.value - 1), both);
     if (!ratio.differs())
         return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
     const bool faster = ratio.value < 1;
-    return fmt::format("{} is {}{:.2f}x as {} as {}: {} ({}).", comparison.after, comparison.doubtful ? "perhaps " : "", faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
+    return fmt::format("{} is {:.2f}x as {} as {}: {} ({}).", comparison.after, faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
                        comparison.before, both, interval(ratio));
 }
 
@@ -154,11 +174,13 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     if (comparison.timed) {
         comparison.before_ns = before.time.ns_per_op.median;
         comparison.after_ns = after.time.ns_per_op.median;
-        comparison.time = time_ratio(before, after);
-        comparison.doubtful = hardly_clean(before) || hardly_clean(after);
+        for (const auto& [run, name] : {std::pair{&before, &before_name}, std::pair{&after, &after_name}})
+            if (const auto why = too_few(*run, *name); !why.empty()) comparison.why_not_judged += (comparison.why_not_judged.empty() ? "" : "; ") + why;
+        comparison.judged = comparison.why_not_judged.empty();
+        if (comparison.judged) comparison.time = time_ratio(before, after);
         comparison.sentences.push_back(time_sentence(comparison));
-        if (comparison.doubtful)
-            comparison.notes.push_back("hardly any repetition was undisturbed on one side: the difference may be the machine's; measure again at a quiet time");
+        const Run& worse = usable(after) < usable(before) ? after : before;
+        if (!comparison.judged) comparison.notes.push_back("to compare them, measure again: " + what_to_do(worse.time));
     } else {
         const bool first = !before.time.known;
         comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
@@ -226,14 +248,16 @@ json comparison_json(const Comparison& comparison) {
     json object = {{"before", comparison.before}, {"after", comparison.after}, {"subject", comparison.subject}, {"what", what},
                    {"metrics", std::move(metrics)}, {"notes", comparison.notes}, {"time", nullptr}};
     if (comparison.timed)
-        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", comparison.time.value},
-                          {"low", comparison.time.low}, {"high", comparison.time.high}, {"confidence", comparison.time.confidence},
-                          {"differs", comparison.time.differs()}, {"doubtful", comparison.doubtful}};
+        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"judged", comparison.judged},
+                          {"ratio", nullptr}, {"low", nullptr}, {"high", nullptr}, {"confidence", 0}, {"differs", false}};
+    if (comparison.timed && comparison.judged)
+        object["time"].update({{"ratio", comparison.time.value}, {"low", comparison.time.low}, {"high", comparison.time.high},
+                               {"confidence", comparison.time.confidence}, {"differs", comparison.time.differs()}});
     return object;
 }
 
 bool slower_than(const Comparison& comparison, double share) {
-    return comparison.timed && !comparison.doubtful && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+    return comparison.judged && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
 }
 
 }  // namespace tmaprobe::experiments

@@ -24,8 +24,9 @@ struct Comparison {
     std::string before, after;  ///< how the two are called: "4k" and "2m", or file names
     std::string subject;        ///< what both ran: "chase, 16M, 4k pages"; may be empty
     bool timed = false;         ///< both have a time
-    bool doubtful = false;      ///< one side had hardly a clean repetition: the difference may be the machine's
-    Ratio time;                 ///< ns per operation, after / before
+    bool judged = false;        ///< both have three clean repetitions at least: only then is there a ratio
+    std::string why_not_judged; ///< which side has too few, and what disturbed it
+    Ratio time;                 ///< ns per operation, after / before; 1 where not judged
     double before_ns = 0, after_ns = 0;
     std::string operation;
     std::vector<MetricChange> metrics;  ///< those that both have with the same status
@@ -33,8 +34,8 @@ struct Comparison {
     std::vector<std::string> notes;     ///< why something was not compared
 };
 
-/// Differences with their confidence. Times are compared by the clean repetitions where there are at
-/// least three, else by all; a record that keeps only statistics by their intervals.
+/// Differences with their confidence. Times are compared by the clean repetitions, and not at all where one side has
+/// fewer than three of them; a record that keeps only statistics by their intervals.
 Comparison compare_runs(const record::Run& before, const record::Run& after, const std::string& before_name,
                         const std::string& after_name);
 
@@ -50,8 +51,7 @@ Result<std::vector<Comparison>> compare_records(const record::Record& before, co
 
 nlohmann::json comparison_json(const Comparison& comparison);
 
-/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and the
-/// comparison is not doubtful.
+/// Slower by more than this share, and certainly so: judged, and the whole interval lies above 1 + share.
 bool slower_than(const Comparison& comparison, double share);
 
 }  // namespace tmaprobe::experiments

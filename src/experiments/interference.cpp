@@ -93,7 +93,7 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
         look();
         return *victim_group ? (*victim_group)->add_task(pid) : Result<>{};
     };
-    auto record = measure_in_child([&] { return victim.measure(); }, into_group, hooks.interrupted, look);
+    auto record = measure_in_child([&] { return victim.measure(state.loaded); }, into_group, hooks.interrupted, look);
     if (!record) return record;
     if (neighbour)
         if (const auto lasted = neighbour->check(); !lasted) return pass_on(lasted);
@@ -114,7 +114,7 @@ record::Record finish(const RunRequest& run, const Setup& setup, const std::vect
     record.extra["verdicts"] = nlohmann::json::array();
     for (const auto& state : states) {
         const auto& outcome = outcomes.at(state.name);
-        record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone").ns_per_op));
+        record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone")));
         if (!state.allocation.is_null()) record.runs.back().extra["allocation"] = state.allocation;
         if (state.loaded) record.extra["verdicts"].push_back(state_sentence(record.runs.back()));
     }

@@ -17,6 +17,7 @@
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
 #include "experiments/monitoring.h"
+#include "experiments/timing_words.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
 
@@ -181,35 +182,6 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
     if (!counted->series.empty()) measured.run.extra["series"] = counts_of(counted->series);
     add_end(*counted, command, measured);
     return {};
-}
-
-/// Says what a careful reader must know of the timing: noise, disturbance.
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings) {
-    if (!time.known) return;
-    if (time.disturbed > 0)
-        warnings.push_back({"disturbed",
-                            fmt::format("{} of {} repetitions were disturbed by other work on this machine", time.disturbed,
-                                        time.clean + time.disturbed),
-                            time.clean >= 3 ? "statistics are over the clean ones"
-                                            : "too few clean ones: statistics are over all; try again at a quiet time"});
-    constexpr double noisy_share = 0.03;
-    if (time.ns_per_op.count > 2 && time.ns_per_op.mad > noisy_share * time.ns_per_op.median)
-        warnings.push_back({"noisy_machine",
-                            fmt::format("the repetitions spread by {:.1f}% around their median",
-                                        100 * time.ns_per_op.mad / time.ns_per_op.median),
-                            "other work on the machine, or a changing clock: try again, or raise --repeat"});
-}
-
-/// Every repetition, in the order in which it ran, for whoever wants to compare distributions.
-nlohmann::json repetitions_json(const Timing& timing, double operations) {
-    auto list = nlohmann::json::array();
-    for (const auto& repetition : timing.repetitions) {
-        nlohmann::json entry = {{"ns_per_op", repetition.ns_per_iteration / operations}, {"clean", repetition.surroundings.clean}};
-        if (!repetition.surroundings.clean) entry["reason"] = repetition.surroundings.reason;
-        if (repetition.surroundings.clock_hz > 0) entry["clock_hz"] = repetition.surroundings.clock_hz;
-        list.push_back(std::move(entry));
-    }
-    return list;
 }
 
 /// What the bus to memory moves at the program's rate if no cache holds the data: stores fetch their lines.

@@ -8,6 +8,7 @@
 
 #include "base/sizes.h"
 #include "experiments/cache_share.h"
+#include "experiments/timing_words.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -97,14 +98,17 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
 /// What single points said of themselves, replaced by one sentence about all of them.
 void sum_up_disturbance(record::Record& record) {
     std::erase_if(record.warnings, [](const auto& warning) { return warning.id == "disturbed" || warning.id == "noisy_machine"; });
-    int clean = 0, disturbed = 0;
+    record::Time all;
     for (const auto& run : record.runs) {
-        clean += run.time.clean;
-        disturbed += run.time.disturbed;
+        all.clean += run.time.clean;
+        all.disturbed += run.time.disturbed;
+        all.causes = merge_causes(all.causes, run.time.causes);
     }
-    if (disturbed > 0)
-        record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
-                                   "each point's statistics are over its clean ones where there are at least three"});
+    if (all.disturbed == 0) return;
+    const std::string how = all.causes.empty() ? "" : ": " + record::describe(all.causes);
+    record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
+                               fmt::format("points with at least {} clean ones are over those, and the others take no part in knees and verdicts; {}",
+                                           enough_clean, what_to_do(all))});
 }
 
 /// A curve of one core through the last-level cache is read beside how much of it this machine really gives us.

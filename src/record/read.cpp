@@ -16,6 +16,18 @@ Summary read_summary(const Node& node) {
     return summary;
 }
 
+DisturbedBy read_cause(const Node& node) {
+    DisturbedBy causes;
+    const std::string name = node.at("cause").text();
+    if (const auto cause = cause_named(name))
+        causes.cause = *cause;
+    else
+        node.at("cause").complain("is no cause of a disturbance that this version knows: " + name);
+    causes.repetitions = node.at("repetitions").small_count();
+    node.numbers_or_unknown({{"median", &causes.median}, {"most", &causes.most}});
+    return causes;
+}
+
 Time read_time(const Node& node) {
     Time time;
     time.known = node.at("status").choice({"measured", "unavailable"}) == "measured";
@@ -25,6 +37,9 @@ Time read_time(const Node& node) {
     time.cycles_per_op = read_summary(node.at("cycles_per_op"));
     time.cycles_per_byte = node.at("cycles_per_byte").optional_number().value_or(0);
     node.small_counts({{"clean", &time.clean}, {"disturbed", &time.disturbed}});
+    // Records of earlier versions have neither.
+    if (node.has("causes")) time.causes = node.at("causes").list(read_cause);
+    if (node.has("clock")) time.clock = node.at("clock").choice({"wall", "processor"});
     if (node.at("repetitions").count() != time.ns_per_op.count)
         node.at("repetitions").complain("differs from ns_per_op.count");
     if (time.known && time.ns_per_op.count == 0) node.complain("is measured but has no ns_per_op");

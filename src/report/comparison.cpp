@@ -30,10 +30,11 @@ std::string change(double ratio) { return fmt::format("{:+.1f}%", 100 * (ratio -
 std::vector<std::string> time_row(const Screen& screen, const std::string& name, const json& time) {
     if (!time.is_object()) return {screen.say(name), "-", "-", "-", "no time"};
     const bool sure = time.contains("differs") && time["differs"] == true;
-    const bool doubtful = time.contains("doubtful") && time["doubtful"] == true;
+    if (!time.contains("ratio") || !time["ratio"].is_number())
+        return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), "-", "cannot be judged"};
     const std::string range = change(number_of(time, "low")) + ".." + change(number_of(time, "high"));
     return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), change(number_of(time, "ratio")),
-            range + (!sure ? ", not beyond the noise" : doubtful ? ", disturbed" : "")};
+            range + (sure ? "" : ", not beyond the noise")};
 }
 
 void show_metrics(const Screen& screen, const json& comparison, Rows& rows) {
