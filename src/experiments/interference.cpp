@@ -15,6 +15,7 @@
 #include "experiments/measure.h"
 #include "experiments/monitoring.h"
 #include "experiments/point.h"
+#include "experiments/requirements.h"
 #include "experiments/setup.h"
 
 namespace tmaprobe::experiments {
@@ -145,6 +146,17 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     if (!groups && !request.allocations.empty()) return pass_on(groups);
     if (!groups) *states = without_resctrl(std::move(*states));
 
+    std::vector<MemoryNeed> needs;
+    if (victim.point) needs.push_back(need_of(*victim.point));
+    if (aggressor.point && request.allocations.empty()) needs.push_back(need_of(*aggressor.point));
+    memory::ReservedPages reserved;
+    if (request.run.reserve_pages) {
+        auto pages = reserve_for(needs, true, host);
+        if (!pages) return pass_on(pages);
+        reserved = std::move(*pages);
+    }
+    if (const auto possible = check_needs(needs, true); !possible) return pass_on(possible);
+
     std::map<std::string, Outcomes> outcomes;
     bool partial = false;
     for (int round = 0; round < request.rounds && !partial; ++round) {
@@ -187,6 +199,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
         record.warnings.push_back({"no_tree_under_load",
                                    "no counters here: the states are compared by time alone",
                                    "a model cannot see a neighbour; tmaprobe doctor says what keeps the counters away"});
+    give_back(reserved, record);
     return record;
 }
 

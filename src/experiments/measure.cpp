@@ -205,6 +205,7 @@ record::Run describe(const Point& point, const kernels::Kernel& kernel) {
     }
     run.parameters["threads"] = point.parameters.cpus.size();
     run.parameters["cpus"] = point.parameters.cpus;
+    if (!point.variant_trial.is_null()) run.extra["variant_trial"] = point.variant_trial;
     return run;
 }
 

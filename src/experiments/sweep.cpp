@@ -8,7 +8,9 @@
 
 #include "base/sizes.h"
 #include "experiments/cache_share.h"
+#include "experiments/requirements.h"
 #include "experiments/timing_words.h"
+#include "experiments/variant_trial.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -128,6 +130,33 @@ void add_cache_share(const SweepRequest& request, const Point& point, const mach
     record.extra["verdicts"].push_back(describe(*share) + ", measured apart from the curve");
 }
 
+/// What each page mode needs for the largest size that is still to be measured, reserved where that was asked for.
+/// Errors: what the machine cannot give, before anything is measured.
+Result<> check_sweep(const SweepRequest& request, const Point& point, const machine::Host& host, const record::Record* resumed,
+                     memory::ReservedPages& reserved) {
+    std::map<std::string, std::uint64_t> largest;
+    record::Record there;
+    if (resumed) there.runs = resumed->runs;
+    for (const Task& task : tasks_of(request)) {
+        const record::Run* done = run_of(there, task);
+        if (!done || !done->time.known) largest[task.pages] = std::max(largest[task.pages], task.size);
+    }
+    std::vector<MemoryNeed> needs;
+    for (const auto& [mode, size] : largest) {
+        Point each = point;
+        each.parameters.size_bytes = size;
+        const auto need = needs_of(each, {mode});
+        if (!need) return pass_on(need);
+        needs.push_back(need->front());
+    }
+    if (request.run.reserve_pages && !needs.empty()) {
+        auto pages = reserve_for(needs, false, host);
+        if (!pages) return pass_on(pages);
+        reserved = std::move(*pages);
+    }
+    return check_needs(needs, false);
+}
+
 }  // namespace
 
 Result<std::vector<std::uint64_t>> sweep_sizes(const std::string& text, int points) {
@@ -231,8 +260,11 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     // One variant for the whole curve, or a change of vectors would look like a knee: that of the smallest block.
     RunRequest smallest = request.run;
     smallest.size_bytes = *std::min_element(request.sizes.begin(), request.sizes.end());
-    const auto point = choose_point(smallest, *setup);
+    auto point = choose_point(smallest, *setup);
     if (!point) return pass_on(point);
+    memory::ReservedPages reserved;
+    if (const auto possible = check_sweep(request, *point, setup->host, resumed, reserved); !possible) return pass_on(possible);
+    if (const auto tried = choose_by_trial(smallest, *setup, *point); !tried) return pass_on(tried);
 
     record::Record record = start_record(request.run, *setup);
     record.experiment = "sweep";
@@ -256,6 +288,8 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     sum_up_disturbance(record);
     judge_sweep(record, setup->host);
     add_cache_share(request, *point, setup->host, record);
+    if (!point->why_these_cpus.empty()) record.warnings.push_back({"quieter_cpu", point->why_these_cpus, "--cpu names one"});
+    give_back(reserved, record);
     return record;
 }
 
