@@ -17,6 +17,7 @@
 #include "experiments/point.h"
 #include "experiments/requirements.h"
 #include "experiments/setup.h"
+#include "experiments/variant_trial.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -131,7 +132,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     if (request.rounds < 1) return fail(ErrorCode::bad_usage, "--rounds must be at least one");
     auto subjects = choose_subjects(request, host, topology);
     if (!subjects) return pass_on(subjects);
-    const auto& [victim, aggressor, setup] = *subjects;
+    auto& [victim, aggressor, setup] = *subjects;
 
     const auto info = resctrl::read_info(request.resctrl_root);
     auto states = choose_states(request, info);
@@ -156,6 +157,9 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
         reserved = std::move(*pages);
     }
     if (const auto possible = check_needs(needs, true); !possible) return pass_on(possible);
+    for (Subject* subject : {&victim, &aggressor})
+        if (subject->point)
+            if (const auto tried = choose_by_trial(subject->request, subject->setup, *subject->point); !tried) return pass_on(tried);
 
     std::map<std::string, Outcomes> outcomes;
     bool partial = false;
