@@ -298,11 +298,11 @@ Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Bui
     return std::vector<Timing>{std::move(*timing)};
 }
 
-void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, Measured& measured) {
+void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, bool one_of_several, Measured& measured) {
     measured.run.time = summarize_timing(timing, work, point.kernel->operation);
     add_bus_bytes(work, measured.run);
     measured.run.extra["repetitions"] = repetitions_json(timing, work.operations);
-    add_timing_warnings(measured.run.time, measured.warnings);
+    add_timing_warnings(measured.run.time, one_of_several ? "--pages " + point.parameters.pages.name + ": " : "", measured.warnings);
 }
 
 /// Every decided source in turn.
@@ -340,7 +340,7 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
         std::uint64_t iterations = 1 << 20;
         if (points[index].runs_here) {
             iterations = (*timings)[index].iterations;
-            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
+            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), points.size() > 1, measured);
             const auto added = add_software_events(*workload, iterations, request, measured);
             if (!added) return pass_on(added);
             for (auto& event : monitor(*workload, iterations, request.resctrl_root)) measured.run.events.push_back(std::move(event));

@@ -44,7 +44,7 @@ std::vector<record::DisturbedBy> merge_causes(const std::vector<record::Disturbe
     return merged;
 }
 
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings) {
+void add_timing_warnings(const record::Time& time, const std::string& whose, std::vector<record::Warning>& warnings) {
     if (!time.known) return;
     if (time.disturbed > 0) {
         const std::string how = time.causes.empty() ? "" : ": " + record::describe(time.causes);
@@ -54,14 +54,14 @@ void add_timing_warnings(const record::Time& time, std::vector<record::Warning>&
                                                          : "all, and hold what the threads waited";
             hint = fmt::format("too few clean ones: statistics are over {}; {}", over, what_to_do(time));
         }
-        warnings.push_back({"disturbed", fmt::format("{} of {} {} disturbed{}", time.disturbed, time.clean + time.disturbed,
+        warnings.push_back({"disturbed", fmt::format("{}{} of {} {} disturbed{}", whose, time.disturbed, time.clean + time.disturbed,
                                                      repetitions_were(time.clean + time.disturbed), how),
                             hint});
     }
     constexpr double noisy_share = 0.03;
     if (time.ns_per_op.count > 2 && time.ns_per_op.mad > noisy_share * time.ns_per_op.median)
         warnings.push_back({"noisy_machine",
-                            fmt::format("the repetitions spread by {:.1f}% around their median",
+                            fmt::format("{}the repetitions spread by {:.1f}% around their median", whose,
                                         100 * time.ns_per_op.mad / time.ns_per_op.median),
                             "other work on the machine, or a changing clock: try again, or raise --repeat"});
 }

@@ -21,8 +21,9 @@ std::string what_to_do(const record::Time& time);
 /// The causes of several runs together, the most frequent first.
 std::vector<record::DisturbedBy> merge_causes(const std::vector<record::DisturbedBy>& one, const std::vector<record::DisturbedBy>& other);
 
-/// Says what a careful reader must know of the timing: noise, disturbance with its causes and their sizes.
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings);
+/// Says what a careful reader must know of the timing: noise, disturbance with its causes and their sizes. `whose` stands
+/// before it where a record has several runs: "--pages 2m: ".
+void add_timing_warnings(const record::Time& time, const std::string& whose, std::vector<record::Warning>& warnings);
 
 /// Every repetition, in the order in which it ran, for whoever wants to compare distributions: see
 /// runs[].extra.repetitions in docs/record.schema.json.

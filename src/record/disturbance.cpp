@@ -19,26 +19,27 @@ struct Words {
     const char* one;       ///< of one repetition
     const char* many;      ///< of several, before the sizes
     const char* size;      ///< "had it 3% of the time"
+    const char* extreme;   ///< the worst one: "3%"; empty where all are alike
     const char* remedy;
 };
 
 constexpr const char* quiet_cpu = "stop what else runs there, or name a quieter CPU with --cpu";
 constexpr std::array words{
     Words{Cause::waited_for_cpu, "waited_for_cpu", "waited for the CPU", "the thread waited for its CPU",
-          "had it {0:.0f}% of the time", quiet_cpu},
+          "had it {0:.0f}% of the time", "{0:.0f}%", quiet_cpu},
     Words{Cause::partner_waited, "partner_waited", "another thread of the kernel waited for its CPU",
-          "another thread of the kernel waited for its CPU", "had it {0:.0f}% of the time", quiet_cpu},
+          "another thread of the kernel waited for its CPU", "had it {0:.0f}% of the time", "{0:.0f}%", quiet_cpu},
     Words{Cause::stolen, "stolen", "the hypervisor took the CPU away", "the hypervisor took the CPU away",
-          "for {1:.0f}% of the time", "the host is oversubscribed: try again later, or on another machine"},
+          "for {1:.0f}% of the time", "{1:.0f}%", "the host is oversubscribed: try again later, or on another machine"},
     Words{Cause::interrupted, "interrupted", "the CPU did something else", "the CPU did something else (interrupts, page faults)",
-          "for {1:.0f}% of the time", "name a CPU that takes fewer interrupts with --cpu"},
+          "for {1:.0f}% of the time", "{1:.0f}%", "name a CPU that takes fewer interrupts with --cpu"},
     Words{Cause::issue_slots_shared, "issue_slots_shared", "another hyperthread of this core was busy",
-          "another hyperthread of this core was busy", "it took {1:.0f}% of the core's issue slots",
+          "another hyperthread of this core was busy", "it took {1:.0f}% of the core's issue slots", "{1:.0f}%",
           "a guest may not see who that is: another CPU with --cpu, or another time"},
     Words{Cause::reorder_buffer_halved, "reorder_buffer_halved", "another hyperthread of this core was active",
-          "another hyperthread of this core was active", "the reorder buffer was halved",
+          "another hyperthread of this core was active", "the reorder buffer was halved", "",
           "a guest may not see who that is: another CPU with --cpu, or another time"},
-    Words{Cause::clock_changed, "clock_changed", "the core clock changed", "the core clock changed", "by {2:+.0f}%",
+    Words{Cause::clock_changed, "clock_changed", "the core clock changed", "the core clock changed", "by {2:+.0f}%", "{2:+.0f}%",
           "a fixed clock helps (cpupower frequency-set -g performance), and so does waiting until the machine is cool"},
 };
 
@@ -46,9 +47,9 @@ const Words& words_of(Cause cause) {
     return *std::find_if(words.begin(), words.end(), [&](const Words& candidate) { return candidate.cause == cause; });
 }
 
-std::string size_text(Cause cause, double size) {
+std::string size_text(const char* pattern, double size) {
     const double percent = 100 * size, left = std::max(0.0, 100 - percent);
-    return fmt::format(fmt::runtime(words_of(cause).size), left, percent, percent);
+    return fmt::format(fmt::runtime(pattern), left, percent, percent);
 }
 
 }  // namespace
@@ -76,15 +77,17 @@ std::vector<DisturbedBy> count_causes(const std::vector<Disturbance>& disturbanc
 }
 
 std::string describe(const Disturbance& disturbance) {
-    return fmt::format("{}: {}", words_of(disturbance.cause).one, size_text(disturbance.cause, disturbance.size));
+    return fmt::format("{}: {}", words_of(disturbance.cause).one, size_text(words_of(disturbance.cause).size, disturbance.size));
 }
 
 std::string describe(const std::vector<DisturbedBy>& causes) {
     std::string text;
     for (const auto& [cause, repetitions, typical, most] : causes) {
-        const std::string usual = size_text(cause, typical), extreme = size_text(cause, most);
-        text += fmt::format("{}in {} {} ({}{})", text.empty() ? "" : ", ", repetitions, words_of(cause).many, usual,
-                            usual == extreme ? "" : "; at worst " + extreme);
+        const Words& said = words_of(cause);
+        const std::string extreme = size_text(said.extreme, most);
+        const bool alike = extreme == size_text(said.extreme, typical);
+        text += fmt::format("{}in {} {} ({}{})", text.empty() ? "" : ", ", repetitions, said.many, size_text(said.size, typical),
+                            alike ? "" : ", at worst " + extreme);
     }
     return text;
 }

@@ -43,7 +43,7 @@ TEST(VariantTrial, IsForBlocksBeyondTheOwnShareOfTheLastLevel) {
     EXPECT_FALSE(beyond_last_level(machine::Host{}, 1 << 30, 1));
 }
 
-Point stream_of(std::uint64_t size, const Setup& setup) {
+Point stream_of(std::uint64_t size, const experiments::Setup& setup) {
     Point point;
     point.kernel = *kernels::find("stream");
     point.parameters.size_bytes = size;
@@ -52,7 +52,7 @@ Point stream_of(std::uint64_t size, const Setup& setup) {
 }
 
 TEST(VariantTrial, OfStreamSaysItsFigures) {
-    Setup setup;
+    experiments::Setup setup;
     setup.host = with_l3(1 << 20, 1);
     Point point = stream_of(16 << 20, setup);
     if (kernels::runnable_variants(*point.kernel, setup.host).size() < 3) GTEST_SKIP() << "this CPU has one width of vectors";
@@ -73,7 +73,7 @@ TEST(VariantTrial, OfStreamSaysItsFigures) {
 }
 
 TEST(VariantTrial, IsNotMadeWhereSomethingElseDecides) {
-    Setup setup;
+    experiments::Setup setup;
     setup.host = with_l3(1 << 20, 1);
     RunRequest named;
     named.variant = "scalar";

@@ -35,7 +35,7 @@ TEST(Disturbances, AreCountedByCauseTheMostFrequentFirst) {
     EXPECT_DOUBLE_EQ(causes[0].median, 0.5);
     EXPECT_DOUBLE_EQ(causes[0].most, 0.9);
     EXPECT_DOUBLE_EQ(causes[1].most, -0.3);
-    EXPECT_EQ(describe(causes), "in 3 the thread waited for its CPU (had it 50% of the time; at worst had it 10% of the time), "
+    EXPECT_EQ(describe(causes), "in 3 the thread waited for its CPU (had it 50% of the time, at worst 10%), "
                                 "in 1 the core clock changed (by -30%)");
     EXPECT_EQ(describe(std::vector<DisturbedBy>{}), "");
 }
