@@ -83,7 +83,8 @@ std::string sentence_of(const ModeCurve& curve, const std::vector<record::Knee>&
         sentence += "; the TLB holds 4k entries, so its reach is predicted for those";
     else if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
         sentence += fmt::format("; the TLB's entries are {} at least, and its reach is predicted for those", curve.effective);
-    if (curve.left_out > 0) sentence += fmt::format("; {} with fewer than {} undisturbed repetitions left out", curve.left_out == 1 ? "1 point" : fmt::format("{} points", curve.left_out), enough_clean);
+    if (curve.left_out > 0) sentence += fmt::format("; {} with fewer than {} undisturbed repetitions {} left out", curve.left_out == 1 ? "1 point" : fmt::format("{} points", curve.left_out),
+                                enough_clean, curve.left_out == 1 ? "is" : "are");
     return sentence;
 }
 

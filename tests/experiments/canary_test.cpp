@@ -18,7 +18,7 @@ namespace {
 using record::Cause;
 
 constexpr double elapsed_ns = 20e6;
-const CanaryReading quiet{3e9, 3.9, 1000, 1000};
+const CanaryReading quiet{3e9, 3.9, 0, 1000, 1000};
 
 CanaryLimits four_wide() {
     CanaryLimits limits;
