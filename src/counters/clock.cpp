@@ -43,6 +43,7 @@ class ClockSource final : public CounterSource {
         const auto outcome = wait_for(*command, signals, {});
         sample.elapsed_ns = now_ns() - start;
         sample.exit_status = outcome.status;
+        sample.interrupted = outcome.interrupted;
         if (outcome.interrupted) {
             sample.detail["interrupted"] = true;
             sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was measured until then", ""});

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/sizes.h"
+#include "events/core_data.h"
 #include "events/library.h"
 #include "metrics/cpuid.h"
 
@@ -165,8 +166,9 @@ machine::Host complete_geometry(machine::Host host, const Library& library) {
     for (const Library& where : {library, Library{}}) {
         const auto folder = folder_of(where, host.cpu_id);
         if (!folder) continue;
-        const auto content = read_data(where, *folder + "/geometry.json");
-        if (!content) continue;
+        const auto content = read_core_data(where, *folder, "geometry.json");
+        if (!content && content.error().code == ErrorCode::unavailable) continue;
+        if (!content) host.notes.push_back(fmt::format("geometry.json cannot be used: {}", content.error().what));
         complete("geometry.json", content, read_geometry);
         break;
     }

@@ -80,11 +80,11 @@ class Row {
 
 /// The kernel's name of the PMU that an upstream Unit means; "" for the core's.
 std::string pmu_of_unit(const std::string& unit) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> names = {{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> names = {{
         {"", ""}, {"core", ""}, {"cpu_core", "cpu_core"}, {"cpu_atom", "cpu_atom"}, {"CBO", "uncore_cbox"},
         {"QPI LL", "uncore_qpi"}, {"SBO", "uncore_sbox"}, {"iMPH-U", "uncore_arb"}, {"UPI LL", "uncore_upi"},
         {"L3PMC", "amd_l3"}, {"DFPMC", "amd_df"}, {"UMCPMC", "amd_umc"}, {"software", "software"},
-        {"tool", "tool"}, {"msr", "msr"}, {"CPU-M-CF", ""},
+        {"tool", "tool"}, {"msr", "msr"}, {"CPU-M-CF", ""}, {"model", "model"},
     }};
     for (const auto& [from, to] : names)
         if (unit == from) return std::string(to);

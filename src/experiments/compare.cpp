@@ -53,6 +53,13 @@ std::string too_few(const Run& run, const std::string& name) {
     return fmt::format("{}: {} undisturbed value{}, and it takes {}", name, values, values == 1 ? "" : "s", enough_clean);
 }
 
+/// Repetitions of one side that something disturbed; where the record does not say, none.
+bool any_disturbed(const Run& run) {
+    if (run.time.disturbed > 0) return true;
+    const auto list = run.extra.find("repetitions");
+    return keeps_repetitions(run) && clean_times(run).size() < list->size();
+}
+
 Ratio time_ratio(const Run& before, const Run& after) {
     if (keeps_repetitions(before) && keeps_repetitions(after)) return compare_ranks(clean_times(before), clean_times(after));
     // Without the repetitions: the ends of two intervals bound the ratio, wider than need be.
@@ -94,11 +101,12 @@ std::string time_sentence(const Comparison& comparison) {
     const Ratio& ratio = comparison.time;
     const std::string both = fmt::format("{} against {} per {}", format_ns(comparison.after_ns), format_ns(comparison.before_ns),
                                          comparison.operation.empty() ? "operation" : comparison.operation);
-    if (!comparison.judged)
-        return fmt::format("{} against {}: too few undisturbed repetitions to compare ({}).", comparison.after, comparison.before, comparison.why_not_judged);
+    if (!comparison.disturbed.empty())
+        return fmt::format("{} against {}: too few undisturbed repetitions to compare ({}).", comparison.after, comparison.before, comparison.disturbed);
     if (ratio.confidence < least_confidence)
-        return fmt::format("{} against {}: {:+.1f}% time per operation, from too few repetitions to be sure ({}).", comparison.after, comparison.before,
-                           100 * (ratio.value - 1), both);
+        return fmt::format("{} against {}: {}. {} and {} are too few repetitions to be sure of any difference: 4 of each can tell one from noise, "
+                           "10 also a small one (--repeat 10).", comparison.after, comparison.before, both, comparison.after_repetitions,
+                           comparison.before_repetitions);
     if (!ratio.differs())
         return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
     const bool faster = ratio.value < 1;
@@ -117,11 +125,13 @@ const MetricChange* largest_move(const Comparison& comparison, Passes passes) {
     return largest;
 }
 
-std::string move_sentence(const Comparison& comparison, const MetricChange& change) {
+std::string move_sentence(const Comparison& comparison, const MetricChange& change, bool other_pages) {
     const bool per_kilo = change.unit == "per_kilo_instructions";
     const auto value = [&](double number) { return per_kilo ? fmt::format("{:.4g}", number) : fmt::format("{:.1f}%", 100 * number); };
     return fmt::format("{} {} from {} ({}) to {} ({}){}, {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
-                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "", change.status);
+                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "",
+                       other_pages && change.status == "modelled" ? "modelled with the page sizes of the guest, which this machine's TLB does not hold"
+                                                                  : change.status);
 }
 
 json plain_parameters(const Run& run) {
@@ -174,13 +184,15 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     if (comparison.timed) {
         comparison.before_ns = before.time.ns_per_op.median;
         comparison.after_ns = after.time.ns_per_op.median;
+        comparison.before_repetitions = usable(before);
+        comparison.after_repetitions = usable(after);
+        comparison.enough = std::min(comparison.before_repetitions, comparison.after_repetitions) >= enough_clean;
         for (const auto& [run, name] : {std::pair{&before, &before_name}, std::pair{&after, &after_name}})
-            if (const auto why = too_few(*run, *name); !why.empty()) comparison.why_not_judged += (comparison.why_not_judged.empty() ? "" : "; ") + why;
-        comparison.judged = comparison.why_not_judged.empty();
-        if (comparison.judged) comparison.time = time_ratio(before, after);
+            if (usable(*run) < enough_clean && any_disturbed(*run)) comparison.disturbed += (comparison.disturbed.empty() ? "" : "; ") + too_few(*run, *name);
+        if (comparison.enough) comparison.time = time_ratio(before, after);
         comparison.sentences.push_back(time_sentence(comparison));
         const Run& worse = usable(after) < usable(before) ? after : before;
-        if (!comparison.judged) comparison.notes.push_back("to compare them, measure again: " + what_to_do(worse.time));
+        if (!comparison.disturbed.empty()) comparison.notes.push_back("to compare them, measure again: " + what_to_do(worse.time));
     } else {
         const bool first = !before.time.known;
         comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
@@ -192,8 +204,9 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     const auto in_translation = [&](const MetricChange& metric) {
         return metric.category == "tlb" && metric.level == 0 && metric.unit == "per_kilo_instructions" && moved(metric) >= worth_a_count;
     };
-    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change));
-    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change));
+    const bool other_pages = !record::modelled_pages_apart(before).empty() || !record::modelled_pages_apart(after).empty();
+    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
+    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
     return comparison;
 }
 
@@ -248,16 +261,25 @@ json comparison_json(const Comparison& comparison) {
     json object = {{"before", comparison.before}, {"after", comparison.after}, {"subject", comparison.subject}, {"what", what},
                    {"metrics", std::move(metrics)}, {"notes", comparison.notes}, {"time", nullptr}};
     if (comparison.timed)
-        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"judged", comparison.judged},
-                          {"ratio", nullptr}, {"low", nullptr}, {"high", nullptr}, {"confidence", 0}, {"differs", false}};
-    if (comparison.timed && comparison.judged)
-        object["time"].update({{"ratio", comparison.time.value}, {"low", comparison.time.low}, {"high", comparison.time.high},
-                               {"confidence", comparison.time.confidence}, {"differs", comparison.time.differs()}});
+        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", nullptr}, {"low", nullptr},
+                          {"high", nullptr}, {"confidence", comparison.time.confidence}, {"differs", comparison.time.differs()},
+                          {"disturbed", !comparison.disturbed.empty()}, {"judged", can_judge(comparison)},
+                          {"before_repetitions", comparison.before_repetitions}, {"after_repetitions", comparison.after_repetitions}};
+    if (comparison.timed && comparison.enough)
+        object["time"].update({{"ratio", comparison.time.value}, {"low", comparison.time.low}, {"high", comparison.time.high}});
     return object;
 }
 
-bool slower_than(const Comparison& comparison, double share) {
-    return comparison.judged && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+bool can_judge(const Comparison& comparison) { return why_not_judged(comparison).empty(); }
+
+std::string why_not_judged(const Comparison& comparison) {
+    if (!comparison.timed) return "there is no time on one side";
+    if (!comparison.disturbed.empty()) return "too few repetitions were undisturbed: " + comparison.disturbed;
+    if (comparison.time.confidence < least_confidence)
+        return fmt::format("{} and {} are too few repetitions", comparison.after_repetitions, comparison.before_repetitions);
+    return "";
 }
+
+bool slower_than(const Comparison& comparison, double share) { return can_judge(comparison) && comparison.time.low > 1 + share; }
 
 }  // namespace tmaprobe::experiments

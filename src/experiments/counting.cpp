@@ -1,6 +1,7 @@
 #include "experiments/counting.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -31,6 +32,22 @@ void add_warning(std::vector<record::Warning>& warnings, const record::Warning& 
     if (!known) warnings.push_back(warning);
 }
 
+double ns_of(const timeval& time) { return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec); }
+
+/// Processor time of the children that have ended since `before`.
+CommandRun run_since(const rusage& before, const counters::Sample& sample) {
+    rusage now{};
+    ::getrusage(RUSAGE_CHILDREN, &now);
+    CommandRun run;
+    run.elapsed_ns = sample.traced ? sample.traced->elapsed_ns : static_cast<double>(sample.elapsed_ns);
+    run.user_ns = ns_of(now.ru_utime) - ns_of(before.ru_utime);
+    run.system_ns = ns_of(now.ru_stime) - ns_of(before.ru_stime);
+    run.traced = sample.traced;
+    run.exit_status = sample.exit_status.value_or(0);
+    run.interrupted = sample.interrupted;
+    return run;
+}
+
 }  // namespace
 
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets) {
@@ -56,9 +73,14 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
     Counted counted;
     const std::size_t passes = std::max<std::size_t>(1, plan.passes.size());
     const double total = static_cast<double>(passes) * repetitions;
-    for (int repetition = 0; repetition < repetitions; ++repetition) {
+    const bool command = !workload.command().empty();
+    bool interrupted = false;
+    for (int repetition = 0; repetition < repetitions && !interrupted; ++repetition) {
         std::vector<record::Event> events;
-        for (std::size_t pass = 0; pass < passes; ++pass) {
+        for (std::size_t pass = 0; pass < passes && !interrupted; ++pass) {
+            if (command) workload.prepare();
+            rusage before{};
+            ::getrusage(RUSAGE_CHILDREN, &before);
             auto sample = source.measure(workload, {pass, repetition, iterations});
             if (!sample) return pass_on(sample);
             events.insert(events.end(), sample->events.begin(), sample->events.end());
@@ -70,7 +92,8 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (counted.series.empty()) counted.series = std::move(sample->series);
             for (const auto& warning : sample->warnings) add_warning(counted.warnings, warning);
             counted.elapsed_ns += static_cast<double>(sample->elapsed_ns);
-            if (sample->exit_status) counted.exit_status = sample->exit_status;
+            if (command) counted.runs.push_back(run_since(before, *sample));
+            interrupted = command && sample->interrupted;
             if (!sample->detail.empty()) counted.detail.update(sample->detail);
             if (on_progress)
                 on_progress({passes > 1 ? fmt::format("counting, pass {} of {}", pass + 1, passes) : "counting",

@@ -174,7 +174,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
             if (!record) return pass_on(record);
             if (record->runs.empty() || !record->runs.front().time.known)
                 return fail(ErrorCode::unavailable, "the victim could not be timed",
-                            "a command under the tracer has no time of its own: use --source none");
+                            record->runs.empty() ? "" : record->runs.front().time.reason);
             this_round.insert_or_assign(state.name, std::move(*record));
         }
         if (partial) break;

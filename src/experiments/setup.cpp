@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "counters/perf/perf.h"
 #include "events/geometry.h"
+#include "events/model_tree.h"
+#include "events/nearest.h"
 #include "experiments/assess.h"
 #include "experiments/cores.h"
 #include "experiments/host_json.h"
@@ -50,6 +52,13 @@ record::Warning no_table(const machine::Host& host) {
             "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"};
 }
 
+/// A CPU that no table has: nothing says which numbers its counters have.
+machine::Host without_table(machine::Host host) {
+    host.pmu = {false, fmt::format("no event table has this CPU ({})", host.cpu_id),
+                "bring a table with --events, or name the CPU that it is with --target (tmaprobe list targets)"};
+    return host;
+}
+
 /// Before Ice Lake the slots belong to a core, and SMT shares them between two CPUs: what is seen of one is
 /// an estimate, and the reader must know.
 void add_shared_core_warning(const counters::Scope& scope, const events::Table& table, Setup& setup) {
@@ -86,6 +95,24 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
     }
     if (!pmus.empty()) add_shared_core_warning(scope, table, setup);
     return {};
+}
+
+/// Whose tree the table has, as the record says it.
+const char* tree_of(const events::Table& table) {
+    return events::has_model_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
+}
+
+/// Of a tree that was asked for: that there is none, or less of it.
+void warn_of_missing_levels(const RunRequest& request, const events::Table& table, std::vector<record::Warning>& warnings) {
+    const int deepest = levels_of(table);
+    if (deepest == 0)
+        warnings.push_back({"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
+                            "its translation and stall metrics are shown instead"});
+    else if (request.level > deepest)
+        warnings.push_back({"level_not_published",
+                            events::has_model_tree(table) ? fmt::format("the model's own tree has levels 1 to {}", deepest)
+                                           : fmt::format("{}: the vendor publishes levels 1 to {}", table.title, deepest),
+                            {}});
 }
 
 }  // namespace
@@ -130,13 +157,19 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
-    auto decision = decide_source(request, host, target_is_host);
+    auto decision = decide_source(request, unknown_host ? without_table(host) : host, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
     if (unknown_host) {
-        setup.warnings.push_back(no_table(host));
-        setup.decision = {{SourceChoice::none}, "no event table for this CPU", setup.warnings.back().hint};
-        return setup;
+        if (setup.decision.sources.front() == SourceChoice::none) {
+            if (request.source != SourceChoice::none) setup.warnings.push_back(no_table(host));
+            return setup;
+        }
+        auto stand_in = events::stand_in_for(request.library, setup.host);
+        if (!stand_in) return pass_on(stand_in);
+        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in->table.title, stand_in->table.folder,
+                                          stand_in->nearest.why);
+        table = std::move(stand_in->table);
     }
 
     if (!target_is_host || setup.decision.sources.front() == SourceChoice::model) {
@@ -149,18 +182,16 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
         if (!adapted) return pass_on(adapted);
     }
-    auto metrics = choose_metrics(*table, request.level, request.metrics);
+    if (!events::has_tree(*table) && setup.decision.sources == std::vector{SourceChoice::model}) {
+        const auto added = events::add_model_tree(request.library, *table);
+        if (!added) return pass_on(added);
+    }
+    std::vector<std::string> further = request.metrics;
+    for (const std::string& below : events::below_model_tree(*table)) further.push_back(below);
+    auto metrics = choose_metrics(*table, request.level, further);
     if (!metrics) return pass_on(metrics);
     setup.metrics = std::move(*metrics);
-
-    const int published = levels_of(*table);
-    if (published == 0)
-        setup.warnings.push_back({"no_tree", table->title + ": the vendor publishes no top-down tree for this CPU",
-                                  "its translation and stall metrics are shown instead"});
-    else if (request.level > published)
-        setup.warnings.push_back({"level_not_published",
-                                  fmt::format("{}: the vendor publishes levels 1 to {}", table->title, published),
-                                  {}});
+    if (setup.decision.sources.front() != SourceChoice::none) warn_of_missing_levels(request, *table, setup.warnings);
     setup.table = std::move(*table);
     return setup;
 }
@@ -194,7 +225,7 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     if (setup.table) record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
-                                 {"source", setup.table->source}};
+                                 {"source", setup.table->source}, {"tree", tree_of(*setup.table)}};
     return record;
 }
 

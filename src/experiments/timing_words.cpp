@@ -63,7 +63,8 @@ void add_timing_warnings(const record::Time& time, const std::string& whose, std
         warnings.push_back({"noisy_machine",
                             fmt::format("{}the repetitions spread by {:.1f}% around their median", whose,
                                         100 * time.ns_per_op.mad / time.ns_per_op.median),
-                            "other work on the machine, or a changing clock: try again, or raise --repeat"});
+                            time.operation == "command" ? "other work on the machine, a changing clock, or the program itself: raise --repeat"
+                                                        : "other work on the machine, or a changing clock: try again, or raise --repeat"});
 }
 
 nlohmann::json repetitions_json(const Timing& timing, double operations) {

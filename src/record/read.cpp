@@ -13,6 +13,8 @@ Summary read_summary(const Node& node) {
     summary.count = node.at("count").count();
     node.numbers_or_unknown({{"median", &summary.median}, {"min", &summary.min}, {"max", &summary.max},
                              {"mad", &summary.mad}, {"low", &summary.low}, {"high", &summary.high}});
+    // Records of earlier versions do not say it.
+    if (node.has("confidence")) summary.confidence = node.at("confidence").optional_number().value_or(0);
     return summary;
 }
 
@@ -28,6 +30,19 @@ DisturbedBy read_cause(const Node& node) {
     return causes;
 }
 
+Tracing read_tracing(const Node& node) {
+    Tracing tracing;
+    node.numbers_or_unknown({{"elapsed_ns", &tracing.elapsed_ns}, {"added_ns", &tracing.added_ns},
+                             {"added_low_ns", &tracing.added_low_ns}, {"added_high_ns", &tracing.added_high_ns}});
+    return tracing;
+}
+
+ProcessorTime read_processor(const Node& node) {
+    ProcessorTime processor;
+    node.numbers_or_unknown({{"user_ns", &processor.user_ns}, {"system_ns", &processor.system_ns}});
+    return processor;
+}
+
 Time read_time(const Node& node) {
     Time time;
     time.known = node.at("status").choice({"measured", "unavailable"}) == "measured";
@@ -40,6 +55,9 @@ Time read_time(const Node& node) {
     // Records of earlier versions have neither.
     if (node.has("causes")) time.causes = node.at("causes").list(read_cause);
     if (node.has("clock")) time.clock = node.at("clock").choice({"wall", "processor"});
+    // Older records have neither.
+    if (node.has("tracing") && !node.at("tracing").is_null()) time.tracing = read_tracing(node.at("tracing"));
+    if (node.has("processor") && !node.at("processor").is_null()) time.processor = read_processor(node.at("processor"));
     if (node.at("repetitions").count() != time.ns_per_op.count)
         node.at("repetitions").complain("differs from ns_per_op.count");
     if (time.known && time.ns_per_op.count == 0) node.complain("is measured but has no ns_per_op");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/sizes.h"
@@ -40,10 +41,24 @@ void show_time(Screen& screen, const Run& run) {
     if (on_bus > time.bytes_per_second.median * 1.001) add(format_rate(on_bus) + " with the lines that stores fetch");
     if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
     else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
+    if (time.processor)
+        add(format_ns(time.processor->user_ns) + " user, " + format_ns(time.processor->system_ns) + " system");
     screen.entry("Time", rates);
     if (time.clock == "processor") screen.entry("", "processor time of the thread: too few repetitions were undisturbed, and what it waited is left out");
+    if (time.tracing) {
+        screen.entry("", fmt::format("{} elapsed, of which {} of our tracing are taken off: {}..{} by itself", format_ns(time.tracing->elapsed_ns),
+                                     format_ns(time.tracing->added_ns), format_ns(ns.low), format_ns(ns.high)));
+        return;
+    }
+    if (time.operation == "command" && ns.count == 1) {
+        screen.entry("", "one run: how far another would differ is not known (--repeat 10)");
+        return;
+    }
     std::string spread = fmt::format("median of {}: min {}, max {}, MAD {}", ns.count, format_ns(ns.min),
                                      format_ns(ns.max), format_ns(ns.mad));
+    constexpr std::size_t enough_for_interval = 6;  // fewer cannot enclose their median with 95%
+    if (time.operation == "command" && ns.count >= enough_for_interval)
+        spread += fmt::format("; 95% interval of the median {}..{}", format_ns(ns.low), format_ns(ns.high));
     if (time.clean + time.disturbed > 0) spread += fmt::format("; {} clean, {} disturbed", time.clean, time.disturbed);
     screen.entry("", spread);
     if ((time.cycles_per_byte > 0 || time.cycles_per_op.count) && !time.cycles_source.empty())
@@ -93,6 +108,17 @@ void show_run_heading(Screen& screen, const Run& run, bool replayed) {
     screen.entry(replayed ? "Counts" : command ? "Command" : "Kernel", text);
 }
 
+/// What the model says of translation stands beside what the TLB here was found to hold.
+void show_guest_pages(Screen& screen, const std::vector<Run>& runs) {
+    for (const auto& run : runs) {
+        const bool modelled = std::any_of(run.metrics.begin(), run.metrics.end(), [](const auto& metric) { return metric.status == "modelled"; });
+        const std::string taken = record::modelled_pages_apart(run);
+        if (!modelled || taken.empty()) continue;
+        screen.entry("", fmt::format("Modelled with pages of {0}; this machine's TLB holds these as {1}: --assume-pages {1} models that.", taken,
+                                     run.pages->effective), 0);
+    }
+}
+
 void show_words(Screen& screen, const Record& record, const Run& run) {
     if (run.metrics.empty() && record.source.kind != "none") return;
     screen.line();
@@ -110,8 +136,9 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_variant_trial(screen, run);
     show_time(screen, run);
     show_monitors(screen, run);
-    show_tree(screen, run);
+    show_tree(screen, record, run);
     show_other_metrics(screen, run);
+    show_guest_pages(screen, {run});
     show_beside(screen, run);
     show_series(screen, run);
     show_cores(screen, run);
@@ -125,6 +152,7 @@ void show_modes(Screen& screen, const Record& record) {
     screen.entry("Kernel", run_label(record.runs.front()));
     show_variant_trial(screen, record.runs.front());
     show_page_modes(screen, record.runs);
+    show_guest_pages(screen, record.runs);
     if (screen.style().verbose)
         for (const auto& run : record.runs) {
             screen.line();

@@ -63,6 +63,42 @@ TEST(Comparison, OfThreeRepetitionsIsNotSure) {
     EXPECT_FALSE(slower_than(comparison, 0.05));
 }
 
+TEST(Comparison, OfOneTimeOnEachSideNamesNoFactorAndIsNotJudged) {
+    const Comparison comparison = compare_runs(run({10}), run({40}), "a", "b");
+    EXPECT_FALSE(can_judge(comparison));
+    EXPECT_FALSE(slower_than(comparison, 0.05));
+    EXPECT_EQ(why_not_judged(comparison), "1 and 1 are too few repetitions");
+    EXPECT_EQ(comparison.sentences[0].find("4.0"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("300"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("noise ("), std::string::npos) << comparison.sentences[0];
+}
+
+TEST(Comparison, OfFourTimesOnEachSideIsJudged) {
+    const Comparison comparison = compare_runs(run({10, 10.1, 10.2, 10.3}), run({40, 40.1, 40.2, 40.3}), "a", "b");
+    EXPECT_TRUE(can_judge(comparison));
+    EXPECT_TRUE(slower_than(comparison, 0.05));
+}
+
+TEST(Comparison, WithoutATimeIsNotJudged) {
+    record::Run untimed = slow();
+    untimed.time = {};
+    EXPECT_FALSE(can_judge(compare_runs(slow(), untimed, "a", "b")));
+}
+
+TEST(Comparison, OfModelledTranslationSaysWhosePagesTheyAre) {
+    record::Run small = slow(), large = fast();
+    small.metrics = {metric("dtlb_misses", 954.9, 1, 0, "tlb", "modelled")};
+    large.metrics = {metric("dtlb_misses", 0, 0, 0, "tlb", "modelled")};
+    small.metrics[0].unit = large.metrics[0].unit = "per_kilo_instructions";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
+    large.pages->effective = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(),
+              "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled with the page sizes of the guest, which this machine's "
+              "TLB does not hold.");
+    large.extra["model"]["assumed_pages"] = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
+}
+
 TEST(Comparison, PrefersCleanRepetitions) {
     record::Run disturbed = slow();
     for (int index = 0; index < 20; ++index) disturbed.extra["repetitions"].push_back({{"ns_per_op", 31.0}, {"clean", false}});
@@ -88,7 +124,7 @@ TEST(Comparison, OfFewerThanThreeCleanRepetitionsIsNone) {
     for (const int clean : {0, 2})
         for (const bool first : {false, true}) {
             const Comparison comparison = first ? compare_runs(waiting(clean), slow(), "4k", "thp") : compare_runs(slow(), waiting(clean), "4k", "thp");
-            EXPECT_FALSE(comparison.judged);
+            EXPECT_FALSE(can_judge(comparison));
             EXPECT_FALSE(slower_than(comparison, 0));
             const std::string& said = comparison.sentences.at(0);
             EXPECT_EQ(said.rfind("thp against 4k: too few undisturbed repetitions to compare", 0), 0U) << said;
@@ -100,7 +136,7 @@ TEST(Comparison, OfFewerThanThreeCleanRepetitionsIsNone) {
             for (const char* key : {"ratio", "low", "high"}) EXPECT_TRUE(json["time"][key].is_null()) << key;
             EXPECT_NE(comparison.notes.at(0).find("measure again"), std::string::npos);
         }
-    EXPECT_TRUE(compare_runs(slow(), waiting(3), "4k", "thp").judged);
+    EXPECT_TRUE(compare_runs(slow(), waiting(3), "4k", "thp").disturbed.empty());
 }
 
 TEST(Comparison, OfTwoSingleValuesIsNone) {
@@ -108,7 +144,7 @@ TEST(Comparison, OfTwoSingleValuesIsNone) {
     one.extra.erase("repetitions");
     other.extra.erase("repetitions");
     const Comparison comparison = compare_runs(one, other, "a", "b");
-    EXPECT_FALSE(comparison.judged);
+    EXPECT_FALSE(can_judge(comparison));
     EXPECT_TRUE(comparison_json(comparison)["time"]["ratio"].is_null());
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sizes.h"
+#include "events/core_data.h"
 
 namespace tmaprobe::counters::model {
 namespace {
@@ -212,7 +213,8 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
 
 Result<Geometry> load_geometry(const events::Library& library, const events::Table& table) {
     const std::string file = table.folder + "/geometry.json";
-    auto text = events::read_data(library, file);
+    auto text = events::read_core_data(library, table.folder, "geometry.json");
+    if (!text && text.error().code != ErrorCode::unavailable) return pass_on(text);
     if (!text) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, text.error().hint);
     return parse_geometry(*text, file, table.cpu_id);
 }

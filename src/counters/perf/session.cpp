@@ -241,6 +241,7 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     }
     recording.disable();
     recording.finish(sample);
+    sample.interrupted = interrupted;
     if (interrupted) {
         sample.detail["interrupted"] = true;
         sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was counted until then", ""});

@@ -84,6 +84,7 @@ void Accounting::count(std::uint64_t cycles) {
     facts_.cycles += cycles;
     facts_.slots += parameters_.slot_width * cycles;
     if (!dispatched_) facts_.cycles_dispatch_nothing += cycles;
+    if (stores_wait) facts_.cycles_store_buffer_full += cycles;
     if (loads_in_flight_) facts_.cycles_load_in_flight += cycles;
     if (misses_in_flight_) facts_.cycles_l1_miss += cycles;
     if (issued_ == 0) {
@@ -120,7 +121,10 @@ void Accounting::share_out_slots(bool memory_waits, std::uint64_t cycles) {
     } else if (refused_ || supply == Supply::store_buffer_full || supply == Supply::wrong_path) {
         facts_.slots_backend += left;
         if (memory_waits) facts_.slots_backend_memory += left;
-        if (dispatched_ == 0) facts_.cycles_backend_none += cycles;
+        if (dispatched_ == 0) {
+            facts_.cycles_backend_none += cycles;
+            if (memory_waits) facts_.cycles_backend_none_memory += cycles;
+        }
     } else {
         facts_.slots_frontend += left;
         if (dispatched_ == 0) {
