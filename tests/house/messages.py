@@ -11,6 +11,7 @@ import sys
 # A warning is made where it is added to a list of them, or returned by a function that makes one.
 ADDED = re.compile(r'(?:warnings|notes|warnings_)\s*\.push_back\(\s*\{\s*"([a-z0-9_]+)"')
 MADE = re.compile(r'record::Warning\s+\w+\([^)]*\)\s*(?:const\s*)?\{(.*?)\n?\}\n', re.S)
+NAMED = re.compile(r'record::Warning\{\s*"([a-z0-9_]+)"')
 RETURNED = re.compile(r'return\s*\{\s*"([a-z0-9_]+)"')
 # Those of machine::cause that become warnings carry its id.
 CAUSE = re.compile(r'machine::cause\("([a-z0-9_]+)"')
@@ -19,6 +20,7 @@ ROW = re.compile(r"^\| `([a-z0-9_]+)` \|", re.M)
 
 def ids_of(text):
     yield from ADDED.findall(text)
+    yield from NAMED.findall(text)
     for body in MADE.findall(text):
         yield from RETURNED.findall(body)
     if re.search(r"push_back\(\{why\.id,", text):
