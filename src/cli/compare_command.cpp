@@ -59,7 +59,7 @@ int write_result(const std::vector<experiments::Comparison>& comparisons, const 
 constexpr int not_judged = 3;
 
 int say_not_judged(const experiments::Comparison& comparison) {
-    const bool few = comparison.timed && !comparison.doubtful;
+    const bool few = comparison.timed && comparison.disturbed.empty();
     static_cast<void>(complain({ErrorCode::unavailable, fmt::format("{}: whether it became slower cannot be judged: {}", comparison.subject, experiments::why_not_judged(comparison)),
                                 few ? "measure both with --repeat 10" : comparison.timed ? "measure again at a quiet time" : "measure both with a time"}));
     return not_judged;

@@ -85,8 +85,8 @@ int list_targets(const Words& words) {
         const std::string names = fmt::format("{}", fmt::join(target.names, " "));
         if (!wanted(words, fmt::format("{} {} {} {}", target.folder, target.title, names, patterns))) continue;
         json model = model_of(library, target.folder);
-        text += fmt::format("{:<16} {:<42} {}{}{}\n{:<16} {}\n", target.folder, target.title, patterns, names.empty() ? "" : "  also: ", names,
-                            "", model_text(model));
+        text += fmt::format("{:<16} {:<42} {}{}{}\n{:<16} {}\n", target.folder, target.title, patterns,
+                            names.empty() ? "" : "  also: ", names, "", model_text(model));
         rows.push_back({{"folder", target.folder}, {"title", target.title}, {"names", target.names},
                         {"cpu_ids", target.patterns}, {"version", target.version}, {"model", std::move(model)}});
     }

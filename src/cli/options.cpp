@@ -144,9 +144,12 @@ Result<> check_file(const std::string& option, const std::string& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         return fail(ErrorCode::bad_usage, option + " " + file + " is a directory", "name a file in it");
-    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    if (::access(folder.c_str(), W_OK | X_OK) != 0 && !std::filesystem::exists(path, ignored))
-        return fail_errno(errno, "cannot write " + option + " " + file);
+    // A regular file is written beside and renamed: its folder must take it. Devices and pipes are written in place.
+    const bool replaced = !std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored);
+    const auto real = std::filesystem::weakly_canonical(path, ignored);
+    const auto folder = real.has_parent_path() ? real.parent_path() : std::filesystem::path(".");
+    if (::access(replaced ? folder.c_str() : path.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
+        return fail_errno(errno, "cannot write " + option + " " + file, "nothing was measured: name another file");
     return {};
 }
 

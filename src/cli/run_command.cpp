@@ -19,7 +19,7 @@ struct Words {
     std::vector<std::string> pages, options, metrics, events, command;
     int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
     int pid = 0;
-    bool multiplex = false, passes = false, system_wide = false, user = false, kernel_mode = false;
+    bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false, kernel_mode = false;
     OutputOptions output;
 };
 
@@ -67,6 +67,7 @@ Result<experiments::RunRequest> understand(const Words& words) {
     request.count_kernel = words.kernel_mode;
     request.count_user = words.user || !words.kernel_mode;
     request.repetitions = words.repeat;
+    request.reserve_pages = words.reserve_pages;
     request.warm_up = words.warm_up;
     if (words.command.empty() && words.warm_up)
         return fail(ErrorCode::bad_usage, "--warm-up runs a command before it is measured, and there is none",
@@ -115,6 +116,7 @@ void add_workload_options(CLI::App& app, Words& words) {
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME");
     app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G")->type_name("BYTES");
     app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...");
+    app.add_flag("--reserve-pages", words.reserve_pages, "Reserve the huge pages that are missing, as root; they are given back at the end");
     app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N")->check(whole_number(1, max_threads));
     app.add_option("--cpu", words.cpus, "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")->type_name("LIST");
     app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(whole_number(0, max_nodes))->type_name("N");

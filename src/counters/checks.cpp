@@ -94,13 +94,16 @@ Check check_perf_metrics(const Surroundings& around) {
             hint};
 }
 
+std::string words_of_stand_in(const std::string& core) {
+    return core.empty() ? "" : "; for the model " + core + " stands in, the nearest core: a guess";
+}
+
 std::vector<Check> check_cpu(const Surroundings& around) {
     std::vector<Check> checks;
     const auto& host = around.host;
     if (around.event_table.empty())
         checks.push_back({State::warning, "event_table",
-                          "no event table for this CPU (" + host.cpu_id + ")" +
-                              (around.stand_in.empty() ? "" : "; for the model " + around.stand_in + " stands in, the nearest core: a guess"),
+                          "no event table for this CPU (" + host.cpu_id + ")" + words_of_stand_in(around.stand_in),
                           "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"});
     else
         checks.push_back({State::ok, "event_table", host.cpu_id + " is " + around.event_table, {}});

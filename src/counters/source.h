@@ -41,6 +41,7 @@ struct Sample {
     std::uint64_t elapsed_ns = 0;       ///< wall time of the region alone, without opening and reading; the model's: as modelled
     std::optional<TracedTime> traced;   ///< of a command that was traced
     bool interrupted = false;           ///< a signal to us ended it before its time
+    std::uint64_t thread_ns = 0;        ///< processor time of the calling thread in the region; 0: not measured
     std::uint64_t iterations = 1;
     std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
     std::vector<record::Warning> warnings;

@@ -55,7 +55,8 @@ bool file_mentions(const char* path, const std::string& word) {
 void describe_table(Surroundings& surroundings) {
     const auto table = events::load({}, surroundings.host.cpu_id);
     if (!table) {
-        if (const auto core = events::stand_in_for({}, surroundings.host)) surroundings.stand_in = core->table.title + " (" + core->table.folder + ")";
+        if (const auto core = events::stand_in_for({}, surroundings.host))
+            surroundings.stand_in = core->table.title + " (" + core->table.folder + ")";
         return;
     }
     surroundings.event_table = table->title + " (" + table->folder + ")";

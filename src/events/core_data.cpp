@@ -19,7 +19,8 @@ Result<json> read_one(const Library& library, const std::string& path) {
     if (!text) return pass_on(text);
     if (!*text) return fail(ErrorCode::unavailable, fmt::format("there is no {}", label_of(library, path)));
     auto parsed = parse_json(label_of(library, path), **text);
-    if (parsed && !parsed->is_object()) return fail(ErrorCode::bad_input, label_of(library, path) + ": not a JSON object");
+    if (parsed && !parsed->is_object())
+        return fail(ErrorCode::bad_input, label_of(library, path) + ": not a JSON object");
     return parsed;
 }
 
@@ -33,7 +34,8 @@ Result<json> read_merged(const Library& library, const std::string& folder, std:
     if (!base->is_string() || depth == deepest)
         return fail(ErrorCode::bad_input, label_of(library, path) + ": 'same_as' leads to no folder");
     auto merged = read_merged(library, base->get<std::string>(), file, depth + 1);
-    if (!merged) return fail(ErrorCode::bad_input, fmt::format("{}: 'same_as': {}", label_of(library, path), merged.error().what));
+    if (!merged)
+        return fail(ErrorCode::bad_input, fmt::format("{}: 'same_as': {}", label_of(library, path), merged.error().what));
     own->erase("same_as");
     merged->merge_patch(*own);
     return merged;

@@ -129,6 +129,7 @@ Result<Geometry> read_geometry(std::string_view json_text) {
     if (file->contains("core") && (*file)["core"].is_object()) {
         geometry.load_bytes = number((*file)["core"], "load_bytes", 0);
         geometry.memory_vector_bytes = number((*file)["core"], "memory_vector_bytes", 0);
+        geometry.reorder_buffer = number((*file)["core"], "reorder_buffer", 0);
     }
     return geometry;
 }
@@ -145,6 +146,7 @@ machine::Host with_geometry(machine::Host host, const Geometry& geometry) {
     host.tlbs.insert(host.tlbs.end(), lacking.begin(), lacking.end());
     if (host.load_bytes == 0) host.load_bytes = geometry.load_bytes;
     if (host.memory_vector_bytes == 0) host.memory_vector_bytes = geometry.memory_vector_bytes;
+    if (host.reorder_buffer == 0) host.reorder_buffer = geometry.reorder_buffer;
     return host;
 }
 

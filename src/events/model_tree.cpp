@@ -30,7 +30,8 @@ Result<> add_model_tree(const Library& library, Table& table) {
     remove_own_estimates(table);
     if (const auto read = read_table_file({label_of(library, path), std::move(*text)}, {}, table); !read) return read;
     if (const auto placed = place_metrics(library, table); !placed) return placed;
-    std::ranges::stable_sort(table.events, {}, [](const EventDefinition& event) { return std::tuple(lower_case(event.name), event.pmu); });
+    const auto name_and_pmu = [](const EventDefinition& event) { return std::tuple(lower_case(event.name), event.pmu); };
+    std::ranges::stable_sort(table.events, {}, name_and_pmu);
     return {};
 }
 

@@ -24,12 +24,15 @@ using nlohmann::json;
 bool is_arm(std::string_view id_or_prefix) { return id_or_prefix.starts_with("0x"); }
 
 const CoreChoice::Vendor* vendor_of(const CoreChoice& choice, std::string_view cpu_id) {
-    const auto found = std::ranges::find_if(choice.vendors, [&](const auto& vendor) { return cpu_id.starts_with(vendor.prefix); });
+    const auto found = std::ranges::find_if(choice.vendors,
+                                            [&](const auto& vendor) { return cpu_id.starts_with(vendor.prefix); });
     return found == choice.vendors.end() ? nullptr : &*found;
 }
 
 bool has_instruction_set(const CoreChoice& choice, const KnownCore& core, bool arm) {
-    return std::ranges::any_of(choice.vendors, [&](const auto& vendor) { return vendor.name == core.vendor && is_arm(vendor.prefix) == arm; });
+    return std::ranges::any_of(choice.vendors, [&](const auto& vendor) {
+        return vendor.name == core.vendor && is_arm(vendor.prefix) == arm;
+    });
 }
 
 std::uint64_t cache_bytes(const machine::Host& cpu, int level) {
@@ -54,7 +57,8 @@ double distance(const CoreChoice& choice, const KnownCore& core, const machine::
         if (cpu_has && !core_has) sum += choice.missing;
         if (core_has && !cpu_has) sum += choice.extra;
     }
-    return sum + choice.cache * (cache_distance(core.l1_data_bytes, cache_bytes(cpu, 1)) + cache_distance(core.l2_bytes, cache_bytes(cpu, 2)));
+    return sum + choice.cache * (cache_distance(core.l1_data_bytes, cache_bytes(cpu, 1)) +
+                                 cache_distance(core.l2_bytes, cache_bytes(cpu, 2)));
 }
 
 /// Sizes of the data caches of the first two levels, as its geometry has them.
@@ -90,7 +94,8 @@ Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& 
         nearest = &core;
     }
     if (!nearest)
-        return fail(ErrorCode::unavailable, fmt::format("no known core has the instruction set of this CPU ({})", cpu.cpu_id));
+        return fail(ErrorCode::unavailable,
+                    fmt::format("no known core has the instruction set of this CPU ({})", cpu.cpu_id));
     return NearestCore{nearest->folder, vendor ? "the nearest core of its vendor by features and caches"
                                                : "the nearest core of any vendor by features and caches"};
 }

@@ -43,8 +43,8 @@ struct NearestCore {
     std::string why;   ///< one clause: by what it is the nearest
 };
 
-/// The core that stands in for this CPU: a known relative of its id; else, of the cores of its vendor (of its instruction
-/// set, where the vendor has none here), the one with the least distance in features and cache sizes; of several the
+/// The core that stands in for this CPU: a known relative of its id; else, of the cores of its vendor (of its
+/// instruction set, where the vendor has none here), the one with the least distance in features and cache sizes; of several the
 /// newest. Errors: unavailable when no core has the CPU's instruction set.
 Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& cpu);
 

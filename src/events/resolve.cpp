@@ -171,7 +171,9 @@ EventKey key_of(const Table& table, const EventDefinition& event) {
     return key;
 }
 
-const EventDefinition* find_event(const Table& table, std::string_view name) { return find_named(table, std::string(name), std::nullopt); }
+const EventDefinition* find_event(const Table& table, std::string_view name) {
+    return find_named(table, std::string(name), std::nullopt);
+}
 
 Result<EventDefinition> resolve(const Table& table, std::string_view given) {
     std::string text(given);

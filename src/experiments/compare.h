@@ -24,8 +24,9 @@ struct Comparison {
     std::string before, after;  ///< how the two are called: "4k" and "2m", or file names
     std::string subject;        ///< what both ran: "chase, 16M, 4k pages"; may be empty
     bool timed = false;         ///< both have a time
-    bool doubtful = false;      ///< one side had hardly a clean repetition: the difference may be the machine's
-    Ratio time;                 ///< ns per operation, after / before
+    bool enough = false;        ///< both have three clean repetitions at least: only then is there a ratio
+    std::string disturbed;      ///< which side has too few because of what; empty where nothing was disturbed
+    Ratio time;                 ///< ns per operation, after / before; 1 where there are not enough
     double before_ns = 0, after_ns = 0;
     std::size_t before_repetitions = 0, after_repetitions = 0;  ///< that the times were compared by
     std::string operation;
@@ -34,8 +35,8 @@ struct Comparison {
     std::vector<std::string> notes;     ///< why something was not compared
 };
 
-/// Differences with their confidence. Times are compared by the clean repetitions where there are at
-/// least three, else by all; a record that keeps only statistics by their intervals.
+/// Differences with their confidence. Times are compared by the clean repetitions, and not at all where one side has
+/// fewer than three of them; a record that keeps only statistics by their intervals.
 Comparison compare_runs(const record::Run& before, const record::Run& after, const std::string& before_name,
                         const std::string& after_name);
 

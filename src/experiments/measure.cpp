@@ -17,6 +17,7 @@
 #include "experiments/hybrid.h"
 #include "experiments/measure_parts.h"
 #include "experiments/monitoring.h"
+#include "experiments/timing_words.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
 
@@ -191,36 +192,7 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
     return {};
 }
 
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings) {
-    if (!time.known) return;
-    if (time.disturbed > 0)
-        warnings.push_back({"disturbed",
-                            fmt::format("{} of {} repetitions were disturbed by other work on this machine", time.disturbed,
-                                        time.clean + time.disturbed),
-                            time.clean >= 3 ? "statistics are over the clean ones"
-                                            : "too few clean ones: statistics are over all; try again at a quiet time"});
-    constexpr double noisy_share = 0.03;
-    if (time.ns_per_op.count > 2 && time.ns_per_op.mad > noisy_share * time.ns_per_op.median)
-        warnings.push_back({"noisy_machine",
-                            fmt::format("the repetitions spread by {:.1f}% around their median",
-                                        100 * time.ns_per_op.mad / time.ns_per_op.median),
-                            time.operation == "command" ? "other work on the machine, a changing clock, or the program itself: raise --repeat"
-                                                        : "other work on the machine, or a changing clock: try again, or raise --repeat"});
-}
-
 namespace {
-
-/// Every repetition, in the order in which it ran, for whoever wants to compare distributions.
-nlohmann::json repetitions_json(const Timing& timing, double operations) {
-    auto list = nlohmann::json::array();
-    for (const auto& repetition : timing.repetitions) {
-        nlohmann::json entry = {{"ns_per_op", repetition.ns_per_iteration / operations}, {"clean", repetition.surroundings.clean}};
-        if (!repetition.surroundings.clean) entry["reason"] = repetition.surroundings.reason;
-        if (repetition.surroundings.clock_hz > 0) entry["clock_hz"] = repetition.surroundings.clock_hz;
-        list.push_back(std::move(entry));
-    }
-    return list;
-}
 
 /// What the bus to memory moves at the program's rate if no cache holds the data: stores fetch their lines.
 void add_bus_bytes(const kernels::Work& work, record::Run& run) {
@@ -243,6 +215,7 @@ record::Run describe(const Point& point, const kernels::Kernel& kernel) {
     }
     run.parameters["threads"] = point.parameters.cpus.size();
     run.parameters["cpus"] = point.parameters.cpus;
+    if (!point.variant_trial.is_null()) run.extra["variant_trial"] = point.variant_trial;
     return run;
 }
 
@@ -335,11 +308,11 @@ Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Bui
     return std::vector<Timing>{std::move(*timing)};
 }
 
-void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, Measured& measured) {
+void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, bool one_of_several, Measured& measured) {
     measured.run.time = summarize_timing(timing, work, point.kernel->operation);
     add_bus_bytes(work, measured.run);
     measured.run.extra["repetitions"] = repetitions_json(timing, work.operations);
-    add_timing_warnings(measured.run.time, measured.warnings);
+    add_timing_warnings(measured.run.time, one_of_several ? "--pages " + point.parameters.pages.name + ": " : "", measured.warnings);
 }
 
 /// What a kernel that lost its counters goes on with, where the user named no source.
@@ -386,7 +359,7 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
         std::uint64_t iterations = 1 << 20;
         if (points[index].runs_here) {
             iterations = (*timings)[index].iterations;
-            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
+            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), points.size() > 1, measured);
             const auto added = add_software_events(*workload, iterations, request, 1, {}, measured);
             if (!added) return pass_on(added);
             for (auto& event : monitor(*workload, iterations, request.resctrl_root)) measured.run.events.push_back(std::move(event));

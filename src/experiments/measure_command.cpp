@@ -9,6 +9,7 @@
 #include "counters/perf/session.h"
 #include "experiments/measure.h"
 #include "experiments/measure_parts.h"
+#include "experiments/timing_words.h"
 #include "experiments/monitoring.h"
 #include "experiments/workloads.h"
 
@@ -190,7 +191,7 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
         return measured;
     }
     add_time(measured.command_runs, measured.run);
-    add_timing_warnings(measured.run.time, measured.warnings);
+    add_timing_warnings(measured.run.time, "", measured.warnings);
     add_failures(measured.command_runs, measured.warnings);
     if (*measured.exit_status == 0) measured.exit_status = first_failure(measured.command_runs);
     return measured;

@@ -21,7 +21,4 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
 Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request, int repetitions,
                              const OnProgress& on_progress, Measured& measured);
 
-/// Says what a careful reader must know of the timing: noise, disturbance.
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings);
-
 }  // namespace tmaprobe::experiments

@@ -131,7 +131,8 @@ const char* tree_of(const events::Table& table) {
 }
 
 /// Of a tree that was asked for: that there is none, or less of it.
-void warn_of_missing_levels(const RunRequest& request, const events::Table& table, std::vector<record::Warning>& warnings) {
+void warn_of_missing_levels(const RunRequest& request, const events::Table& table,
+                            std::vector<record::Warning>& warnings) {
     const int deepest = levels_of(table);
     if (has_own_tree(table))
         warnings.push_back({"own_tree", table.title + ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
@@ -141,8 +142,9 @@ void warn_of_missing_levels(const RunRequest& request, const events::Table& tabl
                             "its translation and stall metrics are shown instead"});
     else if (request.level > deepest)
         warnings.push_back({"level_not_published",
-                            events::has_model_tree(table) ? fmt::format("the model's own tree has levels 1 to {}", deepest)
-                                           : fmt::format("{}: the vendor publishes levels 1 to {}", table.title, deepest),
+                            events::has_model_tree(table)
+                                ? fmt::format("the model's own tree has levels 1 to {}", deepest)
+                                : fmt::format("{}: the vendor publishes levels 1 to {}", table.title, deepest),
                             {}});
 }
 
@@ -201,8 +203,8 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         }
         auto stand_in = events::stand_in_for(request.library, setup.host);
         if (!stand_in) return pass_on(stand_in);
-        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in->table.title, stand_in->table.folder,
-                                          stand_in->nearest.why);
+        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in->table.title,
+                                          stand_in->table.folder, stand_in->nearest.why);
         table = std::move(stand_in->table);
     }
 

@@ -18,6 +18,18 @@ Summary read_summary(const Node& node) {
     return summary;
 }
 
+DisturbedBy read_cause(const Node& node) {
+    DisturbedBy causes;
+    const std::string name = node.at("cause").text();
+    if (const auto cause = cause_named(name))
+        causes.cause = *cause;
+    else
+        node.at("cause").complain("is no cause of a disturbance that this version knows: " + name);
+    causes.repetitions = node.at("repetitions").small_count();
+    node.numbers_or_unknown({{"median", &causes.median}, {"most", &causes.most}});
+    return causes;
+}
+
 Tracing read_tracing(const Node& node) {
     Tracing tracing;
     node.numbers_or_unknown({{"elapsed_ns", &tracing.elapsed_ns}, {"added_ns", &tracing.added_ns},
@@ -40,6 +52,9 @@ Time read_time(const Node& node) {
     time.cycles_per_op = read_summary(node.at("cycles_per_op"));
     time.cycles_per_byte = node.at("cycles_per_byte").optional_number().value_or(0);
     node.small_counts({{"clean", &time.clean}, {"disturbed", &time.disturbed}});
+    // Records of earlier versions have neither.
+    if (node.has("causes")) time.causes = node.at("causes").list(read_cause);
+    if (node.has("clock")) time.clock = node.at("clock").choice({"wall", "processor"});
     // Older records have neither.
     if (node.has("tracing") && !node.at("tracing").is_null()) time.tracing = read_tracing(node.at("tracing"));
     if (node.has("processor") && !node.at("processor").is_null()) time.processor = read_processor(node.at("processor"));

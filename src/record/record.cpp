@@ -33,12 +33,21 @@ json processor_json(const std::optional<ProcessorTime>& processor) {
     return {{"user_ns", finite(processor->user_ns)}, {"system_ns", finite(processor->system_ns)}};
 }
 
+json causes_json(const std::vector<DisturbedBy>& causes) {
+    json list = json::array();
+    for (const auto& [cause, repetitions, median, most] : causes)
+        list.push_back({{"cause", name_of(cause)}, {"repetitions", repetitions}, {"median", finite(median)}, {"most", finite(most)}});
+    return list;
+}
+
 json time_json(const Time& time) {
     return {{"status", time.known ? "measured" : "unavailable"},
             {"reason", valid_utf8(time.reason)},
             {"repetitions", time.ns_per_op.count},
             {"clean", time.clean},
             {"disturbed", time.disturbed},
+            {"causes", causes_json(time.causes)},
+            {"clock", valid_utf8(time.clock)},
             {"operation", valid_utf8(time.operation)},
             {"ns_per_op", summary_json(time.ns_per_op)},
             {"bytes_per_second", summary_json(time.bytes_per_second)},

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/statistics.h"
+#include "record/disturbance.h"
 
 namespace tmaprobe::record {
 
@@ -77,6 +78,8 @@ struct Time {
     double cycles_per_byte = 0; ///< 0: not known
     std::string cycles_source;  ///< "counted", "clock measured by a dependent chain", ""
     int clean = 0, disturbed = 0;  ///< repetitions
+    std::vector<DisturbedBy> causes;  ///< of the disturbed ones, the most frequent first
+    std::string clock = "wall";  ///< or "processor": the thread's own time, where too few repetitions were clean
     std::optional<Tracing> tracing;          ///< nothing: no tracer was there
     std::optional<ProcessorTime> processor;  ///< a command's
 };

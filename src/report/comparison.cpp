@@ -32,12 +32,12 @@ std::vector<std::string> time_row(const Screen& screen, const std::string& name,
     if (!time.is_object()) return {screen.say(name), "-", "-", "-", "no time"};
     // Two single times are two numbers, and no change.
     if (time.contains("confidence") && number_of(time, "confidence") < least_confidence)
-        return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), "not judged", "too few repetitions"};
+        return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), "not judged",
+                time.contains("disturbed") && time["disturbed"] == true ? "too few undisturbed repetitions" : "too few repetitions"};
     const bool sure = time.contains("differs") && time["differs"] == true;
-    const bool doubtful = time.contains("doubtful") && time["doubtful"] == true;
     const std::string range = change(number_of(time, "low")) + ".." + change(number_of(time, "high"));
     return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), change(number_of(time, "ratio")),
-            range + (!sure ? ", not beyond the noise" : doubtful ? ", disturbed" : "")};
+            range + (sure ? "" : ", not beyond the noise")};
 }
 
 void show_metrics(const Screen& screen, const json& comparison, Rows& rows) {

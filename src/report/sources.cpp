@@ -82,7 +82,8 @@ std::string source_sentence(const record::Record& record) {
     if (!source.detail.empty() && why.find(source.detail) == std::string::npos)
         why += " " + capitalised(stopped(source.detail));
     const std::string target = source.target.empty() ? "" : " for " + source.target;
-    if (gave_nothing(record) || lacks_all_values(record)) return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
+    if (gave_nothing(record) || lacks_all_values(record))
+        return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
     const std::string own = has_own_tree(record) ? " The tree is tmaprobe's own, and approximate: the vendor publishes none." : "";
     if (source.kind == "perf") return "MEASURED by this machine's counters, tables" + target + "." + own + why;
     if (source.kind == "replay") return "REPLAYED from recorded counts, tables" + target + "." + own + why;

@@ -43,7 +43,8 @@ TEST_P(OnEveryFolder, TheDataFilesAreWholeAndKnowTheTree) {
     EXPECT_THAT(missing, testing::IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, OnEveryFolder, testing::ValuesIn(events::targets({}).value_or(std::vector<std::string>{})),
+INSTANTIATE_TEST_SUITE_P(Folders, OnEveryFolder,
+                         testing::ValuesIn(events::targets({}).value_or(std::vector<std::string>{})),
                          [](const auto& folder) {
                              std::string name = folder.param;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -82,7 +83,8 @@ TEST(Mapping, AHybridsSmallCoresAreNotGivenTheLargeOnesCounts) {
     std::string why;
     const auto event = events::resolve(*table, "cpu_atom@TOPDOWN_RETIRING.ALL@");
     ASSERT_TRUE(event.has_value());
-    EXPECT_FALSE(modelled_count(*mapping, {"cpu_atom@TOPDOWN_RETIRING.ALL@", *event, false}, {{"uops", 1}}, value, why));
+    const PlannedEvent of_the_small_cores = {"cpu_atom@TOPDOWN_RETIRING.ALL@", *event, false};
+    EXPECT_FALSE(modelled_count(*mapping, of_the_small_cores, {{"uops", 1}}, value, why));
     EXPECT_THAT(why, testing::HasSubstr("E-core"));
 }
 

@@ -24,7 +24,8 @@ std::vector<std::string> features_of(const std::string& folder) {
 }
 
 /// A CPU that nobody listed, made of a known core's features and further ones.
-machine::Host invented(const std::string& id, std::vector<std::string> features, std::uint64_t l1 = 0, std::uint64_t l2 = 0) {
+machine::Host invented(const std::string& id, std::vector<std::string> features, std::uint64_t l1 = 0,
+                       std::uint64_t l2 = 0) {
     machine::Host cpu;
     cpu.cpu_id = id;
     cpu.architecture = id.starts_with("0x") ? "aarch64" : "x86_64";
@@ -57,7 +58,8 @@ TEST(Nearest, EveryCoreIsNearestToItselfOrToItsTwin) {
 }
 
 TEST(Nearest, AFutureAmdIsLikeTheNewestZen) {
-    EXPECT_EQ(nearest_to(invented("AuthenticAMD-27-1-0", with(features_of("amdzen6"), {"of_the_future"}), 64 * kib, 2048 * kib)), "amdzen6");
+    const auto features = with(features_of("amdzen6"), {"of_the_future"});
+    EXPECT_EQ(nearest_to(invented("AuthenticAMD-27-1-0", features, 64 * kib, 2048 * kib)), "amdzen6");
 }
 
 TEST(Nearest, AFutureModelOfAnOldFamilyIsLikeThatFamily) {
@@ -65,11 +67,13 @@ TEST(Nearest, AFutureModelOfAnOldFamilyIsLikeThatFamily) {
 }
 
 TEST(Nearest, AFutureIntelServerIsLikeTheNewestWithAmx) {
-    EXPECT_EQ(nearest_to(invented("GenuineIntel-19-1-0", with(features_of("graniterapids"), {"of_the_future"}), 48 * kib, 2048 * kib)), "graniterapids");
+    const auto features = with(features_of("graniterapids"), {"of_the_future"});
+    EXPECT_EQ(nearest_to(invented("GenuineIntel-19-1-0", features, 48 * kib, 2048 * kib)), "graniterapids");
 }
 
 TEST(Nearest, AFutureIntelWithoutAvx512IsNoServerCore) {
-    const std::string found = nearest_to(invented("GenuineIntel-18-3-0", with(features_of("lunarlake"), {"of_the_future"}), 48 * kib, 3072 * kib));
+    const auto features = with(features_of("lunarlake"), {"of_the_future"});
+    const std::string found = nearest_to(invented("GenuineIntel-18-3-0", features, 48 * kib, 3072 * kib));
     EXPECT_THAT(found, testing::AnyOf("lunarlake", "arrowlake"));
 }
 
@@ -77,7 +81,8 @@ TEST(Nearest, WhatAHypervisorHidesMattersLess) {
     auto features = features_of("sapphirerapids");
     std::erase(features, "amx_tile");
     std::erase(features, "waitpkg");
-    EXPECT_THAT(nearest_to(invented("GenuineIntel-6-FE-1", features, 48 * kib, 2048 * kib)), testing::AnyOf("sapphirerapids", "emeraldrapids"));
+    EXPECT_THAT(nearest_to(invented("GenuineIntel-6-FE-1", features, 48 * kib, 2048 * kib)),
+                testing::AnyOf("sapphirerapids", "emeraldrapids"));
 }
 
 TEST(Nearest, HygonIsMadeAfterZen) {
@@ -91,7 +96,8 @@ TEST(Nearest, ACloudVendorsArmCoreWithTheArmPartIsThatCore) {
 }
 
 TEST(Nearest, AnUnknownArmCoreIsChosenByItsFeatures) {
-    EXPECT_EQ(nearest_to(invented("0x00000000410ffff0", with(features_of("neoverse-v3"), {"of_the_future"}), 64 * kib, 2048 * kib)), "neoverse-v3");
+    const auto features = with(features_of("neoverse-v3"), {"of_the_future"});
+    EXPECT_EQ(nearest_to(invented("0x00000000410ffff0", features, 64 * kib, 2048 * kib)), "neoverse-v3");
     EXPECT_EQ(nearest_to(invented("0x00000000700f6620", {"atomics", "asimddp"}, 64 * kib, 1024 * kib)), "neoverse-n1");
 }
 
@@ -101,7 +107,8 @@ TEST(Nearest, WithoutAVendorTheInstructionSetDecides) {
     nobody.architecture = "x86_64";
     EXPECT_FALSE(nearest_to(nobody).starts_with("neoverse"));
     nobody.architecture = "aarch64";
-    EXPECT_THAT(nearest_to(nobody), testing::AnyOf(testing::HasSubstr("neoverse"), "hip08", "t410", testing::HasSubstr("ampere")));
+    EXPECT_THAT(nearest_to(nobody),
+                testing::AnyOf(testing::HasSubstr("neoverse"), "hip08", "t410", testing::HasSubstr("ampere")));
 }
 
 TEST(Nearest, NoCoreAtAllIsSaid) {
@@ -128,15 +135,17 @@ TEST(ModelTree, StandsBesideWhatTheVendorHas) {
     std::set<std::string> nodes;
     for (const auto& metric : table->metrics)
         if (metric.level > 0) nodes.insert(metric.name);
-    EXPECT_THAT(nodes, testing::ElementsAre("backend_bound", "backend_bound_core", "backend_bound_memory", "bad_speculation",
-                                            "bad_speculation_recovery", "bad_speculation_wrong_path", "frontend_bound",
-                                            "frontend_bound_bandwidth", "frontend_bound_latency", "retiring", "retiring_fastpath",
-                                            "retiring_microcode"));
-    const auto walks = std::ranges::find(table->metrics, std::string("tlb_data_walks_pki"), &metrics::MetricDefinition::name);
+    EXPECT_THAT(nodes, testing::ElementsAre("backend_bound", "backend_bound_core", "backend_bound_memory",
+                                            "bad_speculation", "bad_speculation_recovery", "bad_speculation_wrong_path",
+                                            "frontend_bound", "frontend_bound_bandwidth", "frontend_bound_latency",
+                                            "retiring", "retiring_fastpath", "retiring_microcode"));
+    const std::string name = "tlb_data_walks_pki";
+    const auto walks = std::ranges::find(table->metrics, name, &metrics::MetricDefinition::name);
     ASSERT_NE(walks, table->metrics.end());
     EXPECT_THAT(walks->expression, testing::HasSubstr("l2_dtlb_misses")) << "the CPU's own events come first";
-    EXPECT_THAT(below_model_tree(*table), testing::IsSupersetOf({"cycles", "instructions", "instructions_per_cycle", "branch_mispredictions_pki",
-                                                                 "l1d_misses_pki", "l2_misses_pki", "l3_misses_pki", "tlb_data_walks_pki"}));
+    EXPECT_THAT(below_model_tree(*table),
+                testing::IsSupersetOf({"cycles", "instructions", "instructions_per_cycle", "branch_mispredictions_pki",
+                                       "l1d_misses_pki", "l2_misses_pki", "l3_misses_pki", "tlb_data_walks_pki"}));
 }
 
 }  // namespace

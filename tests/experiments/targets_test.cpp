@@ -46,7 +46,8 @@ Result<std::vector<record::Metric>> model_of(const std::string& kernel, const st
     counters::PmuLimits limits;
     limits.general_counters = limits.fixed_counters = 1 << 16;
     limits.has_slots = limits.has_level2_metrics = true;
-    const auto plan = counters::make_plan(*setup->table, setup->metrics, {}, {limits}, setup->constants, counters::Policy::passes);
+    const auto plan = counters::make_plan(*setup->table, setup->metrics, {}, {limits}, setup->constants,
+                                          counters::Policy::passes);
     if (!plan) return pass_on(plan);
     counters::model::Options options;
     options.windows = 1;
@@ -77,7 +78,8 @@ TEST_P(OnEveryTarget, TheTreeIsWhole) {
     for (const auto& metric : *metrics) {
         if (metric.level < 1 || metric.level > 2) continue;
         // Intel divides one kind of bad speculation by both: of none there are no shares.
-        if (metric.status == "unavailable" && metric.category == "bad_speculation" && metric.reason.starts_with("division by zero")) continue;
+        const bool of_none = metric.category == "bad_speculation" && metric.reason.starts_with("division by zero");
+        if (metric.status == "unavailable" && of_none) continue;
         EXPECT_EQ(metric.status, "modelled") << metric.name << ": " << metric.reason;
         EXPECT_THAT(metric.warnings, testing::IsEmpty()) << metric.name << " = " << metric.value;
         if (metric.level == 1) first_level += metric.value;
@@ -87,13 +89,16 @@ TEST_P(OnEveryTarget, TheTreeIsWhole) {
     // Children on another basis (cycles, their parent) need not add up to it.
     for (const auto& metric : *metrics) {
         if (metric.level != 1 || !children.contains(metric.name)) continue;
-        const bool on_slots = std::ranges::all_of(*metrics, [&](const auto& child) { return child.parent != metric.name || child.unit == "slots"; });
+        const bool on_slots = std::ranges::all_of(*metrics, [&](const auto& child) {
+            return child.parent != metric.name || child.unit == "slots";
+        });
         if (on_slots) EXPECT_NEAR(children[metric.name], metric.value, 1e-6) << metric.name;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, OnEveryTarget,
-                         testing::Combine(testing::ValuesIn(targets_of_this_machine()), testing::Values("sha256", "chase", "stream", "atomic")),
+                         testing::Combine(testing::ValuesIn(targets_of_this_machine()),
+                                          testing::Values("sha256", "chase", "stream", "atomic")),
                          [](const auto& row) {
                              std::string name = std::get<0>(row.param) + "_" + std::get<1>(row.param);
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -121,7 +126,7 @@ TEST_P(OnAnUnlistedCpu, AnotherCoreStandsInAndIsSaidToBeAGuess) {
     ASSERT_TRUE(record) << record.error().what;
     EXPECT_EQ(record->source.kind, "model");
     const std::string why = record->extra.value("why_source", "");
-    EXPECT_THAT(why, testing::AllOf(testing::HasSubstr(GetParam()), testing::HasSubstr("stands in"), testing::HasSubstr("a guess")));
+    for (const char* said : {GetParam(), "stands in", "a guess"}) EXPECT_THAT(why, testing::HasSubstr(said));
     EXPECT_EQ(record->extra["table"]["tree"], "tmaprobe");
     double first_level = 0;
     int second_level = 0;
@@ -136,10 +141,13 @@ TEST_P(OnAnUnlistedCpu, AnotherCoreStandsInAndIsSaidToBeAGuess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Invented, OnAnUnlistedCpu,
-                         testing::Values("AuthenticAMD-27-1-0", "GenuineIntel-19-1-0", "HygonGenuine-24-1-1", "CentaurHauls-7-3B-2", "--0-0"));
+                         testing::Values("AuthenticAMD-27-1-0", "GenuineIntel-19-1-0", "HygonGenuine-24-1-1",
+                                         "CentaurHauls-7-3B-2", "--0-0"));
 
 bool warns_of_a_tree(const Setup& setup) {
-    return std::ranges::any_of(setup.warnings, [](const auto& warning) { return warning.id == "no_tree" || warning.id == "no_table"; });
+    return std::ranges::any_of(setup.warnings, [](const auto& warning) {
+        return warning.id == "no_tree" || warning.id == "no_table";
+    });
 }
 
 TEST(Warnings, NobodyHearsOfATreeWhoAskedForNone) {

@@ -34,6 +34,33 @@ record::Record counted_on_cores() {
     return record;
 }
 
+/// The same metric, modelled for a CPU that has no tree of its vendor's.
+record::Record modelled_with_own_tree() {
+    record::Record record = counted_on_cores();
+    record.source = {"model", "amdzen3", ""};
+    record.extra["table"] = {{"folder", "amdzen3"}, {"title", "Zen 3"}, {"source", ""}, {"tree", "tmaprobe"}};
+    record.runs[0].metrics[0].status = "modelled";
+    return record;
+}
+
+TEST(Terminal, ATreeOfTheModelsOwnIsNotPassedOffAsTheVendors) {
+    const auto text = render_terminal(modelled_with_own_tree(), {});
+    EXPECT_THAT(text, HasSubstr("tmaprobe's own tree"));
+    EXPECT_THAT(text, Not(HasSubstr("Top-down")));
+    EXPECT_THAT(render_terminal(counted_on_cores(), {}), HasSubstr("Top-down"));
+}
+
+TEST(Terminal, NothingIsCalledMeasuredOrModelledAboveNoValue) {
+    for (auto record : {counted_on_cores(), modelled_with_own_tree()}) {
+        record.runs[0].metrics[0].status = "unavailable";
+        record.runs[0].metrics[0].reason = "the event is not there";
+        const auto text = render_terminal(record, {});
+        EXPECT_THAT(text, HasSubstr("NO VALUE"));
+        EXPECT_THAT(text, Not(HasSubstr("MEASURED")));
+        EXPECT_THAT(text, Not(HasSubstr("MODELLED")));
+    }
+}
+
 TEST(Terminal, CoresHaveATableOfTheirOwn) {
     const auto text = render_terminal(counted_on_cores(), {});
     EXPECT_THAT(text, HasSubstr("0,1"));

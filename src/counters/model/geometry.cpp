@@ -165,6 +165,24 @@ std::string read_known_wrong(const json& list, const std::string& file, Geometry
     return {};
 }
 
+std::string read_corrections(const json& list, const std::string& file, Geometry& out) {
+    for (const json& entry : list) {
+        core::Correction correction;
+        if (!entry.is_object() || !entry.contains("bytes") || !entry["bytes"].is_array())
+            return file + ": 'corrections' has no list 'bytes'";
+        Reader reader(entry, file);
+        reader.number("latency", correction.latency);
+        reader.number("micro_ops", correction.micro_ops);
+        for (const json& sequence : entry["bytes"]) {
+            correction.bytes.push_back(read_bytes(sequence.is_string() ? sequence.get<std::string>() : ""));
+            if (correction.bytes.back().empty()) return file + ": 'corrections' has bytes that are none";
+        }
+        if (!reader.problem().empty()) return reader.problem();
+        out.core.corrections.push_back(std::move(correction));
+    }
+    return {};
+}
+
 std::string read_rest(const json& root, const std::string& file, Geometry& out) {
     Reader translation(member(root, "translation"), file);
     translation.number("l2_hit_cycles", out.translation.l2_hit_cycles);
@@ -205,6 +223,7 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
     if (problem.empty()) problem = read_tlbs(root.contains("tlbs") && root["tlbs"].is_array() ? root["tlbs"] : empty, file, geometry);
     if (problem.empty()) problem = read_rest(root, file, geometry);
     if (problem.empty()) problem = read_known_wrong(root.contains("known_wrong") && root["known_wrong"].is_array() ? root["known_wrong"] : empty, file, geometry);
+    if (problem.empty()) problem = read_corrections(root.value("corrections", empty), file, geometry);
     if (!problem.empty()) return fail(ErrorCode::bad_input, problem);
     geometry.core.load_cycles = geometry.l1_data.latency;
     if (!geometry.l1_data.size_bytes || !geometry.l2.size_bytes) return fail(ErrorCode::bad_input, file + ": no first- or second-level cache");

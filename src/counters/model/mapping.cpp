@@ -63,7 +63,8 @@ Result<Mapping> load_mapping(const events::Library& library, const events::Table
         // longer than all else here.
         const bool spelt_out = name.find('@') != std::string::npos;
         const auto resolved = spelt_out ? events::resolve(table, name) : Result<events::EventDefinition>{};
-        const events::EventDefinition* known = !spelt_out ? events::find_event(table, name) : resolved ? &*resolved : nullptr;
+        const events::EventDefinition* known = spelt_out && resolved ? &*resolved : nullptr;
+        if (!spelt_out) known = events::find_event(table, name);
         if (known) {
             event.config = known->config;
             event.config1 = known->config1;
@@ -95,7 +96,8 @@ bool modelled_count(const Mapping& mapping, const PlannedEvent& event, const Fac
     const bool encoded = definition.pmu.empty() || definition.pmu == "cpu_core";
     const auto found = std::find_if(mapping.events.begin(), mapping.events.end(), [&](const MappedEvent& mapped) {
         return mapped.name == event.name || mapped.name == definition.name ||
-               (encoded && mapped.encoded && mapped.config == definition.config && mapped.config1 == definition.config1);
+               (encoded && mapped.encoded && mapped.config == definition.config &&
+                mapped.config1 == definition.config1);
     });
     if (found == mapping.events.end()) {
         const auto reason = mapping.reasons.find(event.definition.name);

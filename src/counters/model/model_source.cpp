@@ -162,7 +162,8 @@ Result<std::unique_ptr<CounterSource>> make_model_source(const events::Library& 
     if (!geometry || !mapping) {
         const Error& error = geometry ? mapping.error() : geometry.error();
         if (error.code != ErrorCode::unavailable) return tl::unexpected<Error>(error);
-        return fail(error.code, "the model does not cover " + target.folder, "covered: " + covered_targets(library) + "; tmaprobe list targets says whose core each is modelled as");
+        return fail(error.code, "the model does not cover " + target.folder,
+                    "covered: " + covered_targets(library) + "; tmaprobe list targets says whose core each is modelled as");
     }
     geometry->core.architecture = host.architecture;
     const bool arm_target = target.format == events::PmuFormat::arm;

@@ -58,6 +58,21 @@ void bind_overlapping_groups(llvm::mca::InstrDesc& description) {
     description.HasPartiallyOverlappingGroups = false;
 }
 
+const Correction* correction_of(const StaticInstruction& instruction, const std::vector<Correction>& corrections) {
+    const auto end = instruction.bytes.begin() + instruction.length;
+    for (const Correction& correction : corrections)
+        for (const auto& sequence : correction.bytes)
+            if (std::search(instruction.bytes.begin(), end, sequence.begin(), sequence.end()) != end) return &correction;
+    return nullptr;
+}
+
+/// Every result comes after the corrected latency, which a load's own comes before.
+void correct(const Correction& correction, unsigned load_cycles, llvm::mca::InstrDesc& description) {
+    if (!correction.latency) return;
+    description.MaxLatency = correction.latency + load_cycles;
+    for (llvm::mca::WriteDescriptor& write : description.Writes) write.Latency = correction.latency + load_cycles;
+}
+
 /// LLVM warns on stderr about calls and returns, whose targets it cannot know; here the trace says where
 /// they went, and what is left of them is a push or a pop.
 std::vector<std::uint8_t> stand_in(const StaticInstruction& instruction, const std::string& architecture) {
@@ -183,6 +198,10 @@ std::unique_ptr<Template> InstructionPool::make(const StaticInstruction& instruc
 
     correct_latency(instruction, *made);
     unsigned micro_ops = original.NumMicroOps;
+    if (const Correction* correction = correction_of(instruction, parameters_.corrections)) {
+        correct(*correction, instruction.loads ? parameters_.load_cycles : 0, made->description);
+        if (correction->micro_ops) micro_ops = correction->micro_ops;
+    }
     const bool x86 = parameters_.architecture == "x86_64";
     if (parameters_.fuses_memory_operand && x86 && micro_ops > 1) {
         if (instruction.loads) --micro_ops;   // load and operation

@@ -5,11 +5,19 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "counters/model/trace.h"
 
 namespace tmaprobe::counters::model::core {
+
+/// What LLVM's scheduling model has wrong of some instructions, and a published figure in its place.
+struct Correction {
+    std::vector<std::vector<std::uint8_t>> bytes;  ///< any of these sequences in an instruction's encoding
+    unsigned latency = 0;    ///< of its registers' form; 0: as LLVM has it
+    unsigned micro_ops = 0;  ///< 0: as LLVM has it
+};
 
 /// The target core beyond what LLVM's scheduling model says of it. All widths per cycle.
 struct CoreParameters {
@@ -32,6 +40,7 @@ struct CoreParameters {
     unsigned lock_cycles = 0;  ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;
     unsigned reorder_buffer = 224;
+    std::vector<Correction> corrections;
 };
 
 /// What the memory system answers. Cycles are those of the pipeline.
@@ -75,7 +84,7 @@ struct PipelineFacts {
     std::uint64_t cycles_no_retire = 0, cycles_no_retire_load = 0;  ///< the oldest is not complete; and is a load
     std::uint64_t cycles_dispatch_nothing = 0;
     std::uint64_t cycles_backend_none = 0;  ///< of these, refused by the back end
-    std::uint64_t cycles_backend_none_memory = 0;  ///< of these, while the oldest waits for memory or stores have no room
+    std::uint64_t cycles_backend_none_memory = 0;  ///< of these, the oldest waits for memory or stores have no room
     std::uint64_t cycles_store_buffer_full = 0;  ///< a store could not be dispatched for want of room
     std::uint64_t branches = 0, branches_taken = 0, conditional_branches = 0, mispredicts = 0;
     std::uint64_t loads = 0, stores = 0;
