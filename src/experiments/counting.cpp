@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/log.h"
 #include "counters/perf/bounds.h"
 
 namespace tmaprobe::experiments {
@@ -70,6 +71,12 @@ CommandRun run_since(const rusage& before, const counters::Sample& sample) {
     return run;
 }
 
+std::string names_of(const counters::Group& group) {
+    std::string names;
+    for (const auto& event : group.events) names += (names.empty() ? "" : ", ") + event.name;
+    return names;
+}
+
 }  // namespace
 
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets) {
@@ -97,6 +104,10 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
     const auto prepared = source.prepare(plan);
     if (!prepared) return pass_on(prepared);
 
+    const log::Step step("counting with " + source.describe().kind);
+    for (std::size_t pass = 0; pass < plan.passes.size(); ++pass)
+        for (std::size_t group = 0; group < plan.passes[pass].groups.size(); ++group)
+            log::detail("pass {} group {}: {}", pass, group, names_of(plan.passes[pass].groups[group]));
     Counted counted;
     const std::size_t passes = std::max<std::size_t>(1, plan.passes.size());
     const double total = static_cast<double>(passes) * repetitions;

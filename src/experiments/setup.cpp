@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "counters/perf/perf.h"
 #include "events/geometry.h"
 #include "events/model_tree.h"
@@ -196,6 +197,9 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     auto decision = decide_source(request, as_seen, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
+    log::info("CPU {} ({}), {}", host.cpu_id, host.cpu_model,
+              host.pmu.counts ? "its PMU counts" : "no PMU that counts: " + host.pmu.reason);
+    log::info("target {}, tables {}; chosen because {}", target, table ? table->folder : "none", setup.decision.why);
     if (unknown_host) {
         if (setup.decision.sources.front() == SourceChoice::none) {
             if (request.source != SourceChoice::none) setup.warnings.push_back(no_table(host));
@@ -229,6 +233,7 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     auto metrics = choose_metrics(*table, request.level, further);
     if (!metrics) return pass_on(metrics);
     setup.metrics = std::move(*metrics);
+    log::detail("metrics: {}", fmt::join(setup.metrics, ", "));
     if (setup.decision.sources.front() != SourceChoice::none) warn_of_missing_levels(request, *table, setup.warnings);
     setup.table = std::move(*table);
     return setup;
