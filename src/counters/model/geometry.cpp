@@ -1,6 +1,7 @@
 #include "counters/model/geometry.h"
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/sizes.h"
 
@@ -55,6 +56,47 @@ const json& member(const json& root, const char* key) {
     return found != root.end() && found->is_object() ? *found : nothing;
 }
 
+std::string read_corrections(const json& list, const std::string& file, core::CoreParameters& core) {
+    for (const json& entry : list) {
+        core::Correction correction;
+        if (!entry.is_object() || !entry.contains("instructions")) return file + ": a correction names no 'instructions'";
+        Reader reader(entry, file);
+        reader.text("instructions", correction.instructions);
+        const auto number = [&](const char* key, std::optional<unsigned>& out) {
+            if (!entry.contains(key)) return;
+            reader.number(key, out.emplace());
+        };
+        number("latency", correction.latency);
+        number("micro_ops", correction.micro_ops);
+        number("general_source_cycles", correction.general_source_cycles);
+        number("fetch_cycles", correction.fetch_cycles);
+        std::string when;
+        reader.text("when", when);
+        if (when == "scaled index")
+            correction.when = core::Correction::When::scaled_index;
+        else if (when == "relative address")
+            correction.when = core::Correction::When::relative;
+        else if (!when.empty())
+            return file + ": a correction's 'when' is neither 'scaled index' nor 'relative address'";
+        if (entry.contains("reads_destination")) reader.flag("reads_destination", correction.reads_destination.emplace());
+        if (entry.contains("ports")) {
+            correction.ports.emplace();
+            for (const auto& [resource, cycles] : entry["ports"].items()) {
+                if (!cycles.is_number_unsigned()) return file + ": a correction's port '" + resource + "' has no number of cycles";
+                (*correction.ports)[resource] = cycles.get<unsigned>();
+            }
+        }
+        if (!reader.problem().empty()) return reader.problem();
+        try {
+            (void)std::regex(correction.instructions);
+        } catch (const std::regex_error&) {
+            return file + ": '" + correction.instructions + "' is no regular expression";
+        }
+        core.corrections.push_back(std::move(correction));
+    }
+    return {};
+}
+
 std::string read_core(const json& object, const std::string& file, const std::string& cpu_id, Geometry& out) {
     core::CoreParameters& core = out.core;
     Reader reader(object, file);
@@ -76,9 +118,28 @@ std::string read_core(const json& object, const std::string& file, const std::st
     reader.flag("fuses_compare_and_branch", core.fuses_compare_and_branch);
     reader.flag("fuses_memory_operand", core.fuses_memory_operand);
     reader.number("store_forward_cycles", core.store_forward_cycles);
+    reader.number("store_forward_failed_cycles", core.store_forward_failed_cycles);
+    reader.number("read_modify_write_cycles", core.read_modify_write_cycles);
+    reader.flag("renames_memory", core.renames_memory);
+    reader.flag("renames_memory_operands", core.renames_memory_operands);
+    reader.number("length_changing_prefix_cycles", core.length_changing_prefix_cycles);
+    reader.number("same_address_loads", core.same_address_loads);
     reader.number("lock_cycles", core.lock_cycles);
     reader.number("store_buffer", core.store_buffer);
+    reader.number("load_buffer", core.load_buffer);
+    reader.number("stores_committed", core.stores_committed);
     reader.number("reorder_buffer", core.reorder_buffer);
+    reader.number("retire_width", core.retire_width);
+    reader.number("general_registers", core.general_registers);
+    reader.number("vector_registers", core.vector_registers);
+    reader.number("scheduler", core.scheduler);
+    reader.number("split_line_cycles", core.split_line_cycles);
+    reader.flag("binds_ports_at_renaming", core.binds_ports_at_renaming);
+    reader.flag("eliminates_general_moves", core.eliminates_general_moves);
+    reader.flag("eliminates_vector_moves", core.eliminates_vector_moves);
+    reader.flag("adds_constants_at_renaming", core.adds_constants_at_renaming);
+    reader.flag("stack_engine", core.stack_engine);
+    reader.flag("stack_engine_synchronizes", core.stack_engine_synchronizes);
     const json& by_id = member(object, "llvm_cpu_by_id");
     if (const auto own = by_id.find(cpu_id); own != by_id.end() && own->is_string()) core.llvm_cpu = own->get<std::string>();
     const json& width_by_id = member(object, "slot_width_by_id");
@@ -87,7 +148,9 @@ std::string read_core(const json& object, const std::string& file, const std::st
     if (reader.problem().empty() && (core.slot_width == 0 || core.decode_width == 0 || core.decode_bytes == 0 ||
                                      core.op_cache_width == 0 || core.op_cache_window_bytes == 0 || core.micro_op_queue == 0))
         return file + ": a width of the core is 0";
-    return reader.problem();
+    if (!reader.problem().empty()) return reader.problem();
+    if (const auto list = object.find("corrections"); list != object.end() && list->is_array()) return read_corrections(*list, file, core);
+    return {};
 }
 
 std::string read_caches(const json& list, const std::string& file, Geometry& out) {

@@ -102,7 +102,12 @@ void assemble(const Bytes& block, std::size_t copies, bool trap) {
     }
     code.bytes({0x85, 0xc0});        // test %eax, %eax: flags are defined
     code.bytes({0x0f, 0xae, 0xe8});  // lfence
+    // After the fence decoded instructions would be decoded again, up to the next taken branch.
+    Assembler jump = code;
+    code.bytes({0xe9, 0, 0, 0, 0});
     code.align();
+    jump.bytes({0xe9});
+    jump.word(static_cast<std::uint32_t>(code.at() - (jump.at() + 4)));
     const std::uint64_t first = reinterpret_cast<std::uint64_t>(code.at());
     for (std::size_t i = 0; i < copies; ++i) code.block(block);
     const std::uint64_t last = reinterpret_cast<std::uint64_t>(code.at());

@@ -22,7 +22,7 @@ using namespace counters::model;
 /// Everything is in the first level, as it is where blocks are timed.
 class Near final : public core::MemoryTiming {
   public:
-    unsigned load(std::uint64_t, std::uint64_t, std::uint64_t) override { return 0; }
+    core::Loaded load(std::uint64_t, std::uint64_t, std::uint64_t) override { return {}; }
     std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
     void prefetch(std::uint64_t, std::uint64_t) override {}
     unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
@@ -148,7 +148,6 @@ int run(const char* target, const char* steps_file) {
             core::Window window;
             window.count = trace.steps.size();
             window.lead_in = period;
-            window.cycle_limit = 1u << 24;
             if (auto simulated = (*core)->simulate(trace, window, memory, branches))
                 cycles = static_cast<double>(simulated->facts.cycles) / static_cast<double>(simulated->facts.instructions) * static_cast<double>(instructions);
         }
