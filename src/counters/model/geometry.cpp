@@ -137,7 +137,7 @@ std::string read_core(const json& object, const std::string& file, const std::st
     reader.flag("binds_ports_at_renaming", core.binds_ports_at_renaming);
     reader.flag("eliminates_general_moves", core.eliminates_general_moves);
     reader.flag("eliminates_vector_moves", core.eliminates_vector_moves);
-    reader.flag("adds_constants_at_renaming", core.adds_constants_at_renaming);
+    reader.number("adds_constants_below", core.adds_constants_below);
     reader.flag("stack_engine", core.stack_engine);
     reader.flag("stack_engine_synchronizes", core.stack_engine_synchronizes);
     const json& by_id = member(object, "llvm_cpu_by_id");

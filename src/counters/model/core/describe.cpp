@@ -38,7 +38,8 @@ Describer::Describer(const Target& target, const CoreParameters& parameters)
     : target_(target), parameters_(parameters), x86_(parameters.architecture == "x86_64"), schedule_(target, parameters) {
     learn_memory_parts();
     for (unsigned opcode = 0; opcode < target.instructions->getNumOpcodes(); ++opcode)
-        if (target.instructions->getName(opcode).contains("rr")) opcodes_.emplace(target.instructions->getName(opcode).str(), opcode);
+        if (target.instructions->getName(opcode).contains("rr"))
+            opcodes_.emplace(target.instructions->getName(opcode).str(), opcode);
 }
 
 std::optional<unsigned> Describer::latency_on_registers(unsigned opcode) {
@@ -244,7 +245,11 @@ void Describer::set_slots(const Scheduled& facts, Descriptor& out) const {
 const std::vector<std::size_t>& Describer::corrections_of(unsigned opcode) {
     const auto [found, fresh] = corrections_by_opcode_.try_emplace(opcode);
     if (fresh) {
-        const std::string name = target_.instructions->getName(opcode).str();
+        // LLVM has some instructions twice: for its own use and by another encoding.
+        llvm::StringRef plain = target_.instructions->getName(opcode);
+        plain.consume_back("_REV");
+        plain.consume_back("_Int");
+        const std::string name = plain.str();
         for (std::size_t i = 0; i < corrections_.size(); ++i)
             if (std::regex_match(name, corrections_[i].instructions)) found->second.push_back(i);
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "counters/model/core/describe.h"
 
@@ -67,12 +68,14 @@ Flags flags_of_condition(std::int64_t condition) {
     }
 }
 
-/// lea with a base and a displacement that a byte holds.
-bool is_sum_of_register_and_constant(llvm::StringRef name, const llvm::MCInst& code) {
+/// What an instruction adds to a 64-bit register, and nothing else.
+std::optional<std::int64_t> added_constant(llvm::StringRef name, const llvm::MCInst& code) {
     constexpr unsigned base = 1, index = 3, displacement = 4;
-    constexpr std::int64_t small = 127;
-    if (name != "LEA64r" || code.getNumOperands() <= displacement || !code.getOperand(displacement).isImm()) return false;
-    return code.getOperand(base).getReg() && !code.getOperand(index).getReg() && std::abs(code.getOperand(displacement).getImm()) <= small;
+    const auto constant = [&](unsigned i) { return i < code.getNumOperands() && code.getOperand(i).isImm() ? std::optional(code.getOperand(i).getImm()) : std::nullopt; };
+    if (name == "INC64r" || name == "DEC64r") return 1;
+    if (any_of(name, {"ADD64ri8", "SUB64ri8", "ADD64ri32", "SUB64ri32"})) return constant(2);
+    if (name != "LEA64r" || !code.getOperand(base).getReg() || code.getOperand(index).getReg()) return std::nullopt;
+    return constant(displacement);
 }
 
 }  // namespace
@@ -135,10 +138,12 @@ void describe_x86(const Target& target, const CoreParameters& parameters, const 
     }
     if ((general_move || vector_move) && out.executes)
         for (Definition& definition : out.definitions) definition.latency = std::max<std::uint16_t>(definition.latency, 1);
-    if (parameters.adds_constants_at_renaming && !out.loads && !out.stores &&
-        (any_of(name, {"ADD64ri8", "SUB64ri8", "INC64r", "DEC64r"}) || is_sum_of_register_and_constant(name, code)))
+    const auto constant = added_constant(name, code);
+    if (parameters.adds_constants_below && constant && std::abs(*constant) < parameters.adds_constants_below) {
+        out.constant = static_cast<std::int16_t>(*constant);
         for (Definition& definition : out.definitions)
             if (definition.unit != carry && definition.unit != others) definition.as_soon_as_source = true;
+    }
 
     const bool on_stack = (out.what.push || out.what.pop) && !out.what.string;
     for (const Use& use : out.uses) out.reads_stack = out.reads_stack || use.unit == naming.units(naming.stack_pointer()).front();
@@ -157,7 +162,7 @@ void describe_x86(const Target& target, const CoreParameters& parameters, const 
     constexpr std::uint8_t operand_size_prefix = 0x66;
     const bool short_constant = name.contains("16ri") || name.contains("16mi") || name.ends_with("16i16");
     if (short_constant && !name.ends_with("8") && out.what.bytes[0] == operand_size_prefix)
-        out.fetch_cycles = static_cast<std::uint8_t>(parameters.length_changing_prefix_cycles);
+        out.decode_cycles = static_cast<std::uint8_t>(parameters.length_changing_prefix_cycles);
 
     // What a core that renames memory can tell by the operands alone: base and displacement, no index, no stack engine.
     const bool by_operands = out.what.explicit_memory && out.what.memory.index == MemoryOperand::none && !out.writes_vector;

@@ -64,12 +64,13 @@ struct Descriptor {
     std::uint16_t latency = 0;     ///< of its operation: the longest
     std::uint8_t load_bytes = 0, store_bytes = 0;
     std::uint8_t length = 0;
-    std::uint8_t fetch_cycles = 0;  ///< that the decoders take longer for it
+    std::uint8_t fetch_cycles = 0, decode_cycles = 0;  ///< that it takes longer in any case, and from the decoders
     std::uint8_t op_cache_entries = 1;
     bool loads = false, stores = false, prefetch = false, locked = false, serializes = false;
     bool branch = false, conditional = false;
     bool microcoded = false;
     bool executes = true;          ///< false: done at renaming (copies, zeros, no-operations)
+    std::int16_t constant = 0;     ///< that is added to a register at renaming
     bool writes_general = false, writes_vector = false;  ///< takes a physical register
     bool moves_stack = false;      ///< push, pop, call, return: the stack pointer changes at renaming
     bool reads_stack = false;      ///< an explicit operand

@@ -47,7 +47,7 @@ void FrontEnd::supply(const Descriptor& what, std::uint64_t address, Admission& 
     fetched_until_ += from_op_cache_ ? from_cache
                                      : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
                                                  static_cast<double>(what.length) / parameters_.decode_bytes, from_cache});
-    if (what.fetch_cycles) wait_until(fetched_until_ + what.fetch_cycles, Cause::fetch_bandwidth);
+    if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles)) fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, Cause::microcode);
     admission.supplied = static_cast<std::uint64_t>(fetched_until_);
     admission.supply = late_;

@@ -1,6 +1,7 @@
 #include "counters/model/core/pipeline.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tmaprobe::counters::model::core {
 namespace {
@@ -17,7 +18,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory), ports_(parameters.binds_ports_at_renaming), load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer), general_registers_(parameters.general_registers),
-      vector_registers_(parameters.vector_registers), seen_(2 * trace.instructions.size(), nullptr), ready_(most_units, 0) {
+      vector_registers_(parameters.vector_registers), seen_(2 * trace.instructions.size(), nullptr), ready_(most_units, 0), added_(most_units, 0) {
     for (const unsigned entries : schedulers) schedulers_.emplace_back(entries);
 }
 
@@ -229,14 +230,26 @@ void Pipeline::store(const Descriptor& what, const Step& step, Times& times) {
     (void)step;
 }
 
+int Pipeline::added_source(const Descriptor& what) const {
+    for (const Use& use : what.uses)
+        if (use.part == Part::operation) return added_[use.unit];
+    return 0;
+}
+
 void Pipeline::define(const Descriptor& what, const Times& times) {
     std::uint64_t source = 0;
     for (const Definition& definition : what.definitions) {
         if (definition.as_soon_as_source) {
             if (what.moves_stack) continue;
             if (!source) source = known(what, Part::operation, times.renamed + issue_after_renaming);
-            ready_[definition.unit] = source;
-        } else if (!what.executes) {
+            const int added = what.constant ? added_source(what) + what.constant : 0;
+            const bool fits = std::abs(added) < static_cast<int>(parameters_.adds_constants_below);
+            ready_[definition.unit] = !what.constant || fits ? source : times.operated + definition.latency;
+            added_[definition.unit] = static_cast<std::int16_t>(fits ? added : 0);
+            continue;
+        }
+        added_[definition.unit] = 0;
+        if (!what.executes) {
             ready_[definition.unit] = times.renamed;
         } else if (definition.part == Part::load) {
             ready_[definition.unit] = times.issued + definition.latency;

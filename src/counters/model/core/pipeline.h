@@ -42,6 +42,7 @@ class Pipeline {
     void operate(const Descriptor& what, Times& times);
     void store(const Descriptor& what, const Step& step, Times& times);
     void define(const Descriptor& what, const Times& times);
+    int added_source(const Descriptor& what) const;
     void retire(const Descriptor& what, const Step& step, const Times& times);
     void branch(const Descriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const Descriptor& what, Part part, std::uint64_t from) const;
@@ -66,6 +67,7 @@ class Pipeline {
     SameAddress same_address_;
     std::vector<const Descriptor*> seen_;        ///< by instruction of the trace, plain and fused
     std::vector<std::uint64_t> ready_;           ///< of each unit
+    std::vector<std::int16_t> added_;            ///< to each unit at renaming, since it was written
     std::uint64_t last_committed_ = 0, committed_line_ = ~0ull;
     unsigned committed_in_cycle_ = 0;
     std::uint64_t memory_order_ = 0;             ///< no access is issued before: a locked operation or a fence

@@ -22,7 +22,7 @@ struct Correction {
     std::optional<unsigned> micro_ops;  ///< slots at renaming
     std::optional<std::map<std::string, unsigned>> ports;  ///< cycles of LLVM's resources, of the operation alone
     std::optional<unsigned> general_source_cycles;  ///< that the way from a general register takes longer
-    std::optional<unsigned> fetch_cycles;   ///< that the decoders take longer for it
+    std::optional<unsigned> fetch_cycles;   ///< that the front end takes longer for it
     When when = When::always;               ///< of these instructions, those with such an operand
     std::optional<bool> reads_destination;  ///< a dependency that the instruction's result does not need
 };
@@ -61,7 +61,7 @@ struct CoreParameters {
     unsigned split_line_cycles = 0; ///< that a load takes longer when it lies in two lines
     bool binds_ports_at_renaming = false;  ///< a micro-op's port is chosen when it is renamed, not when it is issued
     bool eliminates_general_moves = false, eliminates_vector_moves = false;
-    bool adds_constants_at_renaming = false;  ///< sums with a small constant take no time of their own
+    unsigned adds_constants_below = 0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
     bool stack_engine = false;                ///< push, pop, call and return change the stack pointer at renaming
     bool stack_engine_synchronizes = false;   ///< an explicit use of the stack pointer then costs a micro-op
     std::vector<Correction> corrections;      ///< of LLVM's scheduling data
