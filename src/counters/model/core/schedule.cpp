@@ -137,7 +137,7 @@ std::optional<Scheduled> Schedule::of(const llvm::MCInst& code) const {
     const int latency = llvm::MCSchedModel::computeInstrLatency(subtarget, *description);
     out.latency = static_cast<unsigned>(latency < 0 ? unknown_latency : latency);
 
-    // LLVM counts the use of a port again for each group around it: what is left is each entry's own.
+    // LLVM counts the use of a port again for each group around it, of the same ports too: what is left is each entry's own.
     struct Entry {
         std::uint64_t ports;
         int cycles;
@@ -154,7 +154,7 @@ std::optional<Scheduled> Schedule::of(const llvm::MCInst& code) const {
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (entries[i].cycles <= 0) continue;
         for (std::size_t j = i + 1; j < entries.size(); ++j)
-            if (entries[j].group && entries[i].ports != entries[j].ports && (entries[i].ports & ~entries[j].ports) == 0)
+            if (entries[j].group && (entries[i].ports & ~entries[j].ports) == 0)
                 entries[j].cycles -= entries[i].cycles;
         out.ports.push_back({entries[i].ports, static_cast<std::uint8_t>(std::min(entries[i].cycles, 255)), Part::operation, 0});
     }
