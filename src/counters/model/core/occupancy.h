@@ -19,8 +19,10 @@ class Occupancy {
 
     /// The first cycle, at `cycle` or later, in which `entries` more have room.
     std::uint64_t room_at(std::uint64_t cycle, unsigned entries) {
-        advance(cycle);
         entries = std::min(entries, capacity_);
+        // What was given back in between is only asked for when it is needed.
+        if (occupied_ + entries <= capacity_) return cycle;
+        advance(cycle);
         while (occupied_ + entries > capacity_ && occupied_ > 0) advance(next_release());
         return std::max(cycle, now_);
     }

@@ -70,7 +70,6 @@ void Pipeline::execute(std::size_t number) {
         ++slots;
     }
     const std::uint64_t renamed = slots_.rename(admission, step.instruction, slots);
-    if (admission.begins_cycle) slots_.end_cycle({0, Cause::microcode, 0, false, false, true}, step.instruction);
     front_end_.renamed(renamed, slots);
     ports_.advance(renamed);
     timeline_.count_until(renamed);
@@ -104,7 +103,10 @@ Admission Pipeline::admit(const Descriptor& what, std::uint64_t address) {
     }
     if (what.serializes) wait_for(retirement_.last_retired_at());
     wait_for(serialized_until_);
-    admission.begins_cycle = what.microcoded && parameters_.microcode_alone;
+    // One from the sequencer shares its cycle neither with what comes before it nor with what comes after.
+    const bool alone = what.microcoded && parameters_.microcode_alone;
+    admission.begins_cycle = alone || last_alone_;
+    last_alone_ = alone;
     return admission;
 }
 

@@ -72,7 +72,7 @@ class Pipeline {
     unsigned committed_in_cycle_ = 0;
     std::uint64_t memory_order_ = 0;             ///< no access is issued before: a locked operation or a fence
     std::uint64_t serialized_until_ = 0, memory_done_ = 0;
-    bool stack_moved_ = false;
+    bool stack_moved_ = false, last_alone_ = false;
 };
 
 }  // namespace tmaprobe::counters::model::core
