@@ -127,6 +127,7 @@ std::string read_core(const json& object, const std::string& file, const std::st
     reader.number("lock_cycles", core.lock_cycles);
     reader.number("store_buffer", core.store_buffer);
     reader.number("load_buffer", core.load_buffer);
+    reader.number("general_store_cycles", core.general_store_cycles);
     reader.number("stores_committed", core.stores_committed);
     reader.number("reorder_buffer", core.reorder_buffer);
     reader.number("retire_width", core.retire_width);

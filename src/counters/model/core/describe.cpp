@@ -170,8 +170,11 @@ void Describer::add_definitions(const llvm::MCInst& code, const Scheduled& facts
 }
 
 void Describer::add_ports(const Scheduled& facts, Descriptor& out) const {
+    const bool of_vector = std::any_of(out.uses.begin(), out.uses.end(), [&](const Use& use) { return schedule_.is_vector_unit(use.unit); });
     const auto add = [&](PortUse use, Part part) {
         use.part = part;
+        if (part == Part::store && parameters_.general_store_cycles && !of_vector)
+            use.cycles = static_cast<std::uint8_t>(std::min<unsigned>(use.cycles, parameters_.general_store_cycles));
         use.pool = schedule_.pool_of(use.ports);
         if (!out.ports.push(use)) return;
         ++(part == Part::load ? out.load_uses : part == Part::store ? out.store_uses : out.operation_uses);

@@ -35,6 +35,8 @@ void FrontEnd::supply(const Descriptor& what, std::uint64_t address, Admission& 
         const auto now = static_cast<std::uint64_t>(fetched_until_);
         if (const unsigned extra = memory_.fetch(address, now)) wait_until(static_cast<double>(now + extra), Cause::instruction_cache);
     }
+    if (address <= last_address_) last_window_ = ~0ull;  // entered again
+    last_address_ = address;
     if (parameters_.op_cache_windows) {
         if (const std::uint64_t window = address / parameters_.op_cache_window_bytes; window != last_window_) {
             last_window_ = window;

@@ -33,7 +33,7 @@ class FrontEnd {
     double fetched_until_ = 0;
     double late_since_ = 0;  ///< what came before is no longer the reason for a delay
     Cause late_ = Cause::fetch_bandwidth;
-    std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull;
+    std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
     bool from_op_cache_ = false;
 };
 

@@ -40,6 +40,7 @@ class Schedule {
     const std::vector<Unit>& units(unsigned llvm_register) const { return units_[llvm_register]; }
     bool is_general(unsigned llvm_register) const { return general_[llvm_register]; }
     bool is_general_unit(Unit unit) const { return unit < general_units_; }
+    bool is_vector_unit(Unit unit) const { return unit >= general_units_ && unit < carry_; }
     /// Of the stack or of its frame.
     bool is_pointer(unsigned llvm_register) const { return llvm_register == stack_pointer_ || llvm_register == frame_pointer_; }
     bool is_vector(unsigned llvm_register) const { return vector_[llvm_register]; }

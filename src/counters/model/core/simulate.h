@@ -53,6 +53,7 @@ struct CoreParameters {
     unsigned lock_cycles = 0;  ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;
     unsigned load_buffer = 0;  ///< 0: as LLVM's model has it, or without limit
+    unsigned general_store_cycles = 0;  ///< of a store port, for a store of a general register; 0: as LLVM's model has it
     unsigned stores_committed = 1;  ///< stores to one line that leave the store buffer in a cycle
     unsigned reorder_buffer = 224;
     unsigned retire_width = 0;      ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width

@@ -82,7 +82,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
             if (oldest) {
                 until = std::min(until, oldest->retires);
                 if (cycle_ < oldest->issued) until = std::min(until, oldest->issued);
-                else if (cycle_ < oldest->done) until = std::min(until, oldest->done);
+                else if (cycle_ <= oldest->done) until = std::min(until, oldest->done + 1);
             }
             cycles = std::max<std::uint64_t>(1, alike(until));
             lose_to_back_end(cycles, lost(), admission.store_buffer_full);
@@ -109,7 +109,7 @@ void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool stor
         timeline_.lasts(During::store_buffer_full, cycle_, cycle_ + cycles);
     } else if (oldest && cycle_ < oldest->issued) {
         cause = Cause::port;
-    } else if (oldest && cycle_ < oldest->done) {
+    } else if (oldest && cycle_ <= oldest->done) {
         cause = oldest->waits;
     }
     facts_.slots_backend += lost;
