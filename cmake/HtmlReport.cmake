@@ -1,19 +1,12 @@
 # The parts of the HTML report, put into the binary: the page's own files and the chart library.
-find_program(NPM npm)
 set(page_source ${CMAKE_SOURCE_DIR}/src/report/html)
-set(page_build ${CMAKE_BINARY_DIR}/html)
-set(chart_library ${page_build}/echarts.min.js)
-if(NPM)
-    add_custom_command(
-        OUTPUT ${chart_library}
-        COMMAND ${CMAKE_COMMAND} -DNPM=${NPM} -DSOURCE=${page_source} -DTARGET=${page_build}
-                -P ${CMAKE_SOURCE_DIR}/cmake/FetchCharts.cmake
-        DEPENDS ${page_source}/package.json ${page_source}/package-lock.json ${CMAKE_SOURCE_DIR}/cmake/FetchCharts.cmake
-        COMMENT "Fetching the chart library of the HTML report")
-else()
-    message(STATUS "npm is missing: building without the HTML report")
-    set(chart_library ${page_build}/none.js)
-    file(WRITE ${chart_library} "")
+set(chart_library ${CMAKE_SOURCE_DIR}/third_party/echarts/echarts.js)
+file(STRINGS ${CMAKE_SOURCE_DIR}/third_party/echarts/SHA256SUMS expected_checksum LIMIT_COUNT 1)
+string(REGEX MATCH "^[0-9a-f]+" expected_checksum "${expected_checksum}")
+file(SHA256 ${chart_library} chart_checksum)
+if(NOT chart_checksum STREQUAL expected_checksum)
+    message(FATAL_ERROR "third_party/echarts/echarts.js is not the file that SHA256SUMS names: "
+                        "restore it from the repository, or make both anew with third_party/echarts/bundle.sh")
 endif()
 
 set(page_parts

@@ -56,6 +56,18 @@ class Kernel {
     virtual std::map<std::string, std::string> parameters() const { return {}; }
 };
 
+/// One block of memory that several variants of a kernel go over in turns, a slice at a time, so that each meets the same
+/// memory, pages and threads, and no slice is still in a cache when it is gone over again.
+class VariantTrial {
+  public:
+    virtual ~VariantTrial() = default;
+    virtual std::size_t slices() const = 0;
+    /// As the program sees them, moved by one call of run().
+    virtual double slice_bytes() const = 0;
+    /// The variant of that index among those that the trial was made for works on the slice once.
+    virtual void run(std::size_t variant, std::size_t slice) = 0;
+};
+
 /// One implementation of a kernel for one instruction set.
 struct Variant {
     std::string name;   ///< "shani"
@@ -84,6 +96,11 @@ struct Descriptor {
     int min_threads = 1, max_threads = 1;  ///< max 0: as many as there are CPUs
     /// The widest vectors that pay for these parameters on this host; 0: any. Without it, as wide as the host's loads.
     int (*widest_vector)(const Parameters& parameters, const machine::Host& host) = nullptr;
+    /// Bytes that make() will map for these parameters; without it, their size.
+    std::uint64_t (*footprint)(const Parameters& parameters) = nullptr;
+    /// A trial of these variants in a block of the parameters' size. Where it is empty the widest vectors are chosen by
+    /// the CPU's table alone. Errors: as make.
+    Result<std::unique_ptr<VariantTrial>> (*make_trial)(const std::vector<std::string>& variants, const Parameters& parameters) = nullptr;
     /// Builds the kernel in the named variant. Errors: bad_usage for parameters it cannot take,
     /// unavailable for memory it cannot get. Does not check the CPU: see choose_variant.
     Result<std::unique_ptr<Kernel>> (*make)(const std::string& variant, const Parameters& parameters) = nullptr;
@@ -94,6 +111,13 @@ std::span<const Descriptor> all();
 
 /// Errors: bad_usage with a suggestion.
 Result<const Descriptor*> find(const std::string& name);
+
+/// All variants that this host can run for the parameters without a choice by the user, best first, vectors wider than
+/// its loads among them.
+std::vector<Variant> runnable_variants(const Descriptor& kernel, const machine::Host& host);
+
+/// Bytes of memory that the kernel maps for these parameters; 0 for one that uses none.
+std::uint64_t footprint(const Descriptor& kernel, const Parameters& parameters);
 
 /// The best variant that this host can run for the parameters, or `wanted` if it can run it. Vectors wider than
 /// the host's loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage for an

@@ -121,6 +121,21 @@ Result<const Descriptor*> find(const std::string& name) {
                 suggest(name, names_of(all())));
 }
 
+std::vector<Variant> runnable_variants(const Descriptor& kernel, const machine::Host& host) {
+    std::vector<Variant> runnable;
+    for (const Variant& variant : kernel.variants) {
+        const bool can = std::ranges::all_of(variant.needs, [&](const auto& need) { return machine::has_feature(host, need); });
+        if (variant.built && can) runnable.push_back(variant);
+    }
+    return runnable;
+}
+
+std::uint64_t footprint(const Descriptor& kernel, const Parameters& parameters) {
+    if (!kernel.uses_memory) return 0;
+    if (kernel.footprint) return kernel.footprint(parameters);
+    return parameters.size_bytes ? parameters.size_bytes : kernel.default_size;
+}
+
 Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host,
                                const Parameters& parameters) {
     const int widest = kernel.widest_vector ? kernel.widest_vector(parameters, host) : host.load_bytes;

@@ -30,7 +30,7 @@ update_package_lists() {
 }
 
 tool_packages=(g++ make cmake ninja-build pkg-config xz-utils
-    libpfm4-dev libfmt-dev libcli11-dev nlohmann-json3-dev rapidjson-dev libexpected-dev libhwloc-dev libudev-dev
+    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev rapidjson-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
 test_packages=(libgtest-dev libgmock-dev python3)
@@ -68,6 +68,4 @@ if [ $for_tests = yes ]; then
         "$part" || say "$part failed, see its message above: the tests that need it will be skipped"
     done
 fi
-command -v npm >/dev/null ||
-    say "npm is not installed: tmaprobe will be built without the HTML report (apt-get install npm adds it)"
 say "done"

@@ -159,49 +159,137 @@ Result<Request> read_request(const std::map<std::string, std::string>& options) 
     return request;
 }
 
-Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
-    static const Descriptor description = descriptor();
-    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
-    auto options = *complete_options(description, parameters.options);
-    const auto request = read_request(options);
-    if (!request) return pass_on(request);
-    const VariantFacts* chosen = nullptr;
-    for (const VariantFacts& candidate : variants())
-        if (candidate.name == variant) chosen = &candidate;
-    const Pass pass = chosen ? chosen->find(request->facts.operation, request->hint) : nullptr;
-    if (!pass)
-        return fail(ErrorCode::bad_usage, fmt::format("variant {} of stream has no op={} in this build", variant,
-                                                      request->facts.name));
+/// Where the arrays lie in the block.
+struct Layout {
+    std::uint64_t share = 0;           ///< bytes of one array that one thread works on
+    std::uint64_t array_distance = 0;  ///< from the beginning of one array to that of the next
+    std::uint64_t whole = 0;           ///< of the block
+};
 
-    const std::uint64_t bytes = parameters.size_bytes ? parameters.size_bytes : description.default_size;
+Layout layout_of(const Facts& facts, const Parameters& parameters, std::uint64_t default_size) {
+    const std::uint64_t bytes = parameters.size_bytes ? parameters.size_bytes : default_size;
+    const std::uint64_t threads = std::max<std::size_t>(1, parameters.cpus.size()), page = memory::base_page_bytes();
+    const auto arrays = static_cast<std::uint64_t>(facts.arrays);
+    Layout layout;
+    layout.share = bytes / (arrays * threads) / chunk_bytes * chunk_bytes;
+    layout.array_distance = (layout.share * threads + page - 1) / page * page + (arrays > 1 ? stagger : 0);
+    layout.whole = layout.array_distance * (arrays - 1) + layout.share * threads;
+    return layout;
+}
+
+constexpr std::uint64_t usual_size = std::uint64_t{256} << 20;
+
+std::uint64_t footprint_of(const Parameters& parameters) {
+    return layout_of(chosen(parameters.options, "op", operations), parameters, usual_size).whole;
+}
+
+/// The arrays in their memory, with the threads that work on them.
+struct Arena {
+    Layout layout;
+    std::unique_ptr<Team> team;
+    memory::Buffer buffer;
+    std::vector<Share> shares;
+};
+
+Result<Arena> make_arena(const Request& request, const Parameters& parameters) {
+    const std::uint64_t bytes = parameters.size_bytes ? parameters.size_bytes : usual_size;
     const std::size_t threads = std::max<std::size_t>(1, parameters.cpus.size());
-    const auto arrays = static_cast<std::uint64_t>(request->facts.arrays);
+    const auto arrays = static_cast<std::uint64_t>(request.facts.arrays);
     if (bytes % 64 != 0)
         return fail(ErrorCode::bad_usage, fmt::format("size {} is not a multiple of the line of 64 bytes", bytes),
                     fmt::format("for example --size {}", format_size((bytes / 64 + 1) * 64)));
-    const std::uint64_t share = bytes / (arrays * threads) / chunk_bytes * chunk_bytes;
-    if (share == 0)
+    const Layout layout = layout_of(request.facts, parameters, usual_size);
+    if (layout.share == 0)
         return fail(ErrorCode::bad_usage, fmt::format("size {} is too small for {} arrays and {} threads", bytes,
                                                       arrays, threads),
                     fmt::format("at least --size {}", format_size(arrays * threads * chunk_bytes)));
 
     auto team = Team::start(parameters.cpus);
     if (!team) return pass_on(team);
-    const std::uint64_t page = memory::base_page_bytes();
-    const std::uint64_t array_distance = (share * threads + page - 1) / page * page + (arrays > 1 ? stagger : 0);
-    const std::uint64_t whole = arrays > 1 ? array_distance * (arrays - 1) + share * threads : share * threads;
-    auto buffer = memory::Buffer::map(whole, parameters.pages, parameters.numa_node);
+    auto buffer = memory::Buffer::map(layout.whole, parameters.pages, parameters.numa_node);
     if (!buffer) return pass_on(buffer);
-    std::vector<Share> shares = cut(buffer->data(), array_distance, request->facts.arrays, share, threads,
-                                    request->distance);
-    if (auto there = first_touch(**team, *buffer, shares, request->facts.arrays); !there) return pass_on(there);
+    std::vector<Share> shares = cut(buffer->data(), layout.array_distance, request.facts.arrays, layout.share, threads, request.distance);
+    if (auto there = first_touch(**team, *buffer, shares, request.facts.arrays); !there) return pass_on(there);
     buffer->verify();
+    return Arena{layout, std::move(*team), std::move(*buffer), std::move(shares)};
+}
 
-    options["size_bytes"] = std::to_string(share * threads * arrays);
-    options["array_bytes"] = std::to_string(share * threads);
-    options["threads"] = std::to_string(threads);
-    return std::make_unique<StreamKernel>(request->facts, pass, chosen->vector_bytes, std::move(*buffer),
-                                          std::move(*team), std::move(shares), std::move(options));
+/// The variant's facts and its loop. Errors: bad_usage.
+Result<std::pair<const VariantFacts*, Pass>> find_loop(const std::string& variant, const Request& request) {
+    const VariantFacts* chosen = nullptr;
+    for (const VariantFacts& facts : variants())
+        if (variant == facts.name) chosen = &facts;
+    const Pass pass = chosen ? chosen->find(request.facts.operation, request.hint) : nullptr;
+    if (!pass)
+        return fail(ErrorCode::bad_usage, fmt::format("variant {} of stream has no op={} in this build", variant,
+                                                      request.facts.name));
+    return std::pair(chosen, pass);
+}
+
+Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
+    static const Descriptor description = descriptor();
+    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
+    auto options = *complete_options(description, parameters.options);
+    const auto request = read_request(options);
+    if (!request) return pass_on(request);
+    const auto loop = find_loop(variant, *request);
+    if (!loop) return pass_on(loop);
+    auto arena = make_arena(*request, parameters);
+    if (!arena) return pass_on(arena);
+    const std::uint64_t array_bytes = arena->layout.share * arena->shares.size();
+    options["size_bytes"] = std::to_string(array_bytes * static_cast<std::uint64_t>(request->facts.arrays));
+    options["array_bytes"] = std::to_string(array_bytes);
+    options["threads"] = std::to_string(arena->shares.size());
+    return std::make_unique<StreamKernel>(request->facts, loop->second, loop->first->vector_bytes, std::move(arena->buffer),
+                                          std::move(arena->team), std::move(arena->shares), std::move(options));
+}
+
+/// The loops of several variants in one arena.
+class StreamTrial final : public VariantTrial {
+  public:
+    StreamTrial(const Facts& facts, std::vector<Pass> passes, Arena arena) : facts_(facts), passes_(std::move(passes)), arena_(std::move(arena)) {
+        // Short enough for many turns, long enough for prefetchers to get going and for the clock.
+        constexpr std::uint64_t least = std::uint64_t{1} << 20;
+        constexpr std::uint64_t most_slices = 48;
+        const std::uint64_t bytes = std::max(least, arena_.layout.share / most_slices) / chunk_bytes * chunk_bytes;
+        slice_ = std::min(bytes, arena_.layout.share);
+    }
+
+    std::size_t slices() const override { return arena_.layout.share / slice_; }
+    double slice_bytes() const override {
+        return static_cast<double>(slice_ * arena_.shares.size()) * (facts_.loaded + facts_.stored);
+    }
+    void run(std::size_t variant, std::size_t slice) override {
+        arena_.team->run([&](std::size_t member) {
+            Share share = arena_.shares[member];
+            for (std::byte** array : {&share.a, &share.b, &share.c}) *array += slice * slice_;
+            share.bytes = slice_;
+            passes_[variant](share, 1);
+        });
+    }
+
+  private:
+    Facts facts_;
+    std::vector<Pass> passes_;
+    Arena arena_;
+    std::uint64_t slice_ = 0;
+};
+
+Result<std::unique_ptr<VariantTrial>> make_trial(const std::vector<std::string>& names, const Parameters& parameters) {
+    static const Descriptor description = descriptor();
+    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
+    const auto options = *complete_options(description, parameters.options);
+    const auto request = read_request(options);
+    if (!request) return pass_on(request);
+    std::vector<Pass> passes;
+    for (const auto& name : names) {
+        const auto loop = find_loop(name, *request);
+        if (!loop) return pass_on(loop);
+        passes.push_back(loop->second);
+    }
+    auto arena = make_arena(*request, parameters);
+    if (!arena) return pass_on(arena);
+    return std::make_unique<StreamTrial>(request->facts, std::move(passes), std::move(*arena));
 }
 
 }  // namespace
@@ -222,9 +310,11 @@ Descriptor descriptor() {
         {"distance", "bytes that the prefetch is ahead", "1K", {}},
     };
     kernel.uses_memory = true;
-    kernel.default_size = std::uint64_t{256} << 20;
+    kernel.default_size = usual_size;
     kernel.max_threads = 0;
     kernel.widest_vector = widest_vector;
+    kernel.footprint = footprint_of;
+    kernel.make_trial = make_trial;
     kernel.make = make;
     return kernel;
 }

@@ -19,6 +19,24 @@ double median(std::vector<double> values) {
     return median_of_sorted(values);
 }
 
+RankInterval median_interval(std::size_t count) {
+    if (count == 0) return {};
+    constexpr double each_tail = 0.025;
+    const auto n = static_cast<double>(count);
+    // Of n values, k lie below the true median with probability C(n, k) / 2^n.
+    const auto probability = [&](double k) {
+        return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::log(2.0));
+    };
+    std::size_t lower = 1;
+    double below = probability(0);  // that the true median is below the value of rank `lower`
+    for (double next = below; lower < (count + 1) / 2; ++lower, below = next) {
+        next = below + probability(static_cast<double>(lower));
+        if (next > each_tail) break;
+    }
+    const double confidence = count == 1 ? 0 : std::max(0.0, 1 - 2 * below);
+    return {lower, count + 1 - lower, confidence};
+}
+
 Summary summarize(std::vector<double> values) {
     if (values.empty()) return {};
     std::sort(values.begin(), values.end());
@@ -33,14 +51,10 @@ Summary summarize(std::vector<double> values) {
     for (const double value : values) deviations.push_back(std::fabs(value - summary.median));
     summary.mad = median(std::move(deviations));
 
-    // Normal approximation of the binomial ranks that enclose the median with 95%.
-    const auto n = static_cast<double>(values.size());
-    const double reach = 0.98 * std::sqrt(n);
-    const auto below = static_cast<std::ptrdiff_t>(std::floor(n / 2 - reach));
-    const auto above = static_cast<std::ptrdiff_t>(std::ceil(n / 2 + reach));
-    const auto last = static_cast<std::ptrdiff_t>(values.size()) - 1;
-    summary.low = values[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(below, 0, last))];
-    summary.high = values[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above, 0, last))];
+    const RankInterval interval = median_interval(values.size());
+    summary.low = values[interval.lower - 1];
+    summary.high = values[interval.upper - 1];
+    summary.confidence = interval.confidence;
     return summary;
 }
 

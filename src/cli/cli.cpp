@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <sstream>
 #include <string_view>
 
+#include "base/log.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -39,6 +41,7 @@ int complain_about_usage(const CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
     if (const auto ready = prepare_process(); !ready) return complain(ready.error());
+    if (const char* level = std::getenv("TMAPROBE_LOG")) log::set_level(log::level_named(level));
     CLI::App app{"Where do the pipeline slots go, and what do pages cost: measured where there are counters, "
                  "modelled and marked so where there are none."};
     app.name("tmaprobe");

@@ -48,8 +48,41 @@ int write_result(const std::vector<experiments::Comparison>& comparisons, const 
     int status = 0;
     if (!output.json.empty() && output.json != "-")
         if (const auto written = write_file(output.json, document()); !written) status = complain(written.error());
-    const bool as_json = output.json == "-" || output.format == "json";
-    return std::max(status, print(as_json ? document() : report::render_comparisons(list, terminal_style(output))));
+    if (output.json == "-") {
+        status = print(document());
+        if (output.output.empty()) return status;
+    }
+    return std::max(status, deliver(output.format == "json" ? document() : report::render_comparisons(list, terminal_style(output)), output));
+}
+
+/// Exit status of a comparison whose times cannot be told apart from noise: neither fine nor slower.
+constexpr int not_judged = 3;
+
+int say_not_judged(const experiments::Comparison& comparison) {
+    const bool few = comparison.timed && comparison.disturbed.empty();
+    static_cast<void>(complain({ErrorCode::unavailable, fmt::format("{}: whether it became slower cannot be judged: {}", comparison.subject, experiments::why_not_judged(comparison)),
+                                few ? "measure both with --repeat 10" : comparison.timed ? "measure again at a quiet time" : "measure both with a time"}));
+    return not_judged;
+}
+
+/// Times that are there and say nothing are said to.
+int judge(const std::vector<experiments::Comparison>& comparisons) {
+    int status = 0;
+    for (const auto& comparison : comparisons)
+        if (comparison.timed && !experiments::can_judge(comparison)) status = say_not_judged(comparison);
+    return status;
+}
+
+/// A slowdown that is certain weighs more than one that cannot be judged.
+int judge_against(const std::vector<experiments::Comparison>& comparisons, double limit, const std::string& limit_text) {
+    int unknown = 0, slower = 0;
+    for (const auto& comparison : comparisons) {
+        if (!experiments::can_judge(comparison)) unknown = say_not_judged(comparison);
+        if (experiments::slower_than(comparison, limit))
+            slower = complain({ErrorCode::unavailable, fmt::format("{}: slower by more than {}, with confidence ({:+.1f}% at least)",
+                                                                  comparison.subject, limit_text, 100 * (comparison.time.low - 1)), {}});
+    }
+    return slower != 0 ? slower : unknown;
 }
 
 int compare(const Words& words) {
@@ -65,13 +98,9 @@ int compare(const Words& words) {
 
     const auto comparisons = experiments::compare_records(*before, *after, words.before, words.after, words.different);
     if (!comparisons) return complain(comparisons.error());
-    int status = write_result(*comparisons, words.output);
-    if (words.fail_above.empty()) return status;
-    for (const auto& comparison : *comparisons)
-        if (experiments::slower_than(comparison, *limit))
-            status = std::max(status, complain({ErrorCode::unavailable, fmt::format("{}: slower by more than {}, with confidence ({:+.1f}% at least)",
-                                                                                  comparison.subject, words.fail_above, 100 * (comparison.time.low - 1)), {}}));
-    return status;
+    const int written = write_result(*comparisons, words.output);
+    const int judged = words.fail_above.empty() ? judge(*comparisons) : judge_against(*comparisons, *limit, words.fail_above);
+    return written != 0 ? written : judged;
 }
 
 }  // namespace
@@ -84,6 +113,8 @@ void add_compare_command(CLI::App& app, int& status) {
     command->add_flag("--different", words->different, "Compare even if kernel or parameters differ");
     command->add_option("--fail-above", words->fail_above, "Exit with 1 if AFTER is slower by more than this, with confidence")->type_name("PERCENT");
     add_output_options(*command, words->output);
+    command->footer("Exit status: 0 done; 1 slower than --fail-above allows, with confidence, or it could not be done; 2 bad usage or records of\n"
+                    "different work; 3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are needed), or disturbed.");
     command->callback([words, &status] { status = compare(*words); });
 }
 

@@ -19,7 +19,7 @@ struct Words {
     std::vector<std::string> metrics{"tlb"}, allocations;
     int rounds = 10, level = 2;
     double seconds = 0.15;
-    bool clean_up = false;
+    bool clean_up = false, reserve_pages = false;
     OutputOptions output;
 };
 
@@ -33,6 +33,7 @@ Result<experiments::InterferenceRequest> understand(const Words& words) {
     request.seconds = words.seconds;
     request.resctrl_root = words.resctrl;
     request.run.level = words.level;
+    request.run.reserve_pages = words.reserve_pages;
     request.run.metrics = words.metrics;
     request.run.library = event_library(words.events_directory);
     request.run.command_line = command_line();
@@ -83,6 +84,7 @@ void add_interference_command(CLI::App& app, int& status) {
     auto* command = app.add_subcommand("interference", "What a neighbour costs a victim, and what partitioning gives back");
     command->add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")->type_name("SPEC");
     command->add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")->type_name("SPEC");
+    command->add_flag("--reserve-pages", words->reserve_pages, "Reserve the huge pages that are missing, as root; they are given back at the end");
     command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
     command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
     command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");

@@ -10,6 +10,7 @@
 #include "base/json_dump.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "events/core_data.h"
 #include "events/table.h"
 #include "kernels/kernel.h"
 #include "machine/host.h"
@@ -60,8 +61,22 @@ Result<events::Table> load_table(const Words& words) {
     return table;
 }
 
+/// Whose core the model takes for a target's; "not modelled" where there is no data.
+json model_of(const events::Library& library, const std::string& folder) {
+    const auto core = events::read_core_model(library, folder);
+    if (!core) return nullptr;
+    return {{"core", core->llvm_cpu}, {"borrowed", core->borrowed_model}};
+}
+
+std::string model_text(const json& model) {
+    if (model.is_null()) return "not modelled";
+    const std::string borrowed = model["borrowed"].get<std::string>();
+    return fmt::format("modelled as {}{}", model["core"].get<std::string>(), borrowed.empty() ? "" : ": " + borrowed);
+}
+
 int list_targets(const Words& words) {
-    const auto targets = events::known_targets(event_library(words.events_directory));
+    const events::Library library = event_library(words.events_directory);
+    const auto targets = events::known_targets(library);
     if (!targets) return complain(targets.error());
     json rows = json::array();
     std::string text;
@@ -69,9 +84,11 @@ int list_targets(const Words& words) {
         const std::string patterns = fmt::format("{}", fmt::join(target.patterns, " "));
         const std::string names = fmt::format("{}", fmt::join(target.names, " "));
         if (!wanted(words, fmt::format("{} {} {} {}", target.folder, target.title, names, patterns))) continue;
+        json model = model_of(library, target.folder);
+        text += fmt::format("{:<16} {:<42} {}{}{}\n{:<16} {}\n", target.folder, target.title, patterns,
+                            names.empty() ? "" : "  also: ", names, "", model_text(model));
         rows.push_back({{"folder", target.folder}, {"title", target.title}, {"names", target.names},
-                        {"cpu_ids", target.patterns}, {"version", target.version}});
-        text += fmt::format("{:<16} {:<42} {}{}{}\n", target.folder, target.title, patterns, names.empty() ? "" : "  also: ", names);
+                        {"cpu_ids", target.patterns}, {"version", target.version}, {"model", std::move(model)}});
     }
     return deliver(words, rows, text, "no target matches");
 }
@@ -203,7 +220,7 @@ void add_list_command(CLI::App& app, int& status) {
     add_one(*list, "kernels", "Built-in kernels with their variants and options", list_kernels, status);
     add_one(*list, "metrics", "Metrics of a CPU", list_metrics, status);
     add_one(*list, "events", "Events of a CPU with their encodings", list_events, status);
-    add_one(*list, "targets", "CPUs with event tables", list_targets, status);
+    add_one(*list, "targets", "CPUs with event tables, and whose core each is modelled as", list_targets, status);
 }
 
 }  // namespace tmaprobe::cli

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/suggest.h"
 #include "report/terminal.h"
 #include "report/text.h"
@@ -41,11 +42,18 @@ bool is_dumb_terminal() {
 /// Whether one line of stderr may be written over and over; a log has lines below each other instead.
 bool may_redraw_line() { return ::isatty(STDERR_FILENO) && !is_dumb_terminal(); }
 
-int terminal_width() {
+int terminal_width(int terminal) {
     winsize size{};
     constexpr int least = 40;  // narrower, a line wraps rather than a table loses what it says
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(least, size.ws_col);
+    if (::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(least, size.ws_col);
     return 80;
+}
+
+/// The descriptor that the report is written to; -1: a file of its own.
+int report_descriptor(const OutputOptions& options, ReportStream usual) {
+    if (options.output == "-") return STDOUT_FILENO;
+    if (!options.output.empty()) return -1;
+    return usual == ReportStream::standard_error ? STDERR_FILENO : STDOUT_FILENO;
 }
 
 std::optional<int> read_whole(const std::string& word) {
@@ -57,14 +65,15 @@ std::optional<int> read_whole(const std::string& word) {
 
 }  // namespace
 
-report::TerminalStyle terminal_style(const OutputOptions& options) {
+report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream usual) {
     report::TerminalStyle style;
-    const bool terminal = ::isatty(STDOUT_FILENO);
+    const int descriptor = report_descriptor(options, usual);
+    const bool terminal = descriptor >= 0 && ::isatty(descriptor);
     const char* no_colour = std::getenv("NO_COLOR");
     const bool may_colour = terminal && !(no_colour && *no_colour) && !is_dumb_terminal();
     style.colour = options.colour == "always" || (options.colour == "auto" && may_colour);
     style.unicode = !options.ascii && (utf8_locale() || !terminal);
-    style.width = terminal ? terminal_width() : 80;
+    style.width = terminal ? terminal_width(descriptor) : 80;
     style.verbose = options.verbose;
     return style;
 }
@@ -95,13 +104,24 @@ void refuse_empty_values(CLI::App& app) {
 void add_output_options(CLI::App& app, OutputOptions& options) {
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
         ->type_name("FILE");
-    app.add_option("--format", options.format, "Write stdout as json, jsonl, csv, markdown, openmetrics or html")
+    app.add_option("--format", options.format, "Write json, jsonl, csv, markdown, openmetrics or html instead of the text")
         ->type_name("FORMAT");
-    app.add_flag("-v,--verbose", options.verbose, "Add events, encodings and formulas");
+    app.add_option("-o,--output", options.output, "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")
+        ->type_name("FILE");
+    add_verbose_flag(app, options.verbose);
     app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only");
     app.add_option("--color", options.colour, "auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
+}
+
+void add_verbose_flag(CLI::App& app, bool& verbose) {
+    const auto raise = [&verbose](std::int64_t times) {
+        verbose = times > 0;
+        if (times > 0) log::set_level(times > 1 ? log::Level::detail : log::Level::info);
+    };
+    app.add_flag_function("-v,--verbose", raise,
+                          "Add events, encodings and formulas, and say on stderr what is done; -vv: in detail");
 }
 
 void add_library_option(CLI::App& app, std::string& directory) {
@@ -115,20 +135,35 @@ events::Library event_library(const std::string& directory) {
     return library;
 }
 
+namespace {
+
+/// Whether a file can be put there. `option` is how the user named it.
+Result<> check_file(const std::string& option, const std::string& file) {
+    if (file.empty() || file == "-") return {};
+    const std::filesystem::path path(file);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        return fail(ErrorCode::bad_usage, option + " " + file + " is a directory", "name a file in it");
+    // A regular file is written beside and renamed: its folder must take it. Devices and pipes are written in place.
+    const bool replaced = !std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored);
+    const auto real = std::filesystem::weakly_canonical(path, ignored);
+    const auto folder = real.has_parent_path() ? real.parent_path() : std::filesystem::path(".");
+    if (::access(replaced ? folder.c_str() : path.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
+        return fail_errno(errno, "cannot write " + option + " " + file, "nothing was measured: name another file");
+    return {};
+}
+
+}  // namespace
+
 Result<> check_output(const OutputOptions& options) {
     const auto formats = report::writer_formats();
     if (!options.format.empty() && std::find(formats.begin(), formats.end(), options.format) == formats.end())
         return fail(ErrorCode::bad_usage, "no format is called '" + options.format + "'",
                     suggest(options.format, formats));
-    if (options.json.empty() || options.json == "-") return {};
-    const std::filesystem::path path(options.json);
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored))
-        return fail(ErrorCode::bad_usage, "--json " + options.json + " is a directory", "name a file in it");
-    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    if (::access(folder.c_str(), W_OK | X_OK) != 0 && !std::filesystem::exists(path, ignored))
-        return fail_errno(errno, "cannot write --json " + options.json);
-    return {};
+    if (options.json == "-" && options.output == "-")
+        return fail(ErrorCode::bad_usage, "--json - and --output - both want standard output", "name a file for one of them");
+    if (const auto possible = check_file("--json", options.json); !possible) return possible;
+    return check_file("--output", options.output);
 }
 
 int print(const std::string& text) {
@@ -138,18 +173,26 @@ int print(const std::string& text) {
 
 void say(const std::string& text) { static_cast<void>(write_descriptor(STDERR_FILENO, text, "standard error")); }
 
-int emit(const record::Record& record, const OutputOptions& options) {
+int deliver(const std::string& text, const OutputOptions& options, ReportStream usual) {
+    if (report_descriptor(options, usual) == STDOUT_FILENO) return print(text);
+    const auto written = options.output.empty() ? write_descriptor(STDERR_FILENO, text, "standard error") : write_file(options.output, text);
+    return written ? 0 : complain(written.error());
+}
+
+int emit(const record::Record& record, const OutputOptions& options, ReportStream usual) {
     clear_progress();
     int status = 0;
-    if (!options.json.empty() && options.json != "-") {
+    if (options.json == "-") {
+        status = print(record::serialize(record));
+        if (options.output.empty()) return status;  // the record stands for the report, unless that has a file of its own
+    } else if (!options.json.empty()) {
         const auto written = write_file(options.json, record::serialize(record));
         if (!written) status = complain(written.error());
     }
-    const std::string format = options.json == "-" ? "json" : options.format;
-    if (format.empty())
-        return std::max(status, print(report::render_terminal(record, terminal_style(options))));
-    const auto text = report::render({record}, format);
-    return std::max(status, text ? print(*text) : complain(text.error()));
+    if (options.format.empty())
+        return std::max(status, deliver(report::render_terminal(record, terminal_style(options, usual)), options, usual));
+    const auto text = report::render({record}, options.format);
+    return std::max(status, text ? deliver(*text, options, usual) : complain(text.error()));
 }
 
 int complain(const Error& error) {

@@ -16,7 +16,8 @@ namespace tmaprobe::cli {
 /// Where and how the result of a measuring command goes.
 struct OutputOptions {
     std::string json;    ///< file for the record, "-" = stdout instead of the text; empty: none
-    std::string format;  ///< one of report::writer_formats(), written to stdout instead of the text
+    std::string format;  ///< one of report::writer_formats(), written instead of the text
+    std::string output;  ///< file for the text (or the format), "-" = stdout; empty: where the command's reports go
     bool verbose = false, ascii = false;
     std::string colour = "auto";  ///< auto|always|never
 };
@@ -34,23 +35,32 @@ CLI::Validator level_number();
 /// that was forgotten, and must not mean the default.
 void refuse_empty_values(CLI::App& app);
 
-/// Registers --json, --format, --verbose, --ascii and --color.
+/// Where a report goes that no --output sends elsewhere.
+enum class ReportStream { standard_output, standard_error };
+
+/// Registers --json, --format, --output, --verbose, --ascii and --color.
 void add_output_options(CLI::App& app, OutputOptions& options);
+
+/// Registers -v and -vv: more in the report, and the log (base/log.h) on stderr.
+void add_verbose_flag(CLI::App& app, bool& verbose);
 
 /// Registers --events DIR; see event_library.
 void add_library_option(CLI::App& app, std::string& directory);
 events::Library event_library(const std::string& directory);
 
-/// Checks before anything is measured that the result can be written: the format exists and the folder
-/// of --json FILE is there and writable. Errors: bad_usage, system.
+/// Checks before anything is measured that the result can be written: the format exists, and the folders
+/// of --json FILE and --output FILE are there and writable. Errors: bad_usage, system.
 Result<> check_output(const OutputOptions& options);
 
-/// Colour and Unicode only where they can be shown: NO_COLOR and a dumb terminal are honoured.
-report::TerminalStyle terminal_style(const OutputOptions& options);
+/// Colour, Unicode and width as whatever the report goes to can show them: NO_COLOR and a dumb terminal are honoured.
+report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
 
-/// Writes the record as asked: to --json, and as text or in --format to stdout. Returns the exit status:
-/// 0, or 1 when something could not be written (said on stderr).
-int emit(const record::Record& record, const OutputOptions& options);
+/// Writes the record as asked: to --json, and as text or in --format to --output or the `usual` stream. Returns the
+/// exit status: 0, or 1 when something could not be written (said on stderr).
+int emit(const record::Record& record, const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
+
+/// Writes a report's text to --output or the `usual` stream. Returns 0, or 1 with a message when it cannot be written.
+int deliver(const std::string& text, const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
 
 /// Writes text to stdout. Returns 0, or 1 with a message when stdout cannot take it (full disk, closed).
 int print(const std::string& text);

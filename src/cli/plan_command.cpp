@@ -82,7 +82,9 @@ nlohmann::json to_json(const Words& words, const events::Table& table, const cou
         json["passes"].push_back(std::move(groups));
     }
     json["notes"] = nlohmann::json::array();
-    for (const auto& note : plan.notes) json["notes"].push_back({{"id", note.id}, {"what", note.what}, {"hint", note.hint}});
+    auto notes = plan.notes;
+    if (auto split = counters::split_warning(plan.split, plan.policy)) notes.push_back(std::move(*split));
+    for (const auto& note : notes) json["notes"].push_back({{"id", note.id}, {"what", note.what}, {"hint", note.hint}});
     return json;
 }
 
@@ -96,9 +98,8 @@ std::string to_text(const Words& words, const events::Table& table, const counte
     text += "\n# Then anywhere:\n" + counters::shell_line(replay_command(words, plan.passes.size())) + "\n";
     if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there\n";
     std::string split;
-    for (const auto& note : plan.notes)
-        if (note.id == "split_metric") split += (split.empty() ? "" : ", ") + note.what.substr(0, note.what.find(':'));
-        else text += fmt::format("# note: {}\n", note.what);
+    for (const auto& note : plan.notes) text += fmt::format("# note: {}\n", note.what);
+    for (const auto& metric : plan.split) split += (split.empty() ? "" : ", ") + metric.name;
     if (!split.empty()) text += fmt::format("# counted in several groups, so less exact on short runs: {}\n", split);
     return text;
 }

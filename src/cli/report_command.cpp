@@ -79,7 +79,7 @@ void add_report_command(CLI::App& app, int& status) {
                         "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
         ->type_name("FORMAT");
     command->add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout")->type_name("FILE");
-    command->add_flag("-v,--verbose", options->output.verbose, "Text: add events, encodings and formulas");
+    add_verbose_flag(*command, options->output.verbose);
     command->add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
     command->add_option("--color", options->output.colour, "Text: auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))

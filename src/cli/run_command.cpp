@@ -17,9 +17,9 @@ struct Words {
     std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
     std::string resctrl = counters::resctrl::usual_root;
     std::vector<std::string> pages, options, metrics, events, command;
-    int level = 1, threads = 1, numa_node = -1, repeat = 0, interval_ms = 0;
+    int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
     int pid = 0;
-    bool multiplex = false, passes = false, system_wide = false, user = false, kernel_mode = false;
+    bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false, kernel_mode = false;
     OutputOptions output;
 };
 
@@ -67,6 +67,14 @@ Result<experiments::RunRequest> understand(const Words& words) {
     request.count_kernel = words.kernel_mode;
     request.count_user = words.user || !words.kernel_mode;
     request.repetitions = words.repeat;
+    request.reserve_pages = words.reserve_pages;
+    request.warm_up = words.warm_up;
+    if (words.command.empty() && words.warm_up)
+        return fail(ErrorCode::bad_usage, "--warm-up runs a command before it is measured, and there is none",
+                    words.kernel.empty() ? "name it after --" : "kernels warm up by themselves");
+    if (words.command.empty() && words.kernel.empty() && words.repeat)
+        return fail(ErrorCode::bad_usage, "--repeat runs a command again, and what runs already cannot be started again",
+                    "leave it out, or name a command after --");
     request.interval_ms = words.interval_ms;
     request.library = event_library(words.events_directory);
     request.resctrl_root = words.resctrl;
@@ -96,10 +104,11 @@ int run(const Words& words) {
     if (!request) return complain(request.error());
     const auto record = experiments::run(*request, machine::detect(), machine::detect_topology(), progress_line());
     if (!record) return complain(record.error());
-    const int written = emit(*record, words.output);
-    // As perf stat does: the measured command's own status is the result, unless ours failed.
-    if (written != 0) return written;
-    return record->extra.value("exit_status", 0);
+    // A command's output is its own: as those of perf stat and time, our report goes beside it.
+    const int written = emit(*record, words.output, words.command.empty() ? ReportStream::standard_output : ReportStream::standard_error);
+    // As perf stat does: the measured command's own status is the result, unless only ours failed.
+    const int own = record->extra.value("exit_status", 0);
+    return own != 0 ? own : written;
 }
 
 void add_workload_options(CLI::App& app, Words& words) {
@@ -107,6 +116,7 @@ void add_workload_options(CLI::App& app, Words& words) {
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")->type_name("NAME");
     app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G")->type_name("BYTES");
     app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")->delimiter(',')->allow_extra_args(false)->type_name("MODE,...");
+    app.add_flag("--reserve-pages", words.reserve_pages, "Reserve the huge pages that are missing, as root; they are given back at the end");
     app.add_option("--threads", words.threads, "Threads of the kernel")->type_name("N")->check(whole_number(1, max_threads));
     app.add_option("--cpu", words.cpus, "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")->type_name("LIST");
     app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")->check(whole_number(0, max_nodes))->type_name("N");
@@ -127,7 +137,8 @@ void add_counting_options(CLI::App& app, Words& words) {
     app.add_flag("--user", words.user, "Count in user mode (the default)");
     app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
     app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")->check(CLI::Range(1, 3'600'000))->type_name("MS");
-    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: until the median is tight")->type_name("N")->check(whole_number(1, max_repetitions));
+    app.add_option("-r,--repeat", words.repeat, "Repetitions; default: of a kernel until the median is tight, of a command one")->type_name("N")->check(whole_number(1, max_repetitions));
+    app.add_option("--warm-up", words.warm_up, "Run the command so often before it is measured")->type_name("N")->check(whole_number(0, max_repetitions));
     app.add_option("--resctrl", words.resctrl, "Where resctrl is mounted: its monitors are read too")->type_name("DIR");
     add_library_option(app, words.events_directory);
 }

@@ -20,6 +20,7 @@ struct Words {
     std::vector<std::string> pages, options, metrics{"tlb"};
     int points = 0, threads = 1, level = 1, numa_node = -1, repeat = 0;
     double seconds = 0.4;
+    bool reserve_pages = false;
     OutputOptions output;
 };
 
@@ -37,6 +38,7 @@ Result<experiments::SweepRequest> understand(const Words& words) {
     run.target = words.target;
     run.assume_pages = words.assume_pages;
     run.repetitions = words.repeat;
+    run.reserve_pages = words.reserve_pages;
     run.command_line = command_line();
     request.seconds_per_point = words.seconds;
     if (words.numa_node >= 0) run.numa_node = words.numa_node;
@@ -119,6 +121,7 @@ void add_sweep_command(CLI::App& app, int& status) {
         command->add_option("--sizes", words->sizes, "Range FIRST..LAST or list")->type_name("SIZES")->capture_default_str(),
         command->add_option("--points", words->points, "Sizes in the range, evenly over the logarithm; default: every 2^k and 1.5 x 2^k")->type_name("N")->check(whole_number(2, experiments::most_points)),
         command->add_option("--pages", words->pages, "Page modes, each a curve: 4k, thp, 2m, 1g; default: the base page")->delimiter(',')->allow_extra_args(false)->type_name("MODE,..."),
+        command->add_flag("--reserve-pages", words->reserve_pages, "Reserve the huge pages that are missing, as root; they are given back at the end"),
         command->add_option("--threads", words->threads, "Threads of the kernel")->type_name("N")->check(whole_number(1, max_threads)),
         command->add_option("--cpu", words->cpus, "CPUs it is pinned to")->type_name("LIST"),
         command->add_option("--numa-node", words->numa_node, "Bind the memory to this node")->check(whole_number(0, max_nodes))->type_name("N"),

@@ -94,11 +94,16 @@ Check check_perf_metrics(const Surroundings& around) {
             hint};
 }
 
+std::string words_of_stand_in(const std::string& core) {
+    return core.empty() ? "" : "; for the model " + core + " stands in, the nearest core: a guess";
+}
+
 std::vector<Check> check_cpu(const Surroundings& around) {
     std::vector<Check> checks;
     const auto& host = around.host;
     if (around.event_table.empty())
-        checks.push_back({State::warning, "event_table", "no event table for this CPU (" + host.cpu_id + ")",
+        checks.push_back({State::warning, "event_table",
+                          "no event table for this CPU (" + host.cpu_id + ")" + words_of_stand_in(around.stand_in),
                           "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"});
     else
         checks.push_back({State::ok, "event_table", host.cpu_id + " is " + around.event_table, {}});
@@ -162,6 +167,7 @@ std::vector<Check> check_kernel(const Surroundings& around) {
 }
 
 Check check_model(const Surroundings& around) {
+    if (around.model_built && around.tracing) return {State::warning, "model", "the model is built in, but cannot run: " + around.tracing->what, around.tracing->hint};
     if (around.model_built) return {State::ok, "model", "the model is built in: --source model works without counters", {}};
     return {State::warning, "model", "this build has no model (LLVM 19 was missing when it was configured)",
             "third_party/setup.sh, then configure and build again"};
@@ -171,7 +177,9 @@ std::vector<Check> check_pages(const Surroundings& around) {
     std::vector<Check> checks;
     for (const auto& [bytes, pages] : around.huge_pages) {
         const std::string size = format_size(bytes);
-        const std::string reserve = fmt::format("echo 64 | sudo tee /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", bytes >> 10);
+        // Enough to begin with, and no more than small machines have.
+        const std::uint64_t enough = std::max<std::uint64_t>(1, (std::uint64_t{128} << 20) / bytes);
+        const std::string reserve = fmt::format("echo {} | sudo tee /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", enough, bytes >> 10);
         if (pages.free > 0)
             checks.push_back({State::ok, "huge_pages_" + size, fmt::format("{} of {} reserved {} pages are free", pages.free, pages.total, size), {}});
         else

@@ -36,10 +36,12 @@ struct Surroundings {
     std::vector<PmuLimits> limits;       ///< probed; empty: no hardware event opens
     int software_error = 0;              ///< errno of opening task-clock; 0: it counts
     std::string event_table;             ///< "Zen 4 (amdzen4)"; empty: none for this CPU
+    std::string stand_in;      ///< the core that the model takes where no table has this CPU: "Zen 5 (amdzen5)"
     bool shares_core_slots = false;      ///< the table's slots belong to the core, not the thread (before Ice Lake)
     bool wants_perf_metrics = false;     ///< the table has topdown-* events
     std::vector<events::KernelBug> kernel_bugs;  ///< all that are known, of any version
     bool model_built = false;
+    std::optional<Error> tracing;        ///< why this process may not trace its children; empty: it may
     std::map<std::uint64_t, HugePages> huge_pages;  ///< by page size in bytes; what the kernel knows
     std::string transparent_huge_pages;  ///< "always", "madvise", "never"; empty: not in this kernel
     bool resctrl_known = false, resctrl_mounted = false;

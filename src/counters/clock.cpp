@@ -1,8 +1,17 @@
+#include <ctime>
+
 #include "counters/command.h"
 #include "counters/source.h"
 
 namespace tmaprobe::counters {
 namespace {
+
+/// Processor time of the calling thread; 0 where the kernel has no such clock.
+std::uint64_t thread_ns() {
+    timespec time{};
+    if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0;
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 class ClockSource final : public CounterSource {
   public:
@@ -14,9 +23,11 @@ class ClockSource final : public CounterSource {
         const auto argv = workload.command();
         if (!argv.empty()) return measure_command(argv, std::move(sample));
         workload.prepare();
+        const std::uint64_t thread_start = thread_ns();
         const std::uint64_t start = now_ns();
         workload.run(repetition.iterations);
         sample.elapsed_ns = now_ns() - start;
+        sample.thread_ns = thread_ns() - thread_start;
         return sample;
     }
 
@@ -32,6 +43,7 @@ class ClockSource final : public CounterSource {
         const auto outcome = wait_for(*command, signals, {});
         sample.elapsed_ns = now_ns() - start;
         sample.exit_status = outcome.status;
+        sample.interrupted = outcome.interrupted;
         if (outcome.interrupted) {
             sample.detail["interrupted"] = true;
             sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was measured until then", ""});

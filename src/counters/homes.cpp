@@ -8,9 +8,7 @@ namespace tmaprobe::counters {
 namespace {
 
 bool contains(const std::vector<PlannedEvent>& events, const PlannedEvent& wanted) {
-    return std::any_of(events.begin(), events.end(), [&](const auto& event) {
-        return event.name == wanted.name && same_encoding(event, wanted);
-    });
+    return std::any_of(events.begin(), events.end(), [&](const auto& event) { return same_encoding(event, wanted); });
 }
 
 void add_once(std::vector<PlannedEvent>& events, const PlannedEvent& event) {
@@ -20,6 +18,13 @@ void add_once(std::vector<PlannedEvent>& events, const PlannedEvent& event) {
 /// A core PMU by one of the names that tables use for "this machine's": perf's "cpu", Arm's first.
 bool is_generic_core_name(const std::string& pmu) {
     return pmu.empty() || pmu == "cpu" || pmu == "default_core" || pmu.rfind("armv8_pmuv3", 0) == 0;
+}
+
+/// Metrics outside of the tree that share groups; empty: this one has its own.
+std::string family_of(const metrics::MetricDefinition& metric) {
+    if (metric.level > 0) return {};
+    if (metric.category == "tlb") return "tlb";
+    return std::ranges::find(metric.groups, "BelowTree") != metric.groups.end() ? "BelowTree" : "";
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ Result<PlannedEvent> Homes::plan_event(const std::string& spelling) const {
 }
 
 std::size_t Homes::add_alone(const PlannedEvent& event) {
-    Bundle bundle{event.definition.pmu, {}, {}};
+    Bundle bundle{event.definition.pmu, {}, {}, true};
     if (event.metric_only)
         bundle.topdown = {topdown_of(bundle.pmu).front(), event};
     else
@@ -145,7 +150,7 @@ std::vector<std::size_t> Homes::spread(const std::string& pmu, Inputs inputs, st
         inputs.clear();
     }
     while (!inputs.empty()) {
-        Bundle bundle{pmu, {}, {}};
+        Bundle bundle{pmu, {}, {}, false};
         Inputs left;
         for (const auto& event : inputs)
             if (!try_add(bundle, {event})) left.push_back(event);
@@ -179,7 +184,7 @@ Result<std::vector<std::size_t>> Homes::settle(const std::string& metric, std::v
             home.push_back(*same);
             continue;
         }
-        Bundle bundle{pmu, {}, {}};
+        Bundle bundle{pmu, {}, {}, false};
         if (try_add(bundle, events)) {
             shared.push_back(bundles_.size());
             home.push_back(bundles_.size());
@@ -217,13 +222,22 @@ void Homes::settle_level(int level) {
     tree_.insert(tree_.end(), shared.begin(), shared.end());
 }
 
+void Homes::settle_family(const std::string& family) {
+    if (family.empty() || !settled_families_.insert(family).second) return;
+    std::vector<std::size_t> shared;
+    for (const auto& metric : table_.metrics)
+        if (family_of(metric) == family && !homes_.contains(metric.name))
+            // As in a level: one that cannot be planned is an error only when it is asked for itself.
+            if (auto home = settle(metric.name, shared, {})) homes_[metric.name] = std::move(*home);
+}
+
 bool Homes::fits_alone(const std::string& metric) {
     const auto inputs = inputs_of(metric);
     if (!inputs) return true;  // settle() meets the same error
     std::map<std::string, Bundle> by_pmu;
     for (const auto& event : *inputs) by_pmu[event.definition.pmu].ordinary.push_back(event);
     return std::all_of(by_pmu.begin(), by_pmu.end(), [&](const auto& entry) {
-        Bundle bundle{entry.first, {}, {}};
+        Bundle bundle{entry.first, {}, {}, false};
         return try_add(bundle, entry.second.ordinary);
     });
 }
@@ -233,6 +247,7 @@ Result<std::vector<std::size_t>> Homes::home_of(const std::string& metric) {
                                          [&](const auto& candidate) { return candidate.name == metric; });
     if (definition != table_.metrics.end() && definition->level > 0)
         for (int level = 1; level <= definition->level; ++level) settle_level(level);
+    if (definition != table_.metrics.end()) settle_family(family_of(*definition));
     if (const auto found = homes_.find(metric); found != homes_.end()) return found->second;
     std::vector<std::size_t> alone;
     auto home = settle(metric, alone, {});

@@ -16,13 +16,15 @@ struct Bundle {
     std::string pmu;
     std::vector<PlannedEvent> topdown;   ///< slots first; empty: none
     std::vector<PlannedEvent> ordinary;
+    bool by_name = false;                ///< one event that the user named: shown under that name, whatever else counts it
 };
 
 /// All events of a bundle, as the PMU sees them.
 std::vector<PlannedEvent> all_events(const Bundle& bundle);
 
 /// Where the metrics of one table are counted on a PMU of given limits. Homes are found level by level
-/// over the whole table, so that a metric's home never depends on what is asked for.
+/// over the whole table, so that a metric's home never depends on what is asked for. Metrics of translation
+/// share groups in the same way, and so do the basic ones below an own tree: they are asked for together.
 class Homes {
   public:
     Homes(const events::Table& table, const std::vector<PmuLimits>& limits, const metrics::Constants& constants);
@@ -50,6 +52,7 @@ class Homes {
     using Inputs = std::vector<PlannedEvent>;
     Result<Inputs> inputs_of(const std::string& metric);
     void settle_level(int level);
+    void settle_family(const std::string& family);
     Result<std::vector<std::size_t>> settle(const std::string& metric, std::vector<std::size_t>& shared,
                                             const std::vector<std::size_t>& earlier);
     std::vector<std::size_t> spread(const std::string& pmu, Inputs inputs, std::vector<std::size_t>& shared,
@@ -65,6 +68,7 @@ class Homes {
     std::map<std::string, std::vector<std::size_t>> homes_;
     std::map<std::string, std::vector<PlannedEvent>> topdown_;  ///< by PMU
     std::set<int> settled_levels_;
+    std::set<std::string> settled_families_;
     std::vector<std::size_t> tree_;  ///< bundles of the levels settled so far
     std::vector<PlannedEvent> beside_;
 };

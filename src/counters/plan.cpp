@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "counters/fit.h"
@@ -12,111 +13,145 @@
 namespace tmaprobe::counters {
 namespace {
 
-/// A pass being filled: bundles that all count at the same time.
-struct Filling {
-    std::vector<std::size_t> bundles;
-    std::map<std::string, std::vector<PlannedEvent>> events;  ///< by PMU, topdown groups once
-    bool topdown = false;
-};
-
-/// What a bundle adds to a pass: its topdown group only if the pass has none yet.
-std::vector<PlannedEvent> added_events(const Bundle& bundle, bool has_topdown) {
-    return has_topdown ? bundle.ordinary : all_events(bundle);
-}
-
 /// Topdown groups of one PMU are the same everywhere, up to the metrics of higher levels.
 bool same_topdown(const std::vector<PlannedEvent>& a, const std::vector<PlannedEvent>& b) {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), same_encoding);
 }
 
+/// A run being filled with groups that all count at the same time.
+struct Filling {
+    Pass pass;
+    std::vector<std::size_t> bundles;
+    std::map<std::string, std::vector<PlannedEvent>> events;  ///< by PMU, each once
+};
+
 class Packer {
   public:
-    Packer(const Homes& homes, events::PmuFormat format, Policy policy) : homes_(homes), format_(format), policy_(policy) {}
+    Packer(const Homes& homes, events::PmuFormat format) : homes_(homes), format_(format) {}
 
+    /// Puts the bundle into the first run that has room, or into a further one.
     void add(std::size_t number) {
-        for (auto& pass : passes_)
-            if (try_add(pass, number)) return;
-        passes_.emplace_back();
-        if (!try_add(passes_.back(), number)) force(passes_.back(), number);
+        for (auto& filling : fillings_)
+            if (try_add(filling, number)) return;
+        fillings_.emplace_back();
+        if (!try_add(fillings_.back(), number)) force(fillings_.back(), number);
     }
 
-    std::vector<Pass> passes() const {
-        std::vector<Pass> result;
-        for (const auto& filling : passes_) {
-            Pass pass;
-            std::map<std::string, std::vector<PlannedEvent>> topdown;
-            for (const std::size_t number : filling.bundles) {
-                const Bundle& bundle = homes_.bundle(number);
-                auto& shown = topdown[bundle.pmu];
-                if (!bundle.topdown.empty() && !same_topdown(shown, bundle.topdown)) {
-                    pass.groups.push_back({bundle.pmu, bundle.topdown});
-                    shown = bundle.topdown;
-                }
-                if (!bundle.ordinary.empty()) pass.groups.push_back({bundle.pmu, bundle.ordinary});
-            }
-            result.push_back(std::move(pass));
+    /// Adds an event to the run that has this bundle, if a counter is left for it there.
+    void add_beside(std::size_t number, const PlannedEvent& event) {
+        for (auto& filling : fillings_) {
+            if (std::ranges::find(filling.bundles, number) == filling.bundles.end()) continue;
+            auto together = filling.events[event.definition.pmu];
+            if (has(together, event)) return;
+            together.push_back(event);
+            if (!fits(together, homes_.limits_of(event.definition.pmu), format_)) return;
+            filling.events[event.definition.pmu] = std::move(together);
+            filling.pass.groups.push_back({event.definition.pmu, {event}});
+            return;
         }
-        return result;
+    }
+
+    std::size_t runs() const { return fillings_.size(); }
+    std::vector<Pass> passes() const {
+        std::vector<Pass> passes;
+        for (const auto& filling : fillings_) passes.push_back(filling.pass);
+        return passes;
     }
 
   private:
-    bool try_add(Filling& pass, std::size_t number) const {
-        const Bundle& bundle = homes_.bundle(number);
-        if (policy_ == Policy::multiplex) {
-            force(pass, number);
-            return true;
+    static bool has(const std::vector<PlannedEvent>& events, const PlannedEvent& wanted) {
+        return std::ranges::any_of(events, [&](const auto& event) { return same_encoding(event, wanted); });
+    }
+
+    /// What of these events the run does not have yet, under their names where these matter.
+    static std::vector<PlannedEvent> missing(const std::vector<PlannedEvent>& wanted, const std::vector<PlannedEvent>& there,
+                                             bool by_name) {
+        std::vector<PlannedEvent> rest;
+        for (const auto& event : wanted) {
+            const bool known = std::ranges::any_of(there, [&](const auto& other) {
+                return same_encoding(event, other) && (!by_name || event.name == other.name);
+            });
+            if (!known) rest.push_back(event);
         }
-        auto together = pass.events[bundle.pmu];
-        const bool shared = has_topdown(pass, bundle);
-        const auto added = added_events(bundle, shared);
-        together.insert(together.end(), added.begin(), added.end());
+        return rest;
+    }
+
+    /// The groups that a bundle adds to a run. A topdown group is taken whole or not at all: its metrics need their leader.
+    static std::vector<Group> groups_of(const Bundle& bundle, const std::vector<PlannedEvent>& there) {
+        std::vector<Group> groups;
+        const bool topdown = !missing(bundle.topdown, there, bundle.by_name).empty();
+        if (topdown) groups.push_back({bundle.pmu, bundle.topdown});
+        if (auto rest = missing(bundle.ordinary, there, bundle.by_name); !rest.empty()) groups.push_back({bundle.pmu, std::move(rest)});
+        return groups;
+    }
+
+    bool try_add(Filling& filling, std::size_t number) const {
+        const Bundle& bundle = homes_.bundle(number);
+        auto together = filling.events[bundle.pmu];
+        const auto groups = groups_of(bundle, together);
+        for (const Group& group : groups) together.insert(together.end(), group.events.begin(), group.events.end());
         if (!fits(together, homes_.limits_of(bundle.pmu), format_)) return false;
-        pass.events[bundle.pmu] = std::move(together);
-        pass.bundles.push_back(number);
+        put(filling, number, groups);
         return true;
     }
 
-    void force(Filling& pass, std::size_t number) const {
-        const Bundle& bundle = homes_.bundle(number);
-        const auto added = added_events(bundle, has_topdown(pass, bundle));
-        auto& events = pass.events[bundle.pmu];
-        events.insert(events.end(), added.begin(), added.end());
-        pass.bundles.push_back(number);
+    void force(Filling& filling, std::size_t number) const {
+        put(filling, number, groups_of(homes_.bundle(number), filling.events[homes_.bundle(number).pmu]));
     }
 
-    bool has_topdown(const Filling& pass, const Bundle& bundle) const {
-        return std::any_of(pass.bundles.begin(), pass.bundles.end(), [&](std::size_t number) {
-            const Bundle& other = homes_.bundle(number);
-            return other.pmu == bundle.pmu && !other.topdown.empty() && same_topdown(other.topdown, bundle.topdown);
-        });
+    void put(Filling& filling, std::size_t number, const std::vector<Group>& groups) const {
+        auto& events = filling.events[homes_.bundle(number).pmu];
+        for (const Group& group : groups) {
+            events.insert(events.end(), group.events.begin(), group.events.end());
+            filling.pass.groups.push_back(group);
+        }
+        filling.bundles.push_back(number);
     }
 
     const Homes& homes_;
     events::PmuFormat format_;
-    Policy policy_;
-    std::vector<Filling> passes_;
+    std::vector<Filling> fillings_;
 };
 
-/// A metric whose events do not all count at the same time is less exact; the record says so.
-record::Warning split_note(const std::string& metric, std::size_t parts, Policy policy) {
-    return {"split_metric",
-            fmt::format("{}: its events do not fit the counters at once and are counted in {} {}", metric, parts,
-                        policy == Policy::passes ? "runs" : "groups at different times"),
-            policy == Policy::passes ? "its value mixes runs: compare it over repetitions"
-                                     : "--passes counts each group for the whole run"};
+/// One run of all bundles, whose groups take turns: each has all its events, so that a metric's come from one.
+Pass rotating(const Homes& homes, const std::vector<std::size_t>& bundles) {
+    Pass pass;
+    std::map<std::string, std::vector<PlannedEvent>> topdown;
+    for (const std::size_t number : bundles) {
+        const Bundle& bundle = homes.bundle(number);
+        auto& shown = topdown[bundle.pmu];
+        if (!bundle.topdown.empty() && !same_topdown(shown, bundle.topdown)) {
+            pass.groups.push_back({bundle.pmu, bundle.topdown});
+            shown = bundle.topdown;
+        }
+        if (!bundle.ordinary.empty()) pass.groups.push_back({bundle.pmu, bundle.ordinary});
+    }
+    return pass;
 }
 
 /// Over how many runs, or groups that take turns, a metric's events are spread.
-std::size_t parts_of(const std::vector<std::size_t>& home, const Homes& homes, Policy policy) {
+std::size_t parts_of(const std::vector<std::size_t>& home, const Homes& homes, bool rotates) {
     std::map<std::string, std::size_t> parts;  // a hybrid's PMUs count apart: that is no split
     for (const std::size_t number : home) {
         const Bundle& bundle = homes.bundle(number);
-        const bool apart = policy == Policy::multiplex && !bundle.topdown.empty() && !bundle.ordinary.empty();
+        const bool apart = rotates && !bundle.topdown.empty() && !bundle.ordinary.empty();
         parts[bundle.pmu] += apart ? 2 : 1;
     }
     std::size_t most = 0;
     for (const auto& [pmu, count] : parts) most = std::max(most, count);
     return most;
+}
+
+/// What runs of different length are compared by, in each run that has a part of a split metric.
+void add_references(const events::Table& table, const Homes& homes, const std::vector<std::size_t>& home, Packer& packer) {
+    for (const std::size_t number : home)
+        for (const char* name : {"cycles", "instructions"}) {
+            auto definition = events::resolve(table, name);
+            if (!definition) continue;
+            PlannedEvent event{name, std::move(*definition), false};
+            event.definition.pmu = homes.bundle(number).pmu;
+            packer.add_beside(number, event);
+        }
 }
 
 void add_alone(Pass& pass, const PlannedEvent& event) {
@@ -136,31 +171,73 @@ Result<Plan> make_plan(const events::Table& table, const std::vector<std::string
     Plan plan;
     plan.policy = policy;
 
+    std::map<std::string, std::vector<std::size_t>> home_of;
     std::set<std::size_t> needed;
     for (const auto& metric : metrics) {
         const auto home = homes.home_of(metric);
         if (!home) return pass_on(home);
         needed.insert(home->begin(), home->end());
-        const std::size_t parts = parts_of(*home, homes, policy);
-        if (parts > 1) plan.notes.push_back(split_note(metric, parts, policy));
+        home_of[metric] = *home;
     }
     std::vector<PlannedEvent> beside = homes.events_beside();
-    std::vector<std::size_t> alone;
+    std::vector<std::size_t> bundles(needed.begin(), needed.end());
     for (const auto& further : further_events) {
         PlannedEvent event = homes.adopt(further);
         if (homes.uses_counters(event))
-            alone.push_back(homes.add_alone(event));
+            bundles.push_back(homes.add_alone(event));
         else
             beside.push_back(std::move(event));
     }
 
-    Packer packer(homes, table.format, policy);
-    for (const std::size_t number : needed) packer.add(number);
-    for (const std::size_t number : alone) packer.add(number);
-    plan.passes = packer.passes();
+    Packer packer(homes, table.format);
+    for (const std::size_t number : bundles) packer.add(number);
+    const bool rotates = policy == Policy::multiplex && packer.runs() > 1;
+    if (packer.runs() > 1) {
+        for (const auto& metric : metrics)
+            if (const std::size_t parts = parts_of(home_of[metric], homes, rotates); parts > 1)
+                plan.split.push_back({metric, parts});
+        if (!rotates)
+            for (const auto& split : plan.split) add_references(table, homes, home_of[split.name], packer);
+    }
+    plan.passes = rotates ? std::vector{rotating(homes, bundles)} : packer.passes();
     if (plan.passes.empty() && !beside.empty()) plan.passes.emplace_back();
     for (const auto& event : beside) add_alone(plan.passes.front(), event);
     return plan;
+}
+
+Result<std::vector<std::string>> countable(const events::Table& table, const std::vector<std::string>& metrics,
+                                           const std::vector<PmuLimits>& limits, const metrics::Constants& constants) {
+    const Homes homes(table, limits, constants);
+    std::vector<std::string> found;
+    for (const auto& metric : metrics) {
+        const auto needed = metrics::events_needed(table.metrics, {metric}, constants);
+        if (!needed) return pass_on(needed);
+        const bool possible = std::ranges::all_of(*needed, [&](const std::string& spelling) {
+            const auto event = homes.plan_event(spelling);
+            // What nobody can count is another matter.
+            if (!event || event->definition.is_latency() || !homes.uses_counters(*event)) return true;
+            const PmuLimits& of_pmu = homes.limits_of(event->definition.pmu);
+            if (event->metric_only) return of_pmu.has_slots;
+            return allowed_counters(event->definition, of_pmu, table.format) != 0;
+        });
+        if (possible) found.push_back(metric);
+    }
+    return found;
+}
+
+std::optional<record::Warning> split_warning(const std::vector<SplitMetric>& split, Policy policy) {
+    if (split.empty()) return std::nullopt;
+    std::string names;
+    std::size_t most = 0;
+    for (const auto& metric : split) {
+        names += (names.empty() ? "" : ", ") + metric.name;
+        most = std::max(most, metric.parts);
+    }
+    const bool passes = policy == Policy::passes;
+    return record::Warning{"split_metric",
+                           fmt::format("the events of {} do not fit the counters at once: they were counted in up to {} {}", names,
+                                       most, passes ? "runs, which are brought to one length" : "groups that took turns"),
+                           passes ? "low..high hold what the runs differed by" : "--passes counts each group for the whole run"};
 }
 
 }  // namespace tmaprobe::counters

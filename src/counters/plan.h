@@ -45,11 +45,18 @@ struct PmuLimits {
     bool has_level2_metrics = false; ///< topdown-heavy-ops and its three siblings
 };
 
+/// A metric whose events do not all count at the same time.
+struct SplitMetric {
+    std::string name;
+    std::size_t parts = 2;  ///< runs, or groups that take turns
+};
+
 /// What to count: decided from the metrics asked for and the PMU found.
 struct Plan {
     Policy policy = Policy::passes;
     std::vector<Pass> passes;
-    std::vector<record::Warning> notes;  ///< e.g. a metric whose inputs do not fit one group
+    std::vector<SplitMetric> split;
+    std::vector<record::Warning> notes;  ///< what else is to be said
     int level = 1;
     bool user = true, kernel = false;    ///< which privilege levels count
 };
@@ -68,7 +75,11 @@ struct Scope {
 /// from the table and the limits alone, never from what else is asked for: adding a metric changes no
 /// other's groups. topdown-* events have slots as their leader in a group of their own (some kernels
 /// group them wrongly with others); its metrics' other events count beside it in the same pass.
-/// A metric whose events cannot be counted at once gets a note `split_metric`.
+/// A metric whose events cannot be counted at once is among Plan::split. Passes between which a metric is
+/// split count cycles and instructions besides where counters are left, so that they can be compared.
+///
+/// No event is opened twice in one run whose events all count all the time: a later group leaves out what an
+/// earlier one has. Where all fit the PMU at once, that holds for multiplexing too: nothing takes turns.
 ///
 /// Events that are not counters of a core PMU (software, uncore, tool) are in groups of their own.
 /// No limits: a PMU of four general-purpose counters is assumed.
@@ -76,5 +87,13 @@ struct Scope {
 Result<Plan> make_plan(const events::Table& table, const std::vector<std::string>& metrics,
                        const std::vector<PlannedEvent>& further_events, const std::vector<PmuLimits>& limits,
                        const metrics::Constants& constants, Policy policy);
+
+/// Those of the metrics whose every event can get a counter now, one at a time. None of a tree's, where somebody
+/// else holds the counters. Errors: as make_plan.
+Result<std::vector<std::string>> countable(const events::Table& table, const std::vector<std::string>& metrics,
+                                           const std::vector<PmuLimits>& limits, const metrics::Constants& constants);
+
+/// What is to be said of metrics that are split; nothing where none is.
+std::optional<record::Warning> split_warning(const std::vector<SplitMetric>& split, Policy policy);
 
 }  // namespace tmaprobe::counters

@@ -28,10 +28,20 @@ struct Interval {
     std::vector<record::Event> events;  ///< scaled by this interval's own times
 };
 
+/// The time of a command that ran under the model's tracer: what the clock showed, and what of it the tracer added.
+struct TracedTime {
+    double elapsed_ns = 0;                        ///< from its start to its end
+    double added_ns = 0;                          ///< by the tracer, as far as can be told
+    double added_low_ns = 0, added_high_ns = 0;   ///< and between which bounds that lies
+};
+
 /// What one run of the workload gave.
 struct Sample {
     std::vector<record::Event> events;  ///< of this pass
-    std::uint64_t elapsed_ns = 0;       ///< wall time of the region alone, without opening and reading
+    std::uint64_t elapsed_ns = 0;       ///< wall time of the region alone, without opening and reading; the model's: as modelled
+    std::optional<TracedTime> traced;   ///< of a command that was traced
+    bool interrupted = false;           ///< a signal to us ended it before its time
+    std::uint64_t thread_ns = 0;        ///< processor time of the calling thread in the region; 0: not measured
     std::uint64_t iterations = 1;
     std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
     std::vector<record::Warning> warnings;

@@ -8,7 +8,9 @@
 #include "counters/model/model.h"
 #include "counters/perf/perf.h"
 #include "counters/resctrl/group.h"
+#include "events/nearest.h"
 #include "events/table.h"
+#include "machine/counter_users.h"
 #include "machine/sysfs.h"
 
 namespace tmaprobe::counters {
@@ -52,7 +54,11 @@ bool file_mentions(const char* path, const std::string& word) {
 
 void describe_table(Surroundings& surroundings) {
     const auto table = events::load({}, surroundings.host.cpu_id);
-    if (!table) return;
+    if (!table) {
+        if (const auto core = events::stand_in_for({}, surroundings.host))
+            surroundings.stand_in = core->table.title + " (" + core->table.folder + ")";
+        return;
+    }
     surroundings.event_table = table->title + " (" + table->folder + ")";
     for (const auto& event : table->events) {
         if (event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE") surroundings.shares_core_slots = true;
@@ -66,12 +72,14 @@ Surroundings look_around(const machine::Host& host) {
     Surroundings around;
     around.host = host;
     around.access = machine::perf_access_of(host);
+    around.access.counter_users = machine::find_counter_users();
     around.pmus = machine::core_pmus();
     around.limits = perf::probe_limits();
     around.software_error = perf::software_error();
     describe_table(around);
     around.kernel_bugs = events::kernel_bugs({}).value_or(std::vector<events::KernelBug>{});
     around.model_built = model::built();
+    if (const auto may = model::check_tracing(); around.model_built && !may) around.tracing = may.error();
     around.huge_pages = find_huge_pages();
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
     around.resctrl_known = file_mentions("/proc/filesystems", "resctrl");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/sizes.h"
+#include "events/core_data.h"
 #include "events/library.h"
 #include "metrics/cpuid.h"
 
@@ -128,6 +129,7 @@ Result<Geometry> read_geometry(std::string_view json_text) {
     if (file->contains("core") && (*file)["core"].is_object()) {
         geometry.load_bytes = number((*file)["core"], "load_bytes", 0);
         geometry.memory_vector_bytes = number((*file)["core"], "memory_vector_bytes", 0);
+        geometry.reorder_buffer = number((*file)["core"], "reorder_buffer", 0);
     }
     return geometry;
 }
@@ -144,6 +146,7 @@ machine::Host with_geometry(machine::Host host, const Geometry& geometry) {
     host.tlbs.insert(host.tlbs.end(), lacking.begin(), lacking.end());
     if (host.load_bytes == 0) host.load_bytes = geometry.load_bytes;
     if (host.memory_vector_bytes == 0) host.memory_vector_bytes = geometry.memory_vector_bytes;
+    if (host.reorder_buffer == 0) host.reorder_buffer = geometry.reorder_buffer;
     return host;
 }
 
@@ -163,8 +166,9 @@ machine::Host complete_geometry(machine::Host host, const Library& library) {
     for (const Library& where : {library, Library{}}) {
         const auto folder = folder_of(where, host.cpu_id);
         if (!folder) continue;
-        const auto content = read_data(where, *folder + "/geometry.json");
-        if (!content) continue;
+        const auto content = read_core_data(where, *folder, "geometry.json");
+        if (!content && content.error().code == ErrorCode::unavailable) continue;
+        if (!content) host.notes.push_back(fmt::format("geometry.json cannot be used: {}", content.error().what));
         complete("geometry.json", content, read_geometry);
         break;
     }

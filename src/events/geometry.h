@@ -16,6 +16,7 @@ struct Geometry {
     std::vector<machine::Tlb> tlbs;
     int load_bytes = 0;  ///< widest load that the core does in one piece; 0: not said
     int memory_vector_bytes = 0;  ///< vectors that move most bytes between core and memory; 0: not said
+    int reorder_buffer = 0;  ///< entries; 0: not said
 };
 
 /// What the descriptor bytes of CPUID leaf 2 mean by cpuid-descriptors.json; bytes that it does not hold

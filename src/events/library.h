@@ -38,4 +38,8 @@ Result<std::vector<MapRow>> read_map(const Library& library);
 Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view text, std::string_view root,
                                       bool check_patterns = true);
 
+/// The table's own event of this name, whatever its case, without asking libpfm4; null when it has none. Of a hybrid's
+/// PMUs cpu_core's comes first.
+const EventDefinition* find_event(const Table& table, std::string_view name);
+
 }  // namespace tmaprobe::events

@@ -8,6 +8,7 @@
 #include "events/encoding.h"
 #include "events/key.h"
 #include "events/libpfm.h"
+#include "events/library.h"
 #include "events/schema.h"
 #include "events/table.h"
 
@@ -168,6 +169,10 @@ EventKey key_of(const Table& table, const EventDefinition& event) {
     const bool encoded = is_core_pmu(key.pmu) || key.pmu == "msr" || key.pmu == "software" || key.pmu == "tool";
     if (!encoded) key.name = lower_case(event.name);
     return key;
+}
+
+const EventDefinition* find_event(const Table& table, std::string_view name) {
+    return find_named(table, std::string(name), std::nullopt);
 }
 
 Result<EventDefinition> resolve(const Table& table, std::string_view given) {

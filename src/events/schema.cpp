@@ -80,11 +80,11 @@ class Row {
 
 /// The kernel's name of the PMU that an upstream Unit means; "" for the core's.
 std::string pmu_of_unit(const std::string& unit) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> names = {{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> names = {{
         {"", ""}, {"core", ""}, {"cpu_core", "cpu_core"}, {"cpu_atom", "cpu_atom"}, {"CBO", "uncore_cbox"},
         {"QPI LL", "uncore_qpi"}, {"SBO", "uncore_sbox"}, {"iMPH-U", "uncore_arb"}, {"UPI LL", "uncore_upi"},
         {"L3PMC", "amd_l3"}, {"DFPMC", "amd_df"}, {"UMCPMC", "amd_umc"}, {"software", "software"},
-        {"tool", "tool"}, {"msr", "msr"}, {"CPU-M-CF", ""},
+        {"tool", "tool"}, {"msr", "msr"}, {"CPU-M-CF", ""}, {"model", "model"},
     }};
     for (const auto& [from, to] : names)
         if (unit == from) return std::string(to);
@@ -162,6 +162,9 @@ metrics::MetricDefinition read_metric(Row& row) {
     metric.description = row.text("BriefDescription");
     metric.pmu = pmu_of_unit(row.text("Unit"));
     metric.constraint = row.text("MetricConstraint");
+    metric.approximate = row.text("Approximate") == "1";
+    metric.low_expression = row.text("MetricLow");
+    metric.high_expression = row.text("MetricHigh");
     const std::string groups = row.text("MetricGroup");
     for (std::size_t at = 0; at < groups.size();) {
         const std::size_t end = std::min(groups.find(';', at), groups.size());
@@ -169,7 +172,8 @@ metrics::MetricDefinition read_metric(Row& row) {
         at = end + 1;
     }
     if (metric.expression.empty()) row.wrong("MetricExpr is missing or empty");
-    for (const auto& [key, text] : {std::pair{"MetricExpr", &metric.expression}, {"MetricThreshold", &metric.threshold}})
+    for (const auto& [key, text] : {std::pair{"MetricExpr", &metric.expression}, {"MetricThreshold", &metric.threshold},
+                                    {"MetricLow", &metric.low_expression}, {"MetricHigh", &metric.high_expression}})
         if (!text->empty())
             if (const auto parsed = metrics::Expression::parse(*text); !parsed) row.wrong(fmt::format("{}: {}", key, parsed.error().what));
     return metric;

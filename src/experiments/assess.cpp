@@ -12,6 +12,7 @@
 #include "experiments/bottleneck.h"
 #include "experiments/count_index.h"
 #include "experiments/hybrid.h"
+#include "experiments/pass_lengths.h"
 #include "experiments/scale.h"
 #include "metrics/formulas.h"
 
@@ -102,44 +103,55 @@ Result<Prepared> prepare(const events::Table& table, const std::string& pmu, con
     return prepared;
 }
 
-/// The first group that holds all of the metric's events; none when they are spread over several.
-GroupId common_group(const Prepared& prepared, const CountIndex& index, std::size_t metric) {
-    constexpr GroupId none = {-1, -1};
-    std::optional<std::set<GroupId>> common;
-    for (const std::string& text : prepared.events_of[metric]) {
-        const auto spelling = prepared.spellings.find(text);
-        if (spelling == prepared.spellings.end()) return none;
-        const auto groups = index.groups_with(spelling->second.key);
-        std::set<GroupId> kept;
-        for (const GroupId& group : groups)
-            if (!common || common->contains(group)) kept.insert(group);
-        common = std::move(kept);
-    }
-    return common && !common->empty() ? *common->begin() : none;
+/// Where each of the metric's events is taken from.
+std::vector<GroupId> groups_of(const Prepared& prepared, const CountIndex& index, std::size_t metric) {
+    std::vector<events::EventKey> keys;
+    for (const std::string& text : prepared.events_of[metric])
+        if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end())
+            keys.push_back(spelling->second.key);
+    return index.groups_for(keys);
 }
 
-metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, const GroupId& preferred) {
+metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, const std::vector<GroupId>& preferred,
+                            const PassFactors& factors) {
     metrics::Counts counts;
     for (const auto& [text, spelling] : prepared.spellings) {
         if (const record::Event* event = index.find(spelling.key, preferred)) {
             metrics::Count& count = counts[text] = index.count_of(*event);
+            double factor = 1;
+            if (const auto of_pass = factors.find(event->pass); of_pass != factors.end()) factor = of_pass->second;
             // Times are counted in ns, as perf prints them; formulas take seconds, as perf gives them.
-            if (spelling.key.pmu == "tool")
-                for (double* part : {&count.value, &count.low, &count.high}) *part *= 1e-9;
+            if (spelling.key.pmu == "tool") factor *= 1e-9;
+            for (double* part : {&count.value, &count.low, &count.high}) *part *= factor;
         } else if (spelling.latency) counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
     }
     return counts;
 }
 
-/// Each wanted metric on these counts, its events from one group where one has them all.
-std::vector<MetricValue> evaluate(const Prepared& prepared, const CountIndex& index) {
-    std::map<GroupId, std::vector<std::size_t>> metrics_by_group;
+void hold(const MetricValue& other, MetricValue& value) {
+    if (other.outcome != Outcome::value || value.outcome != Outcome::value) return;
+    value.low = std::min(value.low, other.low);
+    value.high = std::max(value.high, other.high);
+}
+
+/// Each wanted metric on these counts, its events from one group where one has them all. What was counted in runs
+/// of different length is brought to one length, and low..high hold what else it may have been.
+std::vector<MetricValue> evaluate(const Prepared& prepared, const CountIndex& index, const PassLengths& lengths) {
+    std::map<std::vector<GroupId>, std::vector<std::size_t>> metrics_by_groups;
     for (std::size_t i = 0; i < prepared.events_of.size(); ++i)
-        metrics_by_group[index.ambiguous() ? common_group(prepared, index, i) : GroupId{-1, -1}].push_back(i);
+        metrics_by_groups[groups_of(prepared, index, i)].push_back(i);
     std::vector<MetricValue> values(prepared.events_of.size());
-    for (const auto& [group, members] : metrics_by_group) {
-        auto all = prepared.formulas.evaluate(counts_from(prepared, index, group), prepared.constants);
-        for (const std::size_t member : members) values[member] = std::move(all[member]);
+    for (const auto& [groups, members] : metrics_by_groups) {
+        std::set<int> passes;
+        for (const GroupId& group : groups) passes.insert(group.first);
+        auto alternatives = lengths.factors(passes);
+        if (alternatives.empty()) alternatives.emplace_back();
+        for (std::size_t way = 0; way < alternatives.size(); ++way) {
+            auto all = prepared.formulas.evaluate(counts_from(prepared, index, groups, alternatives[way]), prepared.constants);
+            for (const std::size_t member : members)
+                if (way == 0) values[member] = std::move(all[member]);
+                else hold(all[member], values[member]);
+        }
     }
     return values;
 }
@@ -157,15 +169,19 @@ void narrow_shares(const Prepared& prepared, const CountIndex& index, std::vecto
         const Scale scale = scale_of(prepared.definitions[value.definition]);
         const double share = value.value * scale.factor;
         if (value.outcome != Outcome::value || !scale.share || share < 0 || share > 1) continue;
-        const GroupId group = common_group(prepared, index, i);
+        const auto groups = groups_of(prepared, index, i);
+        // An estimate's limits say what its events cannot tell apart, however well they were counted.
+        if (groups.size() != 1 || prepared.definitions[value.definition].approximate) continue;
         double counted_ns = 0, enabled_ns = 0;
+        bool taken = false;  // a gap in one piece is no sample
         for (const std::string& text : prepared.events_of[i])
-            if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end() && group.first >= 0)
-                if (const record::Event* event = index.find(spelling->second.key, group)) {
+            if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end())
+                if (const record::Event* event = index.find(spelling->second.key, groups)) {
                     counted_ns = static_cast<double>(event->reading.time_running_ns);
                     enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
+                    taken = taken || event->note == "counters_taken";
                 }
-        if (counted_ns <= 0 || counted_ns >= enabled_ns) continue;
+        if (taken || counted_ns <= 0 || counted_ns >= enabled_ns) continue;
         const double slices = std::max(1.0, counted_ns / rotation_ns);
         const double half = 1.96 * std::sqrt(share * (1 - share) * (1 - counted_ns / enabled_ns) / slices) / scale.factor;
         value.low = std::max(value.low, value.value - half);
@@ -179,25 +195,24 @@ void widen(const Prepared& prepared, const events::Table& table, const AssessReq
     for (const auto* sets : {&request.repetitions, &request.variations})
         for (const auto& events : *sets) {
             const CountIndex index(table, events, request.status != "measured");
-            const auto others = evaluate(prepared, index);
+            auto others = evaluate(prepared, index, PassLengths(table, events));
             for (std::size_t i = 0; i < values.size(); ++i) {
-                if (others[i].outcome != Outcome::value) continue;
-                values[i].low = std::min(values[i].low, others[i].value);
-                values[i].high = std::max(values[i].high, others[i].value);
+                if (!prepared.definitions[others[i].definition].approximate) others[i].low = others[i].high = others[i].value;
+                hold(others[i], values[i]);
             }
         }
 }
 
 /// Share of time counted of the metric's least counted event, and what else is to be said of its events.
 void judge_events(const Prepared& prepared, const CountIndex& index, std::size_t metric, record::Metric& result) {
-    const GroupId group = common_group(prepared, index, metric);
+    const auto groups = groups_of(prepared, index, metric);
     for (const std::string& text : prepared.events_of[metric]) {
         const auto spelling = prepared.spellings.find(text);
         if (spelling == prepared.spellings.end()) {
             result.reason = fmt::format("the table has no event '{}'", text);
             continue;
         }
-        const record::Event* event = index.find(spelling->second.key, group);
+        const record::Event* event = index.find(spelling->second.key, groups);
         if (!event) {
             if (spelling->second.latency) result.warnings.push_back("latency_from_table");
             else if (spelling->second.key.latency)
@@ -247,7 +262,7 @@ record::Metric judge(const Prepared& prepared, const CountIndex& index, const Me
         if (metric.reason.empty()) metric.reason = value.reason;
         return metric;
     }
-    metric.status = status;
+    metric.status = definition.approximate ? "approximate" : status;
     metric.reason.clear();
     metric.value = value.value * scale.factor;
     metric.low = value.low * scale.factor;
@@ -276,6 +291,11 @@ Result<std::vector<std::string>> choose_metrics(const events::Table& table, int 
     const auto add = [&](const std::string& name) {
         if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
+    const bool own_tree = std::ranges::any_of(nodes, [](const MetricDefinition* node) { return node->approximate; });
+    for (const MetricDefinition& metric : table.metrics)
+        if (own_tree && std::ranges::find(metric.groups, "BelowTree") != metric.groups.end()) add(metric.name);
+    for (const MetricDefinition& metric : table.metrics)
+        if (own_tree && metric.category == "tlb") add(metric.name);
     for (const std::string& asked : further) {
         const bool translation = asked == "tlb";
         bool found = false;
@@ -314,7 +334,7 @@ Result<std::vector<record::Metric>> assess(const events::Table& table, const std
     const auto prepared = prepare(table, choose_pmu(table, events, request.pmu), request);
     if (!prepared) return pass_on(prepared);
     const CountIndex index(table, events, request.status != "measured");
-    std::vector<MetricValue> values = evaluate(*prepared, index);
+    std::vector<MetricValue> values = evaluate(*prepared, index, PassLengths(table, events));
     narrow_shares(*prepared, index, values);
     widen(*prepared, table, request, values);
     std::vector<record::Metric> metrics;

@@ -23,7 +23,8 @@ struct AssessRequest {
 };
 
 /// Metrics of the top-down tree down to `level` and further ones: names, or "tlb" for the translation
-/// metrics. In the order of the tree: front end, bad speculation, back end, retiring, others, each before its
+/// metrics. Where the tree is this project's own estimate, what such a CPU counts exactly stands below it: the
+/// metrics of the group "BelowTree", and those of translation. In the order of the tree: front end, bad speculation, back end, retiring, others, each before its
 /// children. Errors: bad_usage for an unknown name (with a suggestion); never for a level that the CPU's
 /// vendor does not publish (the tree ends where it ends).
 Result<std::vector<std::string>> choose_metrics(const events::Table& table, int level,

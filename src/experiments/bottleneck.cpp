@@ -1,5 +1,7 @@
 #include "experiments/bottleneck.h"
 
+#include <algorithm>
+
 namespace tmaprobe::experiments {
 
 void mark_bottleneck(std::vector<record::Metric>& metrics) {
@@ -12,6 +14,12 @@ void mark_bottleneck(std::vector<record::Metric>& metrics) {
             if (!worst || metric.value > worst->value) worst = &metric;
         }
         if (!worst) return;
+        // Of estimates whose bounds overlap, none can be named.
+        const bool undecided = std::ranges::any_of(metrics, [&](const record::Metric& metric) {
+            return &metric != worst && metric.level == level && metric.parent == worst->parent &&
+                   metric.status == "approximate" && metric.over_threshold && metric.high > worst->low;
+        });
+        if (undecided) return;
         worst->bottleneck = true;
         parent = worst;
     }

@@ -81,12 +81,16 @@ std::uint64_t steal_ns_of(int cpu) {
     return 0;
 }
 
-/// schedstat: time run, time waited to run, times scheduled. 0 on kernels without it.
-std::uint64_t waited_ns(const std::string& schedstat = "/proc/thread-self/schedstat") {
+/// A thread's times since its start. 0 on kernels without schedstat.
+struct Scheduled {
+    std::uint64_t ran_ns = 0, waited_ns = 0;
+};
+
+Scheduled scheduled(const std::string& schedstat = "/proc/thread-self/schedstat") {
     std::istringstream fields(read_line(schedstat));
-    std::uint64_t ran = 0, waited = 0;
-    fields >> ran >> waited;
-    return waited;
+    Scheduled times;
+    fields >> times.ran_ns >> times.waited_ns;
+    return times;
 }
 
 /// Holds the readings between two calls of a bracket.
@@ -124,7 +128,7 @@ class Canary {
 
 }  // namespace
 
-CanaryReading read_canary() {
+CanaryReading read_canary(ReorderProbe* probe) {
     std::vector<double> clocks, rates;
     for (int pair = 0; pair < pairs; ++pair) {
         const double alone = time_ns(dependent_adds), wide = time_ns(independent_adds);
@@ -137,7 +141,8 @@ CanaryReading read_canary() {
     reading.clock_hz = clocks[pairs - 2];
     reading.ipc = median(rates) / reading.clock_hz;
     reading.steal_ns = steal_ns_of(sched_getcpu());
-    reading.wait_ns = waited_ns();
+    if (probe) reading.overlap = probe->read();
+    reading.wait_ns = scheduled().waited_ns;
     return reading;
 }
 
@@ -150,44 +155,46 @@ CanaryLimits canary_limits(const machine::Host& host) {
 
 Surroundings judge(const CanaryReading& before, const CanaryReading& after, double elapsed_ns, double best_ipc,
                    const CanaryLimits& limits) {
+    using record::Cause;
     Surroundings result;
     result.clock_hz = (before.clock_hz + after.clock_hz) / 2;
-    const auto disturbed = [&](std::string reason) {
-        result.clean = false;
-        result.reason = std::move(reason);
+    result.waited_ns = after.wait_ns > before.wait_ns ? static_cast<double>(after.wait_ns - before.wait_ns) : 0;
+    const auto disturbed = [&](Cause cause, double size) {
+        result.disturbance = record::Disturbance{cause, size};
         return result;
     };
+    const double elapsed = std::max(1.0, elapsed_ns);
     if (after.steal_ns > before.steal_ns)
-        return disturbed(fmt::format("the hypervisor took {:.0f} ms", static_cast<double>(after.steal_ns - before.steal_ns) * 1e-6));
-    const double waited = after.wait_ns > before.wait_ns ? static_cast<double>(after.wait_ns - before.wait_ns) : 0;
-    if (waited > limits.waited_share * elapsed_ns)
-        return disturbed(fmt::format("waited {:.2f} ms for the CPU", waited * 1e-6));
+        return disturbed(Cause::stolen, std::min(1.0, static_cast<double>(after.steal_ns - before.steal_ns) / elapsed));
+    if (result.waited_ns > limits.waited_share * elapsed)
+        return disturbed(Cause::waited_for_cpu, std::min(1.0, result.waited_ns / elapsed));
     const double ipc = std::min(before.ipc, after.ipc);
     const double expected = std::max(limits.expected_ipc, best_ipc);
-    if (ipc < limits.least_share * expected)
-        return disturbed(fmt::format("someone shares the core: {:.1f} additions a cycle instead of {:.1f}", ipc, expected));
+    if (ipc < limits.least_share * expected) return disturbed(Cause::issue_slots_shared, 1 - ipc / expected);
+    const double overlap = std::max(before.overlap, after.overlap);
+    if (overlap > halved_above) return disturbed(Cause::reorder_buffer_halved, 0.5);
     const double change = before.clock_hz > 0 ? after.clock_hz / before.clock_hz - 1 : 0;
-    if (change > limits.clock_change || change < -limits.clock_change)
-        return disturbed(fmt::format("the core clock moved from {:.2f} to {:.2f} GHz", before.clock_hz * 1e-9, after.clock_hz * 1e-9));
+    if (change > limits.clock_change || change < -limits.clock_change) return disturbed(Cause::clock_changed, change);
     return result;
 }
 
 Bracket canary_bracket(const machine::Host& host) {
     if (host.hypervisor == "QEMU TCG") return {};
-    return canary_bracket(read_canary, now_ns, canary_limits(host));
+    const auto probe = std::make_shared<ReorderProbe>(host.reorder_buffer);
+    return canary_bracket([probe] { return read_canary(probe.get()); }, now_ns, canary_limits(host));
 }
 
 Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const std::vector<int>& cpus, const CanaryLimits& limits) {
     if (threads.empty()) return inner;
     struct Seen {
-        std::vector<std::uint64_t> waited;
+        std::vector<Scheduled> threads;
         std::uint64_t stolen = 0;
         double at = 0;
     };
     const auto look = [threads, cpus] {
         Seen seen{{}, 0, now_ns()};
         for (const int cpu : cpus) seen.stolen += steal_ns_of(cpu);
-        for (const pid_t thread : threads) seen.waited.push_back(waited_ns(fmt::format("/proc/self/task/{}/schedstat", thread)));
+        for (const pid_t thread : threads) seen.threads.push_back(scheduled(fmt::format("/proc/self/task/{}/schedstat", thread)));
         return seen;
     };
     const auto before = std::make_shared<Seen>();
@@ -199,15 +206,15 @@ Bracket watch_threads(Bracket inner, const std::vector<pid_t>& threads, const st
     outer.after = [inner, before, look, limits] {
         const Seen now = look();
         Surroundings result = inner.after ? inner.after() : Surroundings{};
-        if (result.clean && now.stolen > before->stolen) {
-            result.clean = false;
-            result.reason = fmt::format("the hypervisor took {:.0f} ms from the kernel's CPUs", static_cast<double>(now.stolen - before->stolen) * 1e-6);
-        }
-        for (std::size_t index = 0; index < now.waited.size() && result.clean; ++index) {
-            const double waited = now.waited[index] > before->waited[index] ? static_cast<double>(now.waited[index] - before->waited[index]) : 0;
-            if (waited <= limits.waited_share * (now.at - before->at)) continue;
-            result.clean = false;
-            result.reason = fmt::format("another thread of the kernel waited {:.2f} ms for its CPU", waited * 1e-6);
+        const double elapsed = std::max(1.0, now.at - before->at);
+        if (result.clean() && now.stolen > before->stolen)
+            result.disturbance = record::Disturbance{record::Cause::stolen, std::min(1.0, static_cast<double>(now.stolen - before->stolen) / elapsed)};
+        for (std::size_t index = 0; index < now.threads.size() && result.clean(); ++index) {
+            const auto& [ran, waited] = now.threads[index];
+            const auto lost = static_cast<double>(waited - std::min(waited, before->threads[index].waited_ns));
+            const auto used = static_cast<double>(ran - std::min(ran, before->threads[index].ran_ns));
+            if (lost > limits.waited_share * elapsed)
+                result.disturbance = record::Disturbance{record::Cause::partner_waited, lost / (lost + used)};
         }
         return result;
     };

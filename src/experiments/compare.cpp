@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sizes.h"
+#include "experiments/timing_words.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -16,27 +17,51 @@ namespace {
 using nlohmann::json;
 using record::Run;
 
-constexpr std::size_t enough_clean = 3;
 constexpr double least_confidence = 0.95;
 
-std::vector<double> repetition_times(const Run& run) {
-    std::vector<double> all, clean;
+/// Of the repetitions that nothing disturbed; empty for a record that does not keep them.
+std::vector<double> clean_times(const Run& run) {
+    std::vector<double> clean;
     const auto list = run.extra.find("repetitions");
     if (list == run.extra.end() || !list->is_array()) return {};
     for (const auto& entry : *list) {
         if (!entry.is_object() || !entry.contains("ns_per_op") || !entry["ns_per_op"].is_number()) continue;
         const double ns = entry["ns_per_op"].get<double>();
-        all.push_back(ns);
         if (!entry.contains("clean") || entry["clean"] == true) clean.push_back(ns);
     }
-    return clean.size() >= enough_clean ? clean : all;
+    return clean;
 }
 
-bool hardly_clean(const Run& run) { return run.time.disturbed > 0 && run.time.clean < static_cast<int>(enough_clean); }
+bool keeps_repetitions(const Run& run) {
+    const auto list = run.extra.find("repetitions");
+    return list != run.extra.end() && list->is_array() && !list->empty();
+}
+
+/// Values that a comparison may rest on.
+std::size_t usable(const Run& run) {
+    if (keeps_repetitions(run)) return clean_times(run).size();
+    const bool was_judged = run.time.clean + run.time.disturbed > 0;
+    return was_judged ? static_cast<std::size_t>(run.time.clean) : run.time.ns_per_op.count;
+}
+
+/// Why a side cannot be compared; empty when it can.
+std::string too_few(const Run& run, const std::string& name) {
+    const std::size_t values = usable(run);
+    if (values >= enough_clean) return {};
+    // The record's own count says more where it agrees with what is kept.
+    if (static_cast<std::size_t>(run.time.clean) == values && too_few_clean(run.time)) return fmt::format("{}: {}", name, why_too_few(run.time));
+    return fmt::format("{}: {} undisturbed value{}, and it takes {}", name, values, values == 1 ? "" : "s", enough_clean);
+}
+
+/// Repetitions of one side that something disturbed; where the record does not say, none.
+bool any_disturbed(const Run& run) {
+    if (run.time.disturbed > 0) return true;
+    const auto list = run.extra.find("repetitions");
+    return keeps_repetitions(run) && clean_times(run).size() < list->size();
+}
 
 Ratio time_ratio(const Run& before, const Run& after) {
-    const auto one = repetition_times(before), other = repetition_times(after);
-    if (!one.empty() && !other.empty()) return compare_ranks(one, other);
+    if (keeps_repetitions(before) && keeps_repetitions(after)) return compare_ranks(clean_times(before), clean_times(after));
     // Without the repetitions: the ends of two intervals bound the ratio, wider than need be.
     const Summary &a = before.time.ns_per_op, &b = after.time.ns_per_op;
     Ratio ratio;
@@ -76,13 +101,16 @@ std::string time_sentence(const Comparison& comparison) {
     const Ratio& ratio = comparison.time;
     const std::string both = fmt::format("{} against {} per {}", format_ns(comparison.after_ns), format_ns(comparison.before_ns),
                                          comparison.operation.empty() ? "operation" : comparison.operation);
+    if (!comparison.disturbed.empty())
+        return fmt::format("{} against {}: too few undisturbed repetitions to compare ({}).", comparison.after, comparison.before, comparison.disturbed);
     if (ratio.confidence < least_confidence)
-        return fmt::format("{} against {}: {:+.1f}% time per operation, from too few repetitions to be sure ({}).", comparison.after, comparison.before,
-                           100 * (ratio.value - 1), both);
+        return fmt::format("{} against {}: {}. {} and {} are too few repetitions to be sure of any difference: 4 of each can tell one from noise, "
+                           "10 also a small one (--repeat 10).", comparison.after, comparison.before, both, comparison.after_repetitions,
+                           comparison.before_repetitions);
     if (!ratio.differs())
         return fmt::format("{} against {}: no difference in time beyond the noise ({}; {}).", comparison.after, comparison.before, both, interval(ratio));
     const bool faster = ratio.value < 1;
-    return fmt::format("{} is {}{:.2f}x as {} as {}: {} ({}).", comparison.after, comparison.doubtful ? "perhaps " : "", faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
+    return fmt::format("{} is {:.2f}x as {} as {}: {} ({}).", comparison.after, faster ? 1 / ratio.value : ratio.value, faster ? "fast" : "slow",
                        comparison.before, both, interval(ratio));
 }
 
@@ -97,11 +125,13 @@ const MetricChange* largest_move(const Comparison& comparison, Passes passes) {
     return largest;
 }
 
-std::string move_sentence(const Comparison& comparison, const MetricChange& change) {
+std::string move_sentence(const Comparison& comparison, const MetricChange& change, bool other_pages) {
     const bool per_kilo = change.unit == "per_kilo_instructions";
     const auto value = [&](double number) { return per_kilo ? fmt::format("{:.4g}", number) : fmt::format("{:.1f}%", 100 * number); };
     return fmt::format("{} {} from {} ({}) to {} ({}){}, {}.", change.name, change.after < change.before ? "falls" : "rises", value(change.before),
-                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "", change.status);
+                       comparison.before, value(change.after), comparison.after, per_kilo ? " per 1000 instructions" : "",
+                       other_pages && change.status == "modelled" ? "modelled with the page sizes of the guest, which this machine's TLB does not hold"
+                                                                  : change.status);
 }
 
 json plain_parameters(const Run& run) {
@@ -134,6 +164,11 @@ std::string difference(const Run& one, const Run& other) {
 
 std::string subject_of(const Run& run) {
     std::string text = run.kernel;
+    if (const auto words = run.parameters.find("command"); words != run.parameters.end() && words->is_array() && !words->empty()) {
+        text.clear();
+        for (const auto& word : *words)
+            if (word.is_string()) text += (text.empty() ? "" : " ") + word.get<std::string>();
+    }
     if (!run.variant.empty()) text += " " + run.variant;
     if (const auto size = run.parameters.find("size_bytes"); size != run.parameters.end() && size->is_number_unsigned())
         text += ", " + format_size(size->get<std::uint64_t>());
@@ -154,11 +189,15 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     if (comparison.timed) {
         comparison.before_ns = before.time.ns_per_op.median;
         comparison.after_ns = after.time.ns_per_op.median;
-        comparison.time = time_ratio(before, after);
-        comparison.doubtful = hardly_clean(before) || hardly_clean(after);
+        comparison.before_repetitions = usable(before);
+        comparison.after_repetitions = usable(after);
+        comparison.enough = std::min(comparison.before_repetitions, comparison.after_repetitions) >= enough_clean;
+        for (const auto& [run, name] : {std::pair{&before, &before_name}, std::pair{&after, &after_name}})
+            if (usable(*run) < enough_clean && any_disturbed(*run)) comparison.disturbed += (comparison.disturbed.empty() ? "" : "; ") + too_few(*run, *name);
+        if (comparison.enough) comparison.time = time_ratio(before, after);
         comparison.sentences.push_back(time_sentence(comparison));
-        if (comparison.doubtful)
-            comparison.notes.push_back("hardly any repetition was undisturbed on one side: the difference may be the machine's; measure again at a quiet time");
+        const Run& worse = usable(after) < usable(before) ? after : before;
+        if (!comparison.disturbed.empty()) comparison.notes.push_back("to compare them, measure again: " + what_to_do(worse.time));
     } else {
         const bool first = !before.time.known;
         comparison.notes.push_back(fmt::format("no time to compare: {} has none{}", first ? before_name : after_name,
@@ -170,8 +209,9 @@ Comparison compare_runs(const Run& before, const Run& after, const std::string& 
     const auto in_translation = [&](const MetricChange& metric) {
         return metric.category == "tlb" && metric.level == 0 && metric.unit == "per_kilo_instructions" && moved(metric) >= worth_a_count;
     };
-    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change));
-    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change));
+    const bool other_pages = !record::modelled_pages_apart(before).empty() || !record::modelled_pages_apart(after).empty();
+    if (const auto* change = largest_move(comparison, in_tree)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
+    if (const auto* change = largest_move(comparison, in_translation)) comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
     return comparison;
 }
 
@@ -226,14 +266,25 @@ json comparison_json(const Comparison& comparison) {
     json object = {{"before", comparison.before}, {"after", comparison.after}, {"subject", comparison.subject}, {"what", what},
                    {"metrics", std::move(metrics)}, {"notes", comparison.notes}, {"time", nullptr}};
     if (comparison.timed)
-        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", comparison.time.value},
-                          {"low", comparison.time.low}, {"high", comparison.time.high}, {"confidence", comparison.time.confidence},
-                          {"differs", comparison.time.differs()}, {"doubtful", comparison.doubtful}};
+        object["time"] = {{"before_ns", comparison.before_ns}, {"after_ns", comparison.after_ns}, {"ratio", nullptr}, {"low", nullptr},
+                          {"high", nullptr}, {"confidence", comparison.time.confidence}, {"differs", comparison.time.differs()},
+                          {"disturbed", !comparison.disturbed.empty()}, {"judged", can_judge(comparison)},
+                          {"before_repetitions", comparison.before_repetitions}, {"after_repetitions", comparison.after_repetitions}};
+    if (comparison.timed && comparison.enough)
+        object["time"].update({{"ratio", comparison.time.value}, {"low", comparison.time.low}, {"high", comparison.time.high}});
     return object;
 }
 
-bool slower_than(const Comparison& comparison, double share) {
-    return comparison.timed && !comparison.doubtful && comparison.time.confidence >= least_confidence && comparison.time.low > 1 + share;
+bool can_judge(const Comparison& comparison) { return why_not_judged(comparison).empty(); }
+
+std::string why_not_judged(const Comparison& comparison) {
+    if (!comparison.timed) return "there is no time on one side";
+    if (!comparison.disturbed.empty()) return "too few repetitions were undisturbed: " + comparison.disturbed;
+    if (comparison.time.confidence < least_confidence)
+        return fmt::format("{} and {} are too few repetitions", comparison.after_repetitions, comparison.before_repetitions);
+    return "";
 }
+
+bool slower_than(const Comparison& comparison, double share) { return can_judge(comparison) && comparison.time.low > 1 + share; }
 
 }  // namespace tmaprobe::experiments

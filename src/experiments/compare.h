@@ -24,17 +24,19 @@ struct Comparison {
     std::string before, after;  ///< how the two are called: "4k" and "2m", or file names
     std::string subject;        ///< what both ran: "chase, 16M, 4k pages"; may be empty
     bool timed = false;         ///< both have a time
-    bool doubtful = false;      ///< one side had hardly a clean repetition: the difference may be the machine's
-    Ratio time;                 ///< ns per operation, after / before
+    bool enough = false;        ///< both have three clean repetitions at least: only then is there a ratio
+    std::string disturbed;      ///< which side has too few because of what; empty where nothing was disturbed
+    Ratio time;                 ///< ns per operation, after / before; 1 where there are not enough
     double before_ns = 0, after_ns = 0;
+    std::size_t before_repetitions = 0, after_repetitions = 0;  ///< that the times were compared by
     std::string operation;
     std::vector<MetricChange> metrics;  ///< those that both have with the same status
     std::vector<std::string> sentences; ///< time first, then the largest change in the tree and in translation
     std::vector<std::string> notes;     ///< why something was not compared
 };
 
-/// Differences with their confidence. Times are compared by the clean repetitions where there are at
-/// least three, else by all; a record that keeps only statistics by their intervals.
+/// Differences with their confidence. Times are compared by the clean repetitions, and not at all where one side has
+/// fewer than three of them; a record that keeps only statistics by their intervals.
 Comparison compare_runs(const record::Run& before, const record::Run& after, const std::string& before_name,
                         const std::string& after_name);
 
@@ -50,8 +52,14 @@ Result<std::vector<Comparison>> compare_records(const record::Record& before, co
 
 nlohmann::json comparison_json(const Comparison& comparison);
 
-/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and the
-/// comparison is not doubtful.
+/// Whether the times can be told apart from noise at all: both are there, with enough repetitions on each side for a 95%
+/// interval, and these were not disturbed.
+bool can_judge(const Comparison& comparison);
+
+/// Why not, in a few words; empty when it can be judged.
+std::string why_not_judged(const Comparison& comparison);
+
+/// Slower by more than this share, and certainly so: the whole interval lies above 1 + share, and it can be judged.
 bool slower_than(const Comparison& comparison, double share);
 
 }  // namespace tmaprobe::experiments

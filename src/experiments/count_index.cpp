@@ -1,5 +1,8 @@
 #include "experiments/count_index.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "events/encoding.h"
@@ -7,8 +10,46 @@
 namespace tmaprobe::experiments {
 namespace {
 
-/// What a recorded event counts: as its name says, unless its encoding says otherwise.
-events::EventKey key_of(const events::Table& table, const record::Event& event) {
+/// A group's run.
+struct PassOf {
+    using result_type = int;
+    std::optional<int> operator()(const GroupId& group) const { return group.first; }
+};
+
+/// The group itself, if it is of this run.
+struct GroupOf {
+    using result_type = GroupId;
+    int pass;
+    std::optional<GroupId> operator()(const GroupId& group) const {
+        return group.first == pass ? std::optional(group) : std::nullopt;
+    }
+};
+
+/// What most of the events still wanted have in common among the groups that hold them; ties: the first.
+template <class Of>
+std::optional<typename Of::result_type> most_frequent(const std::vector<std::vector<GroupId>>& wanted, const Of& of) {
+    std::map<typename Of::result_type, std::size_t> held;
+    for (const auto& groups : wanted) {
+        std::set<typename Of::result_type> distinct;
+        for (const GroupId& group : groups)
+            if (const auto value = of(group)) distinct.insert(*value);
+        for (const auto& value : distinct) ++held[value];
+    }
+    const auto most = std::ranges::max_element(held, {}, [](const auto& entry) { return entry.second; });
+    return most == held.end() ? std::nullopt : std::optional(most->first);
+}
+
+/// What a note means, where it means that there is no count.
+std::string_view meaningless(std::string_view note) {
+    if (note == "not_supported") return "is not supported by the machine";
+    if (note == "not_implemented") return "counts 0, and the PMU does not list it: it is not implemented";
+    if (note == "impossible_zero") return "counted 0, which it cannot: the counter does not work";
+    return {};
+}
+
+}  // namespace
+
+events::EventKey recorded_key(const events::Table& table, const record::Event& event) {
     events::EventDefinition definition;
     if (auto named = events::resolve(table, event.name)) definition = std::move(*named);
     else definition.name = event.name;
@@ -22,16 +63,6 @@ events::EventKey key_of(const events::Table& table, const record::Event& event) 
     return events::key_of(table, definition);
 }
 
-/// What a note means, where it means that there is no count.
-std::string_view meaningless(std::string_view note) {
-    if (note == "not_supported") return "is not supported by the machine";
-    if (note == "not_implemented") return "counts 0, and the PMU does not list it: it is not implemented";
-    if (note == "impossible_zero") return "counted 0, which it cannot: the counter does not work";
-    return {};
-}
-
-}  // namespace
-
 std::string_view CountIndex::refused(const events::EventKey& key) const {
     const auto found = refused_.find(key);
     return found == refused_.end() ? std::string_view{} : found->second;
@@ -44,7 +75,7 @@ void flag_impossible_zeros(const events::Table& table, std::vector<record::Event
     for (auto& event : events) {
         const auto& reading = event.reading;
         if (!event.note.empty() || reading.raw != 0 || reading.value != 0 || reading.time_running_ns == 0) continue;
-        events::EventKey key = key_of(table, event);
+        events::EventKey key = recorded_key(table, event);
         key.privilege.clear();
         if (always_count.contains(key)) event.note = "impossible_zero";
     }
@@ -53,12 +84,11 @@ void flag_impossible_zeros(const events::Table& table, std::vector<record::Event
 CountIndex::CountIndex(const events::Table& table, const std::vector<record::Event>& events, bool times_are_optional)
     : times_are_optional_(times_are_optional) {
     for (const record::Event& event : events) {
-        const events::EventKey key = key_of(table, event);
+        const events::EventKey key = recorded_key(table, event);
         if (const auto why = meaningless(event.note); !why.empty()) {
             refused_.emplace(key, why);
             continue;
         }
-        ambiguous_ = ambiguous_ || events_.contains(key);
         if (key.privilege.empty()) counted_in_all_modes_.insert(key.pmu);
         events_.emplace(key, &event);
     }
@@ -76,16 +106,32 @@ CountIndex::Range CountIndex::counts_of(const events::EventKey& key) const {
 }
 
 std::vector<GroupId> CountIndex::groups_with(const events::EventKey& key) const {
-    std::vector<GroupId> groups;
-    const auto [begin, end] = counts_of(key);
-    for (auto at = begin; at != end; ++at) groups.emplace_back(at->second->pass, at->second->group);
-    return groups;
-}
-
-const record::Event* CountIndex::find(const events::EventKey& key, const GroupId& preferred) const {
+    std::vector<GroupId> groups, idle;
     const auto [begin, end] = counts_of(key);
     for (auto at = begin; at != end; ++at)
-        if (GroupId(at->second->pass, at->second->group) == preferred) return at->second;
+        (count_of(*at->second).counted ? groups : idle).emplace_back(at->second->pass, at->second->group);
+    return groups.empty() ? idle : groups;
+}
+
+std::vector<GroupId> CountIndex::groups_for(const std::vector<events::EventKey>& keys) const {
+    std::vector<std::vector<GroupId>> wanted;
+    for (const auto& key : keys)
+        if (auto groups = groups_with(key); !groups.empty()) wanted.push_back(std::move(groups));
+    std::vector<GroupId> chosen;
+    while (const auto pass = most_frequent(wanted, PassOf{})) {
+        while (const auto group = most_frequent(wanted, GroupOf{*pass})) {
+            chosen.push_back(*group);
+            std::erase_if(wanted, [&](const auto& groups) { return std::ranges::find(groups, *group) != groups.end(); });
+        }
+    }
+    return chosen;
+}
+
+const record::Event* CountIndex::find(const events::EventKey& key, const std::vector<GroupId>& preferred) const {
+    const auto [begin, end] = counts_of(key);
+    for (const GroupId& group : preferred)
+        for (auto at = begin; at != end; ++at)
+            if (GroupId(at->second->pass, at->second->group) == group) return at->second;
     return begin == end ? nullptr : begin->second;
 }
 

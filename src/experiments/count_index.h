@@ -17,14 +17,14 @@ namespace tmaprobe::experiments {
 /// Which run and group a count was taken in.
 using GroupId = std::pair<int, int>;
 
+/// What a recorded event counts: as its name says, unless its encoding says otherwise.
+events::EventKey recorded_key(const events::Table& table, const record::Event& event);
+
 /// The counted events of one record, found by what they count.
 class CountIndex {
   public:
     /// `times_are_optional`: for a source that may give no times, where only a note says "not counted".
     CountIndex(const events::Table& table, const std::vector<record::Event>& events, bool times_are_optional);
-
-    /// True when some event was counted in more than one group.
-    bool ambiguous() const { return ambiguous_; }
 
     /// Why an event that was asked for has no count that means anything; empty: it has, or was not asked for.
     std::string_view refused(const events::EventKey& key) const;
@@ -32,8 +32,12 @@ class CountIndex {
     /// Groups that hold this event, in the order counted.
     std::vector<GroupId> groups_with(const events::EventKey& key) const;
 
-    /// The event's count in a group, else its first; null when it was not counted at all.
-    const record::Event* find(const events::EventKey& key, const GroupId& preferred) const;
+    /// The groups from which these events are best taken, in order of preference: one that has them all, else as
+    /// few runs as possible, and as few groups of each. Empty: none of them was counted.
+    std::vector<GroupId> groups_for(const std::vector<events::EventKey>& keys) const;
+
+    /// The event's count in the first of these groups that has it, else its first; null when it was not counted at all.
+    const record::Event* find(const events::EventKey& key, const std::vector<GroupId>& preferred) const;
 
     /// The count as the formulas take it.
     metrics::Count count_of(const record::Event& event) const;
@@ -45,7 +49,6 @@ class CountIndex {
     Events events_;
     std::map<events::EventKey, std::string_view> refused_;
     std::set<std::string> counted_in_all_modes_;  ///< PMUs with an event that names no privilege level
-    bool ambiguous_ = false;
     bool times_are_optional_ = false;
 };
 

@@ -1,8 +1,13 @@
 #include "experiments/counting.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "base/log.h"
+#include "counters/perf/bounds.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -11,7 +16,9 @@ bool same_counter(const record::Event& a, const record::Event& b) {
     return a.name == b.name && a.pmu == b.pmu && a.pass == b.pass && a.group == b.group;
 }
 
-/// Adds a further run's count to the sum: raw and times add up, the scaled value follows from them.
+bool never_ran(const record::Event& event) { return event.note == "not_counted"; }
+
+/// Adds a further run's count to the sum: raw, times and scaled values add up.
 void add_to(record::Event& sum, const record::Event& more) {
     auto& reading = sum.reading;
     reading.raw += more.reading.raw;
@@ -21,7 +28,24 @@ void add_to(record::Event& sum, const record::Event& more) {
     const double low = more.low.value_or(more.reading.value), high = more.high.value_or(more.reading.value);
     if (sum.low || more.low) sum.low = sum.low.value_or(reading.value - more.reading.value) + low;
     if (sum.high || more.high) sum.high = sum.high.value_or(reading.value - more.reading.value) + high;
-    if (!more.note.empty()) sum.note = more.note;
+    // One run without a counter makes the sum a part, not nothing.
+    if (never_ran(sum) != never_ran(more)) sum.note = never_ran(sum) ? more.note : sum.note;
+    else if (!more.note.empty()) sum.note = more.note;
+}
+
+/// Runs in which the event never had a counter are taken to be like those in which it had one, and the bounds say
+/// how little is known of that.
+void scale_to_all_runs(record::Event& sum, std::uint64_t uncounted_ns) {
+    constexpr double rotation_ns = 4e6;  // one piece of a run: the kernel's slowest default
+    const auto all = static_cast<double>(sum.reading.time_enabled_ns);
+    const auto missing = static_cast<double>(uncounted_ns);
+    if (sum.reading.time_running_ns == 0 || missing <= 0 || missing >= all) return;
+    const double share = 1 - missing / all, scale = 1 / share;
+    const double error = counters::perf::multiplex_error(share, all, rotation_ns, {}, 0);
+    const double low = sum.low.value_or(sum.reading.value), high = sum.high.value_or(sum.reading.value);
+    sum.reading.value *= scale;
+    sum.low = std::max(static_cast<double>(sum.reading.raw), low * scale * (1 - error));
+    sum.high = high * scale * (1 + error);
 }
 
 /// Warnings of repetitions say the same thing again; each is kept once.
@@ -31,20 +55,47 @@ void add_warning(std::vector<record::Warning>& warnings, const record::Warning& 
     if (!known) warnings.push_back(warning);
 }
 
+double ns_of(const timeval& time) { return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec); }
+
+/// Processor time of the children that have ended since `before`.
+CommandRun run_since(const rusage& before, const counters::Sample& sample) {
+    rusage now{};
+    ::getrusage(RUSAGE_CHILDREN, &now);
+    CommandRun run;
+    run.elapsed_ns = sample.traced ? sample.traced->elapsed_ns : static_cast<double>(sample.elapsed_ns);
+    run.user_ns = ns_of(now.ru_utime) - ns_of(before.ru_utime);
+    run.system_ns = ns_of(now.ru_stime) - ns_of(before.ru_stime);
+    run.traced = sample.traced;
+    run.exit_status = sample.exit_status.value_or(0);
+    run.interrupted = sample.interrupted;
+    return run;
+}
+
+std::string names_of(const counters::Group& group) {
+    std::string names;
+    for (const auto& event : group.events) names += (names.empty() ? "" : ", ") + event.name;
+    return names;
+}
+
 }  // namespace
 
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets) {
     if (sets.empty()) return {};
-    auto sums = sets.front();
-    for (std::size_t index = 1; index < sets.size(); ++index)
-        for (const auto& event : sets[index]) {
-            const auto found = std::find_if(sums.begin(), sums.end(),
-                                            [&](const auto& sum) { return same_counter(sum, event); });
-            if (found == sums.end())
-                sums.push_back(event);
-            else
+    std::vector<record::Event> sums;
+    std::vector<std::uint64_t> uncounted_ns;
+    for (const auto& events : sets)
+        for (const auto& event : events) {
+            auto found = std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return same_counter(sum, event); });
+            const bool is_new = found == sums.end();
+            if (is_new) {
+                found = sums.insert(sums.end(), event);
+                uncounted_ns.push_back(0);
+            } else {
                 add_to(*found, event);
+            }
+            if (never_ran(event)) uncounted_ns[static_cast<std::size_t>(found - sums.begin())] += event.reading.time_enabled_ns;
         }
+    for (std::size_t index = 0; index < sums.size(); ++index) scale_to_all_runs(sums[index], uncounted_ns[index]);
     return sums;
 }
 
@@ -53,12 +104,21 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
     const auto prepared = source.prepare(plan);
     if (!prepared) return pass_on(prepared);
 
+    const log::Step step("counting with " + source.describe().kind);
+    for (std::size_t pass = 0; pass < plan.passes.size(); ++pass)
+        for (std::size_t group = 0; group < plan.passes[pass].groups.size(); ++group)
+            log::detail("pass {} group {}: {}", pass, group, names_of(plan.passes[pass].groups[group]));
     Counted counted;
     const std::size_t passes = std::max<std::size_t>(1, plan.passes.size());
     const double total = static_cast<double>(passes) * repetitions;
-    for (int repetition = 0; repetition < repetitions; ++repetition) {
+    const bool command = !workload.command().empty();
+    bool interrupted = false;
+    for (int repetition = 0; repetition < repetitions && !interrupted; ++repetition) {
         std::vector<record::Event> events;
-        for (std::size_t pass = 0; pass < passes; ++pass) {
+        for (std::size_t pass = 0; pass < passes && !interrupted; ++pass) {
+            if (command) workload.prepare();
+            rusage before{};
+            ::getrusage(RUSAGE_CHILDREN, &before);
             auto sample = source.measure(workload, {pass, repetition, iterations});
             if (!sample) return pass_on(sample);
             events.insert(events.end(), sample->events.begin(), sample->events.end());
@@ -70,7 +130,8 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (counted.series.empty()) counted.series = std::move(sample->series);
             for (const auto& warning : sample->warnings) add_warning(counted.warnings, warning);
             counted.elapsed_ns += static_cast<double>(sample->elapsed_ns);
-            if (sample->exit_status) counted.exit_status = sample->exit_status;
+            if (command) counted.runs.push_back(run_since(before, *sample));
+            interrupted = command && sample->interrupted;
             if (!sample->detail.empty()) counted.detail.update(sample->detail);
             if (on_progress)
                 on_progress({passes > 1 ? fmt::format("counting, pass {} of {}", pass + 1, passes) : "counting",

@@ -92,6 +92,8 @@ EffectivePages judge_page_walks(const PageWalks& walks, const std::string& mode_
     return result;
 }
 
+std::uint64_t effective_pages_bytes(const machine::Host& host) { return host.hypervisor.empty() ? 0 : pages_to_walk(host) * small_page; }
+
 EffectivePages effective_pages(const machine::Host& host, const memory::PageMode& mode, std::optional<int> numa_node) {
     const std::string name = memory::page_name(mode.page_bytes ? mode.page_bytes : memory::base_page_bytes());
     if (!mode.hugetlb && !mode.transparent) return {name, "the base page", 0};

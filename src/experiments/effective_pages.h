@@ -28,6 +28,9 @@ struct EffectivePages {
 /// costs nothing even in small pages.
 EffectivePages judge_page_walks(const PageWalks& walks, const std::string& mode_name);
 
+/// Bytes in the page mode in question that effective_pages() walks; 0 where it answers without.
+std::uint64_t effective_pages_bytes(const machine::Host& host);
+
 /// Answers without measuring on bare metal and for 4k pages; else allocates two buffers of a few dozen
 /// MiB (twice the reach of the 4 KiB TLB) and walks them in turn on the calling thread's CPU, some 50 ms in all.
 /// Open when the memory is not to be had.

@@ -15,7 +15,9 @@
 #include "experiments/measure.h"
 #include "experiments/monitoring.h"
 #include "experiments/point.h"
+#include "experiments/requirements.h"
 #include "experiments/setup.h"
+#include "experiments/variant_trial.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -93,7 +95,7 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
         look();
         return *victim_group ? (*victim_group)->add_task(pid) : Result<>{};
     };
-    auto record = measure_in_child([&] { return victim.measure(); }, into_group, hooks.interrupted, look);
+    auto record = measure_in_child([&] { return victim.measure(state.loaded); }, into_group, hooks.interrupted, look);
     if (!record) return record;
     if (neighbour)
         if (const auto lasted = neighbour->check(); !lasted) return pass_on(lasted);
@@ -114,7 +116,7 @@ record::Record finish(const RunRequest& run, const Setup& setup, const std::vect
     record.extra["verdicts"] = nlohmann::json::array();
     for (const auto& state : states) {
         const auto& outcome = outcomes.at(state.name);
-        record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone").ns_per_op));
+        record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone")));
         if (!state.allocation.is_null()) record.runs.back().extra["allocation"] = state.allocation;
         if (state.loaded) record.extra["verdicts"].push_back(state_sentence(record.runs.back()));
     }
@@ -130,7 +132,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     if (request.rounds < 1) return fail(ErrorCode::bad_usage, "--rounds must be at least one");
     auto subjects = choose_subjects(request, host, topology);
     if (!subjects) return pass_on(subjects);
-    const auto& [victim, aggressor, setup] = *subjects;
+    auto& [victim, aggressor, setup] = *subjects;
 
     const auto info = resctrl::read_info(request.resctrl_root);
     auto states = choose_states(request, info);
@@ -145,6 +147,20 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     if (!groups && !request.allocations.empty()) return pass_on(groups);
     if (!groups) *states = without_resctrl(std::move(*states));
 
+    std::vector<MemoryNeed> needs;
+    if (victim.point) needs.push_back(need_of(*victim.point));
+    if (aggressor.point && request.allocations.empty()) needs.push_back(need_of(*aggressor.point));
+    memory::ReservedPages reserved;
+    if (request.run.reserve_pages) {
+        auto pages = reserve_for(needs, true, host);
+        if (!pages) return pass_on(pages);
+        reserved = std::move(*pages);
+    }
+    if (const auto possible = check_needs(needs, true); !possible) return pass_on(possible);
+    for (Subject* subject : {&victim, &aggressor})
+        if (subject->point)
+            if (const auto tried = choose_by_trial(subject->request, subject->setup, *subject->point); !tried) return pass_on(tried);
+
     std::map<std::string, Outcomes> outcomes;
     bool partial = false;
     for (int round = 0; round < request.rounds && !partial; ++round) {
@@ -158,7 +174,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
             if (!record) return pass_on(record);
             if (record->runs.empty() || !record->runs.front().time.known)
                 return fail(ErrorCode::unavailable, "the victim could not be timed",
-                            "a command under the tracer has no time of its own: use --source none");
+                            record->runs.empty() ? "" : record->runs.front().time.reason);
             this_round.insert_or_assign(state.name, std::move(*record));
         }
         if (partial) break;
@@ -187,6 +203,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
         record.warnings.push_back({"no_tree_under_load",
                                    "no counters here: the states are compared by time alone",
                                    "a model cannot see a neighbour; tmaprobe doctor says what keeps the counters away"});
+    give_back(reserved, record);
     return record;
 }
 

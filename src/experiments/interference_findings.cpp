@@ -1,5 +1,7 @@
 #include "experiments/interference_findings.h"
 
+#include "experiments/timing_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,41 @@
 
 namespace tmaprobe::experiments {
 
-record::Run summarize_state(const std::string& state, const Outcomes& outcomes, const std::vector<double>& alone) {
+namespace {
+
+/// The causes over all rounds, with how many repetitions there were.
+record::Time disturbance_of(const Outcomes& outcomes) {
+    record::Time all;
+    for (const auto& record : outcomes.records) {
+        const auto& time = record.runs.front().time;
+        all.clean += time.clean;
+        all.disturbed += time.disturbed;
+        all.causes = merge_causes(all.causes, time.causes);
+    }
+    return all;
+}
+
+/// Change of time within each round that says something of both states.
+std::vector<double> changes_by_round(const Outcomes& outcomes, const Outcomes& alone) {
+    std::vector<double> changes;
+    for (std::size_t round = 0; round < std::min(alone.ns_per_op.size(), outcomes.ns_per_op.size()); ++round) {
+        const bool disturbed = too_few_clean(alone.records[round].runs.front().time) || too_few_clean(outcomes.records[round].runs.front().time);
+        if (!disturbed) changes.push_back(outcomes.ns_per_op[round] / alone.ns_per_op[round] - 1);
+    }
+    return changes;
+}
+
+std::string why_not_compared(std::size_t rounds, std::size_t usable, const Outcomes& outcomes, const Outcomes& alone) {
+    const auto causes = merge_causes(disturbance_of(alone).causes, disturbance_of(outcomes).causes);
+    std::string why = fmt::format("{} of {} round{} had {} undisturbed repetitions on both sides, and it takes {} rounds", usable, rounds,
+                                  rounds == 1 ? "" : "s", enough_clean, enough_clean);
+    if (causes.empty()) return why + "; more --rounds";
+    return why + fmt::format(": of the repetitions, {}; more --rounds, and: {}", record::describe(causes), record::remedy(causes));
+}
+
+}  // namespace
+
+record::Run summarize_state(const std::string& state, const Outcomes& outcomes, const Outcomes& alone) {
     const auto order = summarize(outcomes.ns_per_op);
     std::size_t middle = 0;
     for (std::size_t index = 0; index < outcomes.ns_per_op.size(); ++index)
@@ -33,9 +69,12 @@ record::Run summarize_state(const std::string& state, const Outcomes& outcomes, 
     run.extra["state"] = state;
     run.extra["rounds_ns_per_op"] = outcomes.ns_per_op;
     if (state != "alone") {
-        std::vector<double> changes;
-        for (std::size_t round = 0; round < std::min(alone.size(), outcomes.ns_per_op.size()); ++round)
-            changes.push_back(outcomes.ns_per_op[round] / alone[round] - 1);
+        const auto changes = changes_by_round(outcomes, alone);
+        run.extra["compared_rounds"] = changes.size();
+        if (changes.size() < static_cast<std::size_t>(enough_clean)) {
+            run.extra["not_compared"] = why_not_compared(outcomes.ns_per_op.size(), changes.size(), outcomes, alone);
+            return run;
+        }
         const auto change = summarize(changes);
         run.extra["against_alone"] = change.median;
         run.extra["against_alone_low"] = change.low;
@@ -45,12 +84,14 @@ record::Run summarize_state(const std::string& state, const Outcomes& outcomes, 
 }
 
 std::string state_sentence(const record::Run& run) {
+    if (run.extra.contains("not_compared"))
+        return fmt::format("{}: not compared with alone ({})", run.extra.value("state", std::string()), run.extra.value("not_compared", std::string()));
     const double change = run.extra["against_alone"], low = run.extra["against_alone_low"],
                  high = run.extra["against_alone_high"];
     const std::string state = run.extra["state"];
     // The extremes of fewer rounds enclose the median with less than 95%: 1 - 2 / 2^5 is 94%.
     constexpr std::size_t least_rounds = 6;
-    const std::size_t rounds = run.extra.contains("rounds_ns_per_op") ? run.extra["rounds_ns_per_op"].size() : least_rounds;
+    const std::size_t rounds = run.extra.value("compared_rounds", least_rounds);
     const std::string few = rounds < least_rounds ? fmt::format("; {} round{}, too few for 95%", rounds, rounds == 1 ? "" : "s") : "";
     if (low <= 0 && high >= 0)
         return fmt::format("{}: no difference that stands out of the noise ({:+.1f}% to {:+.1f}% time per operation{})",
@@ -65,6 +106,7 @@ std::string allocation_sentence(const std::vector<record::Run>& runs, const std:
     bool any = false;
     for (const auto& run : runs) {
         if (!run.extra.value("state", std::string()).starts_with(control + "=")) continue;
+        if (run.extra.contains("not_compared")) return fmt::format("{}: too few undisturbed rounds to say which share is enough", control);
         any = true;
         const bool close = run.extra.value("against_alone", 0.0) <= close_to_alone;
         if (!close) enough = nullptr;

@@ -13,9 +13,10 @@ struct Outcomes {
     std::vector<double> ns_per_op;
 };
 
-/// The run of the round whose time is the middle one, with statistics over all rounds put in. `alone`: the
-/// times of the state "alone", round by round; a state is compared with it within each round.
-record::Run summarize_state(const std::string& state, const Outcomes& outcomes, const std::vector<double>& alone);
+/// The run of the round whose time is the middle one, with statistics over all rounds put in. `alone`: the outcomes of
+/// the state "alone", round by round; a state is compared with it within each round in which both had enough undisturbed
+/// repetitions, and not at all where there are fewer than three such rounds: extra["not_compared"] says why then.
+record::Run summarize_state(const std::string& state, const Outcomes& outcomes, const Outcomes& alone);
 
 /// What a state's numbers say, in words; a run made by summarize_state, not of "alone".
 std::string state_sentence(const record::Run& run);

@@ -1,22 +1,23 @@
 #include "experiments/measure.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "base/sizes.h"
 #include "base/suggest.h"
+#include "counters/model/model.h"
 #include "counters/perf/perf.h"
-#include "counters/perf/session.h"
 #include "counters/software.h"
 #include "experiments/assess.h"
 #include "experiments/canary.h"
-#include "experiments/count_index.h"
+#include "experiments/count_warnings.h"
 #include "experiments/counting.h"
 #include "experiments/hybrid.h"
+#include "experiments/measure_parts.h"
 #include "experiments/monitoring.h"
+#include "experiments/timing_words.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/workloads.h"
 
@@ -32,8 +33,9 @@ std::vector<counters::PmuLimits> no_limits() {
     return {limits};
 }
 
-void append(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
-    warnings.insert(warnings.end(), more.begin(), more.end());
+template <class Item>
+void append(std::vector<Item>& items, const std::vector<Item>& more) {
+    items.insert(items.end(), more.begin(), more.end());
 }
 
 Result<counters::Plan> plan_for(SourceChoice choice, const RunRequest& request, const Setup& setup) {
@@ -59,32 +61,27 @@ void add_beside(const std::vector<record::Metric>& metrics, record::Run& run) {
                          {"high", metric.high}, {"status", metric.status}, {"reason", metric.reason}});
 }
 
-void set_command_time(double elapsed_ns, record::Run& run) {
-    if (elapsed_ns <= 0) return;
-    run.time.known = true;
-    run.time.operation = "command";
-    run.time.ns_per_op = summarize({elapsed_ns});
+/// Somebody took the counters between the check and the end. A kernel can go on with another source; a command has
+/// run, and is not run again for this: its record has its time, and says why it has no more.
+Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& counted, Measured& measured) {
+    const auto why = counters_lost(setup.host);
+    if (kernel) return fail(ErrorCode::unavailable, why.what, why.hint);
+    std::erase_if(measured.warnings, [](const auto& warning) { return warning.id == "not_counted"; });
+    measured.warnings.push_back({why.id, why.what, why.hint});
+    measured.source = {"none", setup.table->cpu_id, ""};
+    measured.why_source = why.what;
+    measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
+    return {};
 }
 
-/// Flags counts that cannot be 0 and are, and says which.
-void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings) {
-    flag_impossible_zeros(table, counted.events);
-    for (auto& events : counted.repetitions) flag_impossible_zeros(table, events);
-    for (auto& interval : counted.series) flag_impossible_zeros(table, interval.events);
-    std::string names;
-    for (const auto& event : counted.events)
-        if (event.note == "impossible_zero") names += (names.empty() ? "" : ", ") + event.name;
-    if (!names.empty())
-        warnings.push_back({"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
-                            "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
-}
+}  // namespace
 
-/// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each:
-/// the second becomes a run of its own.
 Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
                     std::uint64_t iterations, const OnProgress& on_progress, Measured& measured) {
     const auto plan = plan_for(choice, request, setup);
     if (!plan) return pass_on(plan);
+    // Without anything else to count, what was named is waited for, and the kernel's own events count.
+    if (plan->passes.empty() && workload.only_waits()) return add_software_events(workload, iterations, request, 1, on_progress, measured);
     auto source = make_source(choice, request, *setup.table, setup.host);
     if (!source) return pass_on(source);
     const bool modelled = choice == SourceChoice::model;
@@ -94,14 +91,15 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!counted) return pass_on(counted);
 
     append(measured.warnings, counted->warnings);
-    if (counted->exit_status) measured.exit_status = counted->exit_status;
-    // A command may end before anything of it was modelled; no tracer slowed that one down.
-    const bool by_itself = !modelled || counted->detail.value("windows", 0) == 0;
-    if (!kernel && by_itself) set_command_time(counted->elapsed_ns / repetitions, measured.run);
-    if (modelled && by_itself) return {};
+    append(measured.command_runs, counted->runs);
+    // A command may end before anything of it was modelled.
+    if (modelled && counted->detail.value("windows", 0) == 0) return {};
 
-    // A CPU may be idle, or in the kernel alone; what runs on one executes instructions.
-    if (!modelled && request.scope.kind != counters::Scope::Kind::cpus) say_impossible_zeros(*setup.table, *counted, measured.warnings);
+    if (!modelled && nothing_was_counted(counted->events)) return say_counters_lost(kernel, setup, *counted, measured);
+
+    // A CPU may be idle, a process may sleep, and both may be in the kernel alone; what we start executes instructions.
+    const bool ours = request.scope.kind == counters::Scope::Kind::this_thread || request.scope.kind == counters::Scope::Kind::command;
+    if (!modelled && ours && request.count_user) say_impossible_zeros(*setup.table, *counted, measured.warnings);
 
     AssessRequest assessment;
     assessment.metrics = setup.metrics;
@@ -114,9 +112,11 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     if (!tree) return pass_on(tree);
 
     append(measured.warnings, plan->notes);
+    if (auto split = say_split(*plan, tree->metrics)) measured.warnings.push_back(std::move(*split));
     measured.source = counted->source;
     auto& run = measured.run;
     if (!counted->detail.empty()) run.extra[modelled ? "model" : "perf"] = counted->detail;
+    if (modelled && !request.assume_pages.empty()) run.extra["model"]["assumed_pages"] = request.assume_pages;
     if (!run.metrics.empty()) {
         add_beside(tree->metrics, run);
         return {};
@@ -134,6 +134,8 @@ Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup&
     return {};
 }
 
+namespace {
+
 /// Counts of each interval, where no table makes metrics of them.
 nlohmann::json counts_of(const std::vector<counters::Interval>& intervals) {
     auto series = nlohmann::json::array();
@@ -146,19 +148,23 @@ nlohmann::json counts_of(const std::vector<counters::Interval>& intervals) {
     return series;
 }
 
-/// How a run ended, and a command's time.
-void add_end(const Counted& counted, bool command, Measured& measured) {
-    if (counted.exit_status) measured.exit_status = counted.exit_status;
-    for (const auto& warning : counted.warnings)
-        if (warning.id == "interrupted") measured.warnings.push_back(warning);
-    if (command) set_command_time(counted.elapsed_ns, measured.run);
+/// As perf stat shows them: of one run, where there were several.
+void take_mean(std::vector<record::Event>& events, std::size_t runs) {
+    for (auto& event : events) {
+        event.reading.value /= static_cast<double>(runs);
+        for (auto* sum : {&event.reading.raw, &event.reading.time_enabled_ns, &event.reading.time_running_ns}) *sum /= runs;
+    }
 }
 
-/// Software events of one run. Where the machine refuses even these, the record says why, and the workload's
-/// time is taken all the same. Errors: where nothing but the counts was asked for (a process, CPUs), and
-/// those of starting the command.
-Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request,
-                             Measured& measured) {
+void add_interruption(const Counted& counted, Measured& measured) {
+    for (const auto& warning : counted.warnings)
+        if (warning.id == "interrupted") measured.warnings.push_back(warning);
+}
+
+}  // namespace
+
+Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request, int repetitions,
+                             const OnProgress& on_progress, Measured& measured) {
     const auto& scope = request.scope;
     const bool command = !workload.command().empty();
     const auto plan = counters::software_plan();
@@ -170,47 +176,23 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
         measured.warnings.push_back({"no_software_events", "not even software events: " + possible.error().what,
                                      possible.error().hint});
         if (!command) return {};
-        const auto timed = count(*counters::make_clock_source(), workload, {}, iterations, 1, {});
+        const auto timed = count(*counters::make_clock_source(), workload, {}, iterations, repetitions, on_progress);
         if (!timed) return pass_on(timed);
-        add_end(*timed, command, measured);
+        append(measured.command_runs, timed->runs);
+        add_interruption(*timed, measured);
         return {};
     }
-    const auto counted = count(**source, workload, plan, iterations, 1, {});
+    auto counted = count(**source, workload, plan, iterations, repetitions, on_progress);
     if (!counted) return pass_on(counted);
+    take_mean(counted->events, std::max<std::size_t>(1, counted->repetitions.size()));
     measured.run.events.insert(measured.run.events.end(), counted->events.begin(), counted->events.end());
     if (!counted->series.empty()) measured.run.extra["series"] = counts_of(counted->series);
-    add_end(*counted, command, measured);
+    append(measured.command_runs, counted->runs);
+    add_interruption(*counted, measured);
     return {};
 }
 
-/// Says what a careful reader must know of the timing: noise, disturbance.
-void add_timing_warnings(const record::Time& time, std::vector<record::Warning>& warnings) {
-    if (!time.known) return;
-    if (time.disturbed > 0)
-        warnings.push_back({"disturbed",
-                            fmt::format("{} of {} repetitions were disturbed by other work on this machine", time.disturbed,
-                                        time.clean + time.disturbed),
-                            time.clean >= 3 ? "statistics are over the clean ones"
-                                            : "too few clean ones: statistics are over all; try again at a quiet time"});
-    constexpr double noisy_share = 0.03;
-    if (time.ns_per_op.count > 2 && time.ns_per_op.mad > noisy_share * time.ns_per_op.median)
-        warnings.push_back({"noisy_machine",
-                            fmt::format("the repetitions spread by {:.1f}% around their median",
-                                        100 * time.ns_per_op.mad / time.ns_per_op.median),
-                            "other work on the machine, or a changing clock: try again, or raise --repeat"});
-}
-
-/// Every repetition, in the order in which it ran, for whoever wants to compare distributions.
-nlohmann::json repetitions_json(const Timing& timing, double operations) {
-    auto list = nlohmann::json::array();
-    for (const auto& repetition : timing.repetitions) {
-        nlohmann::json entry = {{"ns_per_op", repetition.ns_per_iteration / operations}, {"clean", repetition.surroundings.clean}};
-        if (!repetition.surroundings.clean) entry["reason"] = repetition.surroundings.reason;
-        if (repetition.surroundings.clock_hz > 0) entry["clock_hz"] = repetition.surroundings.clock_hz;
-        list.push_back(std::move(entry));
-    }
-    return list;
-}
+namespace {
 
 /// What the bus to memory moves at the program's rate if no cache holds the data: stores fetch their lines.
 void add_bus_bytes(const kernels::Work& work, record::Run& run) {
@@ -233,6 +215,7 @@ record::Run describe(const Point& point, const kernels::Kernel& kernel) {
     }
     run.parameters["threads"] = point.parameters.cpus.size();
     run.parameters["cpus"] = point.parameters.cpus;
+    if (!point.variant_trial.is_null()) run.extra["variant_trial"] = point.variant_trial;
     return run;
 }
 
@@ -325,11 +308,16 @@ Result<std::vector<Timing>> time_built(const Setup& setup, const std::vector<Bui
     return std::vector<Timing>{std::move(*timing)};
 }
 
-void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, Measured& measured) {
+void add_timing(const Point& point, const Timing& timing, const kernels::Work& work, bool one_of_several, Measured& measured) {
     measured.run.time = summarize_timing(timing, work, point.kernel->operation);
     add_bus_bytes(work, measured.run);
     measured.run.extra["repetitions"] = repetitions_json(timing, work.operations);
-    add_timing_warnings(measured.run.time, measured.warnings);
+    add_timing_warnings(measured.run.time, one_of_several ? "--pages " + point.parameters.pages.name + ": " : "", measured.warnings);
+}
+
+/// What a kernel that lost its counters goes on with, where the user named no source.
+bool can_model_instead(SourceChoice failed, const RunRequest& request, const Error& error) {
+    return failed == SourceChoice::perf && may_do_without(request, error) && counters::model::built();
 }
 
 /// Every decided source in turn.
@@ -337,7 +325,11 @@ Result<> add_all_counts(const RunRequest& request, const Setup& setup, counters:
                         const OnProgress& on_progress, Measured& measured) {
     for (const auto choice : setup.decision.sources) {
         if (choice == SourceChoice::none) continue;
-        const auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        auto added = add_counts(choice, request, setup, workload, iterations, on_progress, measured);
+        if (!added && can_model_instead(choice, request, added.error())) {
+            measured.why_source = added.error().what;
+            added = add_counts(SourceChoice::model, request, setup, workload, iterations, on_progress, measured);
+        }
         if (!added && may_do_without(request, added.error()))
             measured.warnings.push_back(without_tree(added.error()));
         else if (!added)
@@ -367,8 +359,8 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
         std::uint64_t iterations = 1 << 20;
         if (points[index].runs_here) {
             iterations = (*timings)[index].iterations;
-            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), measured);
-            const auto added = add_software_events(*workload, iterations, request, measured);
+            add_timing(points[index], (*timings)[index], workload->kernel().per_iteration(), points.size() > 1, measured);
+            const auto added = add_software_events(*workload, iterations, request, 1, {}, measured);
             if (!added) return pass_on(added);
             for (auto& event : monitor(*workload, iterations, request.resctrl_root)) measured.run.events.push_back(std::move(event));
         } else {
@@ -380,38 +372,6 @@ Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const S
         all.push_back(std::move(measured));
     }
     return all;
-}
-
-Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
-    if (!request.command.empty())
-        if (const auto startable = check_command(request.command); !startable) return pass_on(startable);
-    if (request.scope.kind == counters::Scope::Kind::process)
-        if (const auto there = counters::perf::threads_of(request.scope.pid); !there) return pass_on(there);
-    CommandWorkload workload(request.command);
-
-    Measured measured;
-    measured.run.kernel = "command";
-    measured.run.parameters["command"] = request.command;
-    measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
-    measured.run.time.reason = request.command.empty()
-                                   ? "nothing was started: what runs anyway was counted"
-                                   : "the command ran under the tracer, which slows it down; --source none times it";
-    // The command is forked by this thread, and so watched. What a tracer does to it is not the command's.
-    const auto& sources = setup.decision.sources;
-    const bool traced = std::find(sources.begin(), sources.end(), SourceChoice::model) != sources.end();
-    const auto watch = request.command.empty() || traced ? std::nullopt : Watch::start(request.resctrl_root, {::gettid()});
-    for (const auto choice : sources) {
-        if (choice == SourceChoice::none) {
-            const auto added = add_software_events(workload, 1, request, measured);
-            if (!added) return pass_on(added);
-            continue;
-        }
-        const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);
-        if (!added) return pass_on(added);
-    }
-    if (watch)
-        for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));
-    return measured;
 }
 
 }  // namespace tmaprobe::experiments

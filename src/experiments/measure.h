@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "experiments/counting.h"
 #include "experiments/point.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
@@ -16,8 +17,10 @@ struct Measured {
     record::Run run;
     std::vector<record::Run> further_runs;  ///< of a hybrid's second PMU, where both kinds of cores took part
     record::Source source;
+    std::string why_source;  ///< where another source than the decided one had to do; else empty
     std::vector<record::Warning> warnings;
-    std::optional<int> exit_status;  ///< a command's
+    std::vector<CommandRun> command_runs;  ///< a command's, in the order in which they ran; without warm-ups
+    std::optional<int> exit_status;  ///< a command's: of the first run that failed, else 0
 };
 
 /// Builds the kernel in its memory, times it natively, counts it with the decided sources and evaluates
@@ -32,7 +35,9 @@ Result<Measured> measure_kernel(const RunRequest& request, const Setup& setup, c
 Result<std::vector<Measured>> measure_in_turn(const RunRequest& request, const Setup& setup, const std::vector<Point>& points,
                                               const TimingRequest& timing, const OnProgress& on_progress);
 
-/// The user's command: once, or `repetitions` times if the request says so.
+/// The user's command. Once, or as often as the request says: then the runs are native ones, counted where there are
+/// counters, and the model gets one more. Warm-up runs come first. Without argv: a process or CPUs, for as long as they are
+/// counted. Errors: as check_command; those of the sources.
 Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress);
 
 }  // namespace tmaprobe::experiments

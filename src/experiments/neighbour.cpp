@@ -151,8 +151,10 @@ void disturb(const Subject& aggressor, int output) {
 
 }  // namespace
 
-Result<record::Record> Subject::measure() const {
+Result<record::Record> Subject::measure(bool beside_neighbour) const {
+    using record::Cause;
     TimingRequest timing;
+    if (beside_neighbour) timing.expected = {Cause::issue_slots_shared, Cause::reorder_buffer_halved, Cause::clock_changed};
     timing.repetitions = 5;
     timing.repetition_ns = seconds * 1e9 / (timing.repetitions + 2);
     if (!point) {

@@ -26,9 +26,10 @@ struct Subject {
     std::string spec;            ///< as the user wrote it
 
     /// Measures it once as a record with one run; to be called in a process of its own, whose stdout goes
-    /// nowhere when a command is run. Errors: those of measure_kernel and measure_command; unavailable when
+    /// nowhere when a command is run. Beside a neighbour a busy core and a changed clock are what is measured, and not
+    /// a disturbance. Errors: those of measure_kernel and measure_command; unavailable when
     /// the command fails.
-    Result<record::Record> measure() const;
+    Result<record::Record> measure(bool beside_neighbour) const;
 };
 
 struct Subjects {

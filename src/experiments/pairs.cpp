@@ -12,6 +12,7 @@
 #include "experiments/canary.h"
 #include "experiments/setup.h"
 #include "experiments/timing.h"
+#include "experiments/timing_words.h"
 #include "experiments/workloads.h"
 #include "kernels/kernel.h"
 
@@ -61,13 +62,31 @@ double median_clock(const record::Run& run) {
 
 json number_or_null(double value) { return std::isfinite(value) && value > 0 ? json(value) : json(nullptr); }
 
+/// Its median, or NaN where too few repetitions were undisturbed to rest anything on it.
+double judged_ns(const record::Run& run) {
+    return too_few_clean(run.time) ? std::numeric_limits<double>::quiet_NaN() : run.time.ns_per_op.median;
+}
+
 /// Measures a lone thread; a machine that cannot is told by the error of the first.
 Result<double> measure_alone(int cpu, const std::map<std::string, std::string>& options, const MeasureOnCpus& measure, record::Record& record) {
     auto run = measure({cpu}, options);
     if (!run) return pass_on(run);
-    const double ns = run->time.ns_per_op.median;
+    const double ns = judged_ns(*run);
     record.runs.push_back(std::move(*run));
     return ns;
+}
+
+/// What was disturbed over all pairs, and how many of them are left out for it.
+void add_disturbance(const record::Time& all, int left_out, std::size_t pairs, std::vector<record::Warning>& warnings) {
+    if (left_out > 0)
+        warnings.push_back({"too_few_undisturbed",
+                            fmt::format("{} of {} pairs had fewer than {} undisturbed repetitions: they have no place in the matrix, and no class rests on them",
+                                        left_out, pairs, enough_clean),
+                            what_to_do(all)});
+    if (all.disturbed == 0) return;
+    const std::string how = all.causes.empty() ? "" : ": " + record::describe(all.causes);
+    warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
+                        "each pair's median is over its clean ones"});
 }
 
 struct Baseline {
@@ -77,7 +96,7 @@ struct Baseline {
 
 Baseline choose_baseline(const std::vector<ClassTimes>& classes, double alone_ns) {
     for (const auto& times : classes)
-        if (times.distance.rfind("smt", 0) == 0) return {median(times.ns), "two threads of one core"};
+        if (times.distance.rfind("smt", 0) == 0 && !times.ns.empty()) return {median(times.ns), "two threads of one core"};
     if (alone_ns > 0) return {alone_ns, "one thread alone"};
     return {};
 }
@@ -88,8 +107,8 @@ json classes_json(const std::vector<ClassTimes>& classes, const Baseline& baseli
         const Summary ns = summarize(times.ns);
         const double clock = median(times.clock_hz);
         const bool is_baseline = times.distance.rfind("smt", 0) == 0;
-        const double coherency = baseline.ns > 0 && !is_baseline ? ns.median - baseline.ns : std::numeric_limits<double>::quiet_NaN();
-        list.push_back({{"class", times.distance}, {"pairs", ns.count}, {"median_ns", ns.median}, {"min_ns", ns.min}, {"max_ns", ns.max},
+        const double coherency = baseline.ns > 0 && !is_baseline && ns.count > 0 ? ns.median - baseline.ns : std::numeric_limits<double>::quiet_NaN();
+        list.push_back({{"class", times.distance}, {"pairs", ns.count}, {"median_ns", number_or_null(ns.median)}, {"min_ns", number_or_null(ns.min)}, {"max_ns", number_or_null(ns.max)},
                         {"coherency_ns", number_or_null(coherency)}, {"coherency_cycles", number_or_null(coherency * clock * 1e-9)},
                         {"clock_hz", number_or_null(clock)}});
     }
@@ -110,7 +129,7 @@ json cpi_json(const json& classes) {
 /// The lone thread, then one sentence per class, nearest first.
 json sentences(const json& classes, const Baseline& baseline, const json& alone) {
     json list = json::array();
-    if (alone.is_object())
+    if (alone.is_object() && alone["locked_ns"].is_number() && alone["plain_ns"].is_number())
         list.push_back(fmt::format("CPU {} alone: {} per increment with the lock, {} without.", alone["cpu"].get<int>(), format_ns(alone["locked_ns"].get<double>()),
                                    format_ns(alone["plain_ns"].get<double>())));
     for (const auto& entry : classes) {
@@ -204,11 +223,12 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
         const auto locked = measure_alone(pairs.front().first, request.options, measure, record);
         if (!locked) return pass_on(locked);
         locked_ns = *locked;
-        alone = {{"cpu", pairs.front().first}, {"plain_ns", *plain}, {"locked_ns", *locked}};
+        alone = {{"cpu", pairs.front().first}, {"plain_ns", number_or_null(*plain)}, {"locked_ns", number_or_null(*locked)}};
     }
     json matrix(cpus.size(), json(cpus.size(), nullptr));
     std::vector<ClassTimes> classes;
-    int clean = 0, disturbed = 0;
+    record::Time all;
+    int left_out = 0;
     record.partial = false;
     for (std::size_t index = 0; index < pairs.size(); ++index) {
         if (hooks.interrupted && hooks.interrupted()) {
@@ -218,17 +238,19 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
         const Pair& pair = pairs[index];
         auto run = measure({pair.first, pair.second}, request.options);
         if (!run) return pass_on(run);
-        const double ns = run->time.ns_per_op.median;
-        matrix[place(pair.first)][place(pair.second)] = matrix[place(pair.second)][place(pair.first)] = ns;
-        clean += run->time.clean;
-        disturbed += run->time.disturbed;
+        const double ns = judged_ns(*run);
+        matrix[place(pair.first)][place(pair.second)] = matrix[place(pair.second)][place(pair.first)] = number_or_null(ns);
+        all.clean += run->time.clean;
+        all.disturbed += run->time.disturbed;
+        all.causes = merge_causes(all.causes, run->time.causes);
+        left_out += !std::isfinite(ns);
         const bool first_of_class = classes.empty() || classes.back().distance != pair.distance;
         if (first_of_class) classes.push_back({pair.distance, {}, {}});
-        classes.back().ns.push_back(ns);
-        if (const double clock = median_clock(*run); clock > 0) classes.back().clock_hz.push_back(clock);
+        if (std::isfinite(ns)) classes.back().ns.push_back(ns);
+        if (const double clock = median_clock(*run); std::isfinite(ns) && clock > 0) classes.back().clock_hz.push_back(clock);
         if (hooks.on_progress)
             hooks.on_progress({fmt::format("CPUs {} and {} ({})", pair.first, pair.second, pair.distance),
-                               static_cast<double>(index + 1) / static_cast<double>(pairs.size()), format_ns(ns)});
+                               static_cast<double>(index + 1) / static_cast<double>(pairs.size()), std::isfinite(ns) ? format_ns(ns) : "disturbed"});
         if (!first_of_class) continue;
         run->extra["class"] = pair.distance;
         record.runs.push_back(std::move(*run));
@@ -240,9 +262,7 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
     record.extra["pairs"] = {{"kernel", request.kernel}, {"cpus", cpus}, {"ns", std::move(matrix)}, {"classes", std::move(summary)},
                              {"alone", std::move(alone)}, {"baseline", {{"kind", baseline.kind}, {"ns", number_or_null(baseline.ns)}}},
                              {"cpi", std::move(cpi)}};
-    if (disturbed > 0)
-        record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
-                                   "each pair's median is over its clean ones where there are at least three"});
+    add_disturbance(all, left_out, pairs.size(), record.warnings);
     return {};
 }
 

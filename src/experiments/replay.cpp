@@ -148,6 +148,7 @@ Result<record::Record> replay(const ReplayRequest& request) {
     record.extra["level"] = request.level;
     record.extra["deeper"] = deeper_levels(*table, request.level);
     record.extra["table"] = {{"folder", table->folder}, {"title", table->title}, {"source", table->source}};
+    if (std::ranges::any_of(table->metrics, &metrics::MetricDefinition::approximate)) record.extra["table"]["tree"] = "tmaprobe";
     record.warnings = counts->matched.warnings;
     if (const auto adapted = adapt_to_counts(request, counts->matched.events, *table, record.warnings); !adapted)
         return pass_on(adapted);

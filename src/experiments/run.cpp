@@ -7,7 +7,9 @@
 #include "experiments/compare.h"
 #include "experiments/measure.h"
 #include "experiments/point.h"
+#include "experiments/requirements.h"
 #include "experiments/setup.h"
+#include "experiments/variant_trial.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -22,6 +24,7 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
 }
 
 void add_runs(Measured& measured, record::Record& record) {
+    if (!measured.why_source.empty()) record.extra["why_source"] = measured.why_source;
     record.runs.push_back(std::move(measured.run));
     for (auto& run : measured.further_runs) record.runs.push_back(std::move(run));
     add_once(record.warnings, measured.warnings);
@@ -44,6 +47,16 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
     auto point = choose_point(request, setup);
     if (!point) return pass_on(point);
     const auto modes = request.pages.empty() ? std::vector{memory::page_modes().front().name} : request.pages;
+    const auto needs = needs_of(*point, point->kernel->uses_memory ? modes : std::vector<std::string>{});
+    if (!needs) return pass_on(needs);
+    memory::ReservedPages reserved;
+    if (request.reserve_pages) {
+        auto pages = reserve_for(*needs, false, setup.host);
+        if (!pages) return pass_on(pages);
+        reserved = std::move(*pages);
+    }
+    if (const auto possible = check_needs(*needs, false); !possible) return pass_on(possible);
+    if (const auto tried = choose_by_trial(request, setup, *point); !tried) return pass_on(tried);
     std::vector<Point> points;
     for (const auto& name : modes) {
         const auto mode = memory::parse_page_mode(name);
@@ -61,6 +74,8 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
         record.source = each.source;
         add_runs(each, record);
     }
+    if (!point->why_these_cpus.empty()) record.warnings.push_back({"quieter_cpu", point->why_these_cpus, "--cpu names one"});
+    give_back(reserved, record);
     return {};
 }
 

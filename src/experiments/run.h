@@ -39,7 +39,9 @@ struct RunRequest {
     counters::Scope scope;
     bool count_user = true, count_kernel = false;
     int interval_ms = 0;               ///< 0: no series
-    int repetitions = 0;               ///< 0: chosen by the spread
+    int repetitions = 0;               ///< 0: a kernel's are chosen by the spread; a command runs once
+    int warm_up = 0;                   ///< runs of a command before those that are measured
+    bool reserve_pages = false;        ///< huge pages that are missing are reserved for the run (root)
     events::Library library;
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
     std::string command_line;          ///< for the record

@@ -3,6 +3,11 @@
 #include <nlohmann/json.hpp>
 
 namespace tmaprobe::experiments {
+namespace {
+
+bool has_value(const record::Metric& metric) { return metric.status != "unavailable" && metric.status != "not_counted"; }
+
+}  // namespace
 
 Result<nlohmann::json> assess_values(const events::Table& table, const std::vector<record::Event>& events,
                                      const AssessRequest& request) {
@@ -10,7 +15,7 @@ Result<nlohmann::json> assess_values(const events::Table& table, const std::vect
     if (!metrics) return pass_on(metrics);
     auto values = nlohmann::json::object();
     for (const record::Metric& metric : *metrics)
-        values[metric.name] = metric.status == request.status ? nlohmann::json(metric.value) : nlohmann::json();
+        values[metric.name] = has_value(metric) ? nlohmann::json(metric.value) : nlohmann::json();
     return values;
 }
 

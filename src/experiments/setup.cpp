@@ -9,10 +9,14 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "counters/perf/perf.h"
 #include "events/geometry.h"
+#include "events/model_tree.h"
+#include "events/nearest.h"
 #include "experiments/assess.h"
 #include "experiments/cores.h"
+#include "experiments/count_warnings.h"
 #include "experiments/host_json.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
@@ -36,6 +40,11 @@ int levels_of(const events::Table& table) {
     return level;
 }
 
+/// Whether the tree is this project's own, where the vendor publishes none.
+bool has_own_tree(const events::Table& table) {
+    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0 && metric.approximate; });
+}
+
 /// Arm's formulas ask how many slots a cycle has; the kernel says so for its own CPU.
 double slots_per_cycle() {
     for (const char* pmu : {"armv8_pmuv3_0", "armv8_pmuv3"}) {
@@ -48,6 +57,13 @@ double slots_per_cycle() {
 record::Warning no_table(const machine::Host& host) {
     return {"no_table", fmt::format("no event table for this CPU ({})", host.cpu_id),
             "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"};
+}
+
+/// A CPU that no table has: nothing says which numbers its counters have.
+machine::Host without_table(machine::Host host) {
+    host.pmu = {false, fmt::format("no event table has this CPU ({})", host.cpu_id),
+                "bring a table with --events, or name the CPU that it is with --target (tmaprobe list targets)"};
+    return host;
 }
 
 /// Before Ice Lake the slots belong to a core, and SMT shares them between two CPUs: what is seen of one is
@@ -86,6 +102,51 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
     }
     if (!pmus.empty()) add_shared_core_warning(scope, table, setup);
     return {};
+}
+
+/// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
+/// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
+std::optional<machine::PmuPresence> no_counter_free(const RunRequest& request, const Setup& setup, events::Table table) {
+    using enum SourceChoice;
+    const bool wants_counters = request.source == automatic || request.source == perf || request.source == perf_and_model;
+    if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
+    Setup scratch = setup;
+    if (!adapt_to_pmu(request.library, request.scope, table, scratch)) return std::nullopt;
+    auto names = choose_metrics(table, request.level, request.metrics);
+    if (!names) return std::nullopt;
+    std::vector<std::string> tree;
+    for (const auto& metric : table.metrics)
+        if (metric.level > 0 && std::ranges::find(*names, metric.name) != names->end()) tree.push_back(metric.name);
+    const auto limits = counters::perf::probe_limits();
+    const auto& wanted = tree.empty() ? *names : tree;
+    if (wanted.empty() || limits.empty()) return std::nullopt;
+    const auto possible = counters::countable(table, wanted, limits, scratch.constants);
+    if (!possible || !possible->empty()) return std::nullopt;
+    const auto why = counters_held(setup.host);
+    return machine::PmuPresence{false, why.what, why.hint};
+}
+
+/// Whose tree the table has, as the record says it.
+const char* tree_of(const events::Table& table) {
+    return events::has_model_tree(table) || has_own_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
+}
+
+/// Of a tree that was asked for: that there is none, or less of it.
+void warn_of_missing_levels(const RunRequest& request, const events::Table& table,
+                            std::vector<record::Warning>& warnings) {
+    const int deepest = levels_of(table);
+    if (has_own_tree(table))
+        warnings.push_back({"own_tree", table.title + ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
+                            "low..high hold what this CPU's events cannot tell apart"});
+    else if (deepest == 0)
+        warnings.push_back({"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
+                            "its translation and stall metrics are shown instead"});
+    else if (request.level > deepest)
+        warnings.push_back({"level_not_published",
+                            events::has_model_tree(table)
+                                ? fmt::format("the model's own tree has levels 1 to {}", deepest)
+                                : fmt::format("{}: the vendor publishes levels 1 to {}", table.title, deepest),
+                            {}});
 }
 
 }  // namespace
@@ -130,13 +191,25 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
-    auto decision = decide_source(request, host, target_is_host);
+    machine::Host as_seen = unknown_host ? without_table(host) : host;
+    if (table && target_is_host)
+        if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
+    auto decision = decide_source(request, as_seen, target_is_host);
     if (!decision) return pass_on(decision);
     setup.decision = std::move(*decision);
+    log::info("CPU {} ({}), {}", host.cpu_id, host.cpu_model,
+              host.pmu.counts ? "its PMU counts" : "no PMU that counts: " + host.pmu.reason);
+    log::info("target {}, tables {}; chosen because {}", target, table ? table->folder : "none", setup.decision.why);
     if (unknown_host) {
-        setup.warnings.push_back(no_table(host));
-        setup.decision = {{SourceChoice::none}, "no event table for this CPU", setup.warnings.back().hint};
-        return setup;
+        if (setup.decision.sources.front() == SourceChoice::none) {
+            if (request.source != SourceChoice::none) setup.warnings.push_back(no_table(host));
+            return setup;
+        }
+        auto stand_in = events::stand_in_for(request.library, setup.host);
+        if (!stand_in) return pass_on(stand_in);
+        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in->table.title,
+                                          stand_in->table.folder, stand_in->nearest.why);
+        table = std::move(stand_in->table);
     }
 
     if (!target_is_host || setup.decision.sources.front() == SourceChoice::model) {
@@ -149,18 +222,19 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
         const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
         if (!adapted) return pass_on(adapted);
     }
-    auto metrics = choose_metrics(*table, request.level, request.metrics);
+    // The project's own estimates are made of counts; a model knows its slots itself.
+    if (setup.decision.sources.front() != SourceChoice::perf) events::remove_own_estimates(*table);
+    if (!events::has_tree(*table) && setup.decision.sources == std::vector{SourceChoice::model}) {
+        const auto added = events::add_model_tree(request.library, *table);
+        if (!added) return pass_on(added);
+    }
+    std::vector<std::string> further = request.metrics;
+    for (const std::string& below : events::below_model_tree(*table)) further.push_back(below);
+    auto metrics = choose_metrics(*table, request.level, further);
     if (!metrics) return pass_on(metrics);
     setup.metrics = std::move(*metrics);
-
-    const int published = levels_of(*table);
-    if (published == 0)
-        setup.warnings.push_back({"no_tree", table->title + ": the vendor publishes no top-down tree for this CPU",
-                                  "its translation and stall metrics are shown instead"});
-    else if (request.level > published)
-        setup.warnings.push_back({"level_not_published",
-                                  fmt::format("{}: the vendor publishes levels 1 to {}", table->title, published),
-                                  {}});
+    log::detail("metrics: {}", fmt::join(setup.metrics, ", "));
+    if (setup.decision.sources.front() != SourceChoice::none) warn_of_missing_levels(request, *table, setup.warnings);
     setup.table = std::move(*table);
     return setup;
 }
@@ -194,7 +268,7 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     if (setup.table) record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
-                                 {"source", setup.table->source}};
+                                 {"source", setup.table->source}, {"tree", tree_of(*setup.table)}};
     return record;
 }
 

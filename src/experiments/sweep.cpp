@@ -8,6 +8,9 @@
 
 #include "base/sizes.h"
 #include "experiments/cache_share.h"
+#include "experiments/requirements.h"
+#include "experiments/timing_words.h"
+#include "experiments/variant_trial.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -97,14 +100,17 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
 /// What single points said of themselves, replaced by one sentence about all of them.
 void sum_up_disturbance(record::Record& record) {
     std::erase_if(record.warnings, [](const auto& warning) { return warning.id == "disturbed" || warning.id == "noisy_machine"; });
-    int clean = 0, disturbed = 0;
+    record::Time all;
     for (const auto& run : record.runs) {
-        clean += run.time.clean;
-        disturbed += run.time.disturbed;
+        all.clean += run.time.clean;
+        all.disturbed += run.time.disturbed;
+        all.causes = merge_causes(all.causes, run.time.causes);
     }
-    if (disturbed > 0)
-        record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed by other work on this machine", disturbed, clean + disturbed),
-                                   "each point's statistics are over its clean ones where there are at least three"});
+    if (all.disturbed == 0) return;
+    const std::string how = all.causes.empty() ? "" : ": " + record::describe(all.causes);
+    record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
+                               fmt::format("points with at least {} clean ones are over those, and the others take no part in knees and verdicts; {}",
+                                           enough_clean, what_to_do(all))});
 }
 
 /// A curve of one core through the last-level cache is read beside how much of it this machine really gives us.
@@ -122,6 +128,33 @@ void add_cache_share(const SweepRequest& request, const Point& point, const mach
     }
     record.extra["cache_share"] = to_json(*share);
     record.extra["verdicts"].push_back(describe(*share) + ", measured apart from the curve");
+}
+
+/// What each page mode needs for the largest size that is still to be measured, reserved where that was asked for.
+/// Errors: what the machine cannot give, before anything is measured.
+Result<> check_sweep(const SweepRequest& request, const Point& point, const machine::Host& host, const record::Record* resumed,
+                     memory::ReservedPages& reserved) {
+    std::map<std::string, std::uint64_t> largest;
+    record::Record there;
+    if (resumed) there.runs = resumed->runs;
+    for (const Task& task : tasks_of(request)) {
+        const record::Run* done = run_of(there, task);
+        if (!done || !done->time.known) largest[task.pages] = std::max(largest[task.pages], task.size);
+    }
+    std::vector<MemoryNeed> needs;
+    for (const auto& [mode, size] : largest) {
+        Point each = point;
+        each.parameters.size_bytes = size;
+        const auto need = needs_of(each, {mode});
+        if (!need) return pass_on(need);
+        needs.push_back(need->front());
+    }
+    if (request.run.reserve_pages && !needs.empty()) {
+        auto pages = reserve_for(needs, false, host);
+        if (!pages) return pass_on(pages);
+        reserved = std::move(*pages);
+    }
+    return check_needs(needs, false);
 }
 
 }  // namespace
@@ -227,8 +260,11 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     // One variant for the whole curve, or a change of vectors would look like a knee: that of the smallest block.
     RunRequest smallest = request.run;
     smallest.size_bytes = *std::min_element(request.sizes.begin(), request.sizes.end());
-    const auto point = choose_point(smallest, *setup);
+    auto point = choose_point(smallest, *setup);
     if (!point) return pass_on(point);
+    memory::ReservedPages reserved;
+    if (const auto possible = check_sweep(request, *point, setup->host, resumed, reserved); !possible) return pass_on(possible);
+    if (const auto tried = choose_by_trial(smallest, *setup, *point); !tried) return pass_on(tried);
 
     record::Record record = start_record(request.run, *setup);
     record.experiment = "sweep";
@@ -252,6 +288,8 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     sum_up_disturbance(record);
     judge_sweep(record, setup->host);
     add_cache_share(request, *point, setup->host, record);
+    if (!point->why_these_cpus.empty()) record.warnings.push_back({"quieter_cpu", point->why_these_cpus, "--cpu names one"});
+    give_back(reserved, record);
     return record;
 }
 

@@ -8,6 +8,7 @@
 #include "experiments/knees.h"
 #include "experiments/reach.h"
 #include "experiments/sweep.h"
+#include "experiments/timing_words.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -82,7 +83,8 @@ std::string sentence_of(const ModeCurve& curve, const std::vector<record::Knee>&
         sentence += "; the TLB holds 4k entries, so its reach is predicted for those";
     else if (!curve.effective.empty() && curve.effective != curve.pages && curve.pages != "thp")
         sentence += fmt::format("; the TLB's entries are {} at least, and its reach is predicted for those", curve.effective);
-    if (curve.left_out > 0) sentence += fmt::format("; {} disturbed {} left out", curve.left_out, curve.left_out == 1 ? "point is" : "points are");
+    if (curve.left_out > 0) sentence += fmt::format("; {} with fewer than {} undisturbed repetitions {} left out", curve.left_out == 1 ? "1 point" : fmt::format("{} points", curve.left_out),
+                                enough_clean, curve.left_out == 1 ? "is" : "are");
     return sentence;
 }
 
@@ -114,7 +116,7 @@ std::string compare_modes(const ModeCurve& base, const ModeCurve& other) {
 
 }  // namespace
 
-bool is_doubtful(const record::Time& time) { return time.disturbed > 0 && time.clean < 3; }
+bool is_doubtful(const record::Time& time) { return too_few_clean(time); }
 
 void judge_sweep(record::Record& record, const machine::Host& host) {
     nlohmann::json knees = nlohmann::json::array(), verdicts = nlohmann::json::array();

@@ -9,12 +9,19 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr int enough_clean = 3;
+/// Of the time of a repetition; a timer's interrupts stay below it.
+constexpr double lost_share = 0.01;
+
+Result<counters::Sample> measure(counters::CounterSource& clock, counters::Workload& workload, std::uint64_t iterations) {
+    auto sample = clock.measure(workload, {0, 0, iterations});
+    if (sample) sample->elapsed_ns = std::max<std::uint64_t>(1, sample->elapsed_ns);
+    return sample;
+}
 
 Result<double> elapsed_ns(counters::CounterSource& clock, counters::Workload& workload, std::uint64_t iterations) {
-    const auto sample = clock.measure(workload, {0, 0, iterations});
+    const auto sample = measure(clock, workload, iterations);
     if (!sample) return pass_on(sample);
-    return static_cast<double>(std::max<std::uint64_t>(1, sample->elapsed_ns));
+    return static_cast<double>(sample->elapsed_ns);
 }
 
 /// Raises the iterations until they fill a repetition.
@@ -38,13 +45,13 @@ Result<std::uint64_t> calibrate(counters::CounterSource& clock, counters::Worklo
 std::vector<double> times(const Timing& timing, bool clean_only) {
     std::vector<double> values;
     for (const auto& repetition : timing.repetitions)
-        if (!clean_only || repetition.surroundings.clean) values.push_back(repetition.ns_per_iteration);
+        if (!clean_only || repetition.surroundings.clean()) values.push_back(repetition.ns_per_iteration);
     return values;
 }
 
 int count_clean(const Timing& timing) {
     return static_cast<int>(std::count_if(timing.repetitions.begin(), timing.repetitions.end(),
-                                          [](const auto& repetition) { return repetition.surroundings.clean; }));
+                                          [](const auto& repetition) { return repetition.surroundings.clean(); }));
 }
 
 /// The repetitions that statistics are taken over.
@@ -56,15 +63,22 @@ bool is_tight(const Timing& timing, double tightness) {
 }
 
 /// One timed repetition, judged by what stood around it.
-Result<> repeat(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket, Timing& timing,
+Result<> repeat(counters::CounterSource& clock, const Contestant& contestant, const TimingRequest& request, Timing& timing,
                 double& spent_ns) {
+    const auto& [workload, bracket] = contestant;
     if (bracket.before) bracket.before();
-    const auto elapsed = elapsed_ns(clock, workload, timing.iterations);
-    if (!elapsed) return pass_on(elapsed);
-    TimedRepetition repetition{*elapsed / static_cast<double>(timing.iterations), {}};
-    if (bracket.after) repetition.surroundings = bracket.after();
+    const auto sample = measure(clock, *workload, timing.iterations);
+    if (!sample) return pass_on(sample);
+    const auto wall = static_cast<double>(sample->elapsed_ns), thread = static_cast<double>(sample->thread_ns);
+    const auto iterations = static_cast<double>(timing.iterations);
+    TimedRepetition repetition{wall / iterations, thread / iterations, {}};
+    if (bracket.after) {
+        repetition.surroundings = judge_time(bracket.after(), wall, thread);
+        auto& disturbance = repetition.surroundings.disturbance;
+        if (disturbance && std::ranges::find(request.expected, disturbance->cause) != request.expected.end()) disturbance.reset();
+    }
     timing.repetitions.push_back(repetition);
-    spent_ns += *elapsed;
+    spent_ns += wall;
     return {};
 }
 
@@ -72,10 +86,32 @@ Result<> repeat(counters::CounterSource& clock, counters::Workload& workload, co
 bool is_enough(const Timing& timing, bool judged, const TimingRequest& request, double spent_ns) {
     if (request.repetitions || static_cast<int>(timing.repetitions.size()) < request.least) return false;
     const bool trusted = !judged || use_clean_only(timing);
-    return (trusted && is_tight(timing, request.tightness)) || spent_ns > request.budget_ns;
+    if (!trusted) return spent_ns > request.budget_ns * request.patience;
+    return static_cast<int>(timing.repetitions.size()) >= request.most || is_tight(timing, request.tightness) || spent_ns > request.budget_ns;
+}
+
+/// Repetitions at the most; more where strangers may still go away.
+int most_of(const TimingRequest& request, bool judged) {
+    if (request.repetitions) return request.repetitions;
+    return judged ? request.most * request.patience : request.most;
 }
 
 }  // namespace
+
+Surroundings judge_time(Surroundings around, double wall_ns, double thread_ns) {
+    using record::Cause;
+    if (!(thread_ns > 0) || !(wall_ns > 0)) return around;
+    const double lost = 1 - thread_ns / wall_ns;
+    const auto seen = around.disturbance ? std::optional(around.disturbance->cause) : std::nullopt;
+    if (lost <= lost_share) {
+        if (seen == Cause::waited_for_cpu) around.disturbance.reset();
+        return around;
+    }
+    if (seen == Cause::stolen || seen == Cause::partner_waited) return around;
+    const bool waited = around.waited_ns >= lost * wall_ns / 2;
+    around.disturbance = record::Disturbance{waited ? Cause::waited_for_cpu : Cause::interrupted, lost};
+    return around;
+}
 
 Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload& workload, const Bracket& bracket,
                              const TimingRequest& request, const OnProgress& on_progress) {
@@ -83,11 +119,12 @@ Result<Timing> time_workload(counters::CounterSource& clock, counters::Workload&
     const auto iterations = calibrate(clock, workload, request.repetition_ns);
     if (!iterations) return pass_on(iterations);
     timing.iterations = *iterations;
+    timing.one_thread = workload.threads().empty();
 
-    const int most = request.repetitions ? request.repetitions : request.most;
+    const int most = most_of(request, static_cast<bool>(bracket.after));
     double spent_ns = 0;
     for (int index = 0; index < most; ++index) {
-        const auto repeated = repeat(clock, workload, bracket, timing, spent_ns);
+        const auto repeated = repeat(clock, {&workload, bracket}, request, timing, spent_ns);
         if (!repeated) return pass_on(repeated);
         if (on_progress) on_progress({"timing", static_cast<double>(index + 1) / most, {}});
         if (is_enough(timing, static_cast<bool>(bracket.after), request, spent_ns)) break;
@@ -103,8 +140,10 @@ Result<std::vector<Timing>> time_in_turn(counters::CounterSource& clock, const s
         const auto iterations = calibrate(clock, *contestants[index].workload, request.repetition_ns);
         if (!iterations) return pass_on(iterations);
         timings[index].iterations = *iterations;
+        timings[index].one_thread = contestants[index].workload->threads().empty();
     }
-    const int most = request.repetitions ? request.repetitions : request.most;
+    const bool judged = std::any_of(contestants.begin(), contestants.end(), [](const auto& each) { return static_cast<bool>(each.bracket.after); });
+    const int most = most_of(request, judged);
     std::vector<double> spent_ns(contestants.size());
     for (int done = 0; done < most; done += timed_per_turn) {
         bool enough = true;
@@ -114,7 +153,7 @@ Result<std::vector<Timing>> time_in_turn(counters::CounterSource& clock, const s
             const auto warm = elapsed_ns(clock, *workload, timing.iterations);
             if (!warm) return pass_on(warm);
             for (int turn = 0; turn < std::min(timed_per_turn, most - done); ++turn) {
-                const auto repeated = repeat(clock, *workload, bracket, timing, spent_ns[index]);
+                const auto repeated = repeat(clock, contestants[index], request, timing, spent_ns[index]);
                 if (!repeated) return pass_on(repeated);
             }
             enough = is_enough(timing, static_cast<bool>(bracket.after), request, spent_ns[index]) && enough;
@@ -132,15 +171,25 @@ record::Time summarize_timing(const Timing& timing, const kernels::Work& work, c
     time.disturbed = static_cast<int>(timing.repetitions.size()) - time.clean;
     time.known = !timing.repetitions.empty();
     const bool clean_only = use_clean_only(timing);
+    // Without enough clean ones a wall time holds what the thread waited. Its own time is known where it works alone.
+    const bool has_thread_times = std::all_of(timing.repetitions.begin(), timing.repetitions.end(),
+                                              [](const auto& repetition) { return repetition.thread_ns_per_iteration > 0; });
+    const bool in_thread_time = !clean_only && time.disturbed > 0 && timing.one_thread && has_thread_times;
+    const bool has_cycles = clean_only || time.disturbed == 0 || in_thread_time;
+    time.clock = in_thread_time ? "processor" : "wall";
 
     std::vector<double> ns_per_op, bytes_per_second, cycles_per_op;
+    std::vector<record::Disturbance> disturbances;
     for (const auto& repetition : timing.repetitions) {
-        if (clean_only && !repetition.surroundings.clean) continue;
-        const double ns = repetition.ns_per_iteration / work.operations;
+        if (!repetition.surroundings.clean()) disturbances.push_back(*repetition.surroundings.disturbance);
+        if (clean_only && !repetition.surroundings.clean()) continue;
+        const double per_iteration = in_thread_time ? repetition.thread_ns_per_iteration : repetition.ns_per_iteration;
+        const double ns = per_iteration / work.operations;
         ns_per_op.push_back(ns);
-        if (work.bytes > 0) bytes_per_second.push_back(work.bytes / repetition.ns_per_iteration * 1e9);
-        if (repetition.surroundings.clock_hz > 0) cycles_per_op.push_back(ns * repetition.surroundings.clock_hz * 1e-9);
+        if (work.bytes > 0) bytes_per_second.push_back(work.bytes / per_iteration * 1e9);
+        if (has_cycles && repetition.surroundings.clock_hz > 0) cycles_per_op.push_back(ns * repetition.surroundings.clock_hz * 1e-9);
     }
+    time.causes = record::count_causes(disturbances);
     time.ns_per_op = summarize(ns_per_op);
     time.bytes_per_second = summarize(bytes_per_second);
     time.cycles_per_op = summarize(cycles_per_op);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,17 @@
 #include "counters/source.h"
 #include "experiments/progress.h"
 #include "kernels/kernel.h"
+#include "record/disturbance.h"
 #include "record/record.h"
 
 namespace tmaprobe::experiments {
 
 /// What stood around one repetition: whether a stranger or the hypervisor disturbed it.
 struct Surroundings {
-    bool clean = true;
-    std::string reason;   ///< why not, one line
-    double clock_hz = 0;  ///< core clock beside the repetition; 0: not known
+    std::optional<record::Disturbance> disturbance;  ///< empty: nothing disturbed it
+    double clock_hz = 0;   ///< core clock beside the repetition; 0: not known
+    double waited_ns = 0;  ///< of the calling thread for its CPU, the readings around it included
+    bool clean() const { return !disturbance.has_value(); }
 };
 
 /// Called before and after each repetition; the second call judges it. Empty: not judged.
@@ -27,7 +30,8 @@ struct Bracket {
 };
 
 struct TimedRepetition {
-    double ns_per_iteration = 0;
+    double ns_per_iteration = 0;  ///< by the wall clock
+    double thread_ns_per_iteration = 0;  ///< processor time of the calling thread; 0: not known
     Surroundings surroundings;
 };
 
@@ -37,12 +41,19 @@ struct TimingRequest {
     double tightness = 0.005;      ///< half width of the interval / median
     double repetition_ns = 15e6;   ///< a repetition lasts at least this long
     double budget_ns = 700e6;      ///< stop after this time once `least` is done
+    int patience = 3;              ///< so many times longer, and as often, where too few were clean until then
+    std::vector<record::Cause> expected;  ///< causes that are part of the experiment, and disturb nothing
 };
 
 struct Timing {
     std::uint64_t iterations = 1;  ///< of one repetition
+    bool one_thread = true;        ///< the calling thread does all of the work
     std::vector<TimedRepetition> repetitions;
 };
+
+/// What the wall clock and the thread's own processor time say of one repetition, added to what was seen around it. A
+/// thread that had its CPU all the time was not disturbed by what waited before or after it.
+Surroundings judge_time(Surroundings around, double wall_ns, double thread_ns);
 
 /// Finds how many iterations fill a repetition (which warms up as well), then repeats.
 /// Errors: those of the source.
@@ -61,8 +72,12 @@ struct Contestant {
 Result<std::vector<Timing>> time_in_turn(counters::CounterSource& clock, const std::vector<Contestant>& contestants,
                                          const TimingRequest& request, const OnProgress& on_progress);
 
+/// Clean repetitions below which nothing is compared, and statistics are over all.
+inline constexpr int enough_clean = 3;
+
 /// The record's view of it: statistics over the clean repetitions where there are at least three, else
-/// over all. `clock_hz` of the repetitions gives cycles.
+/// over all: then in processor time where one thread does the work, since what it waited is not the kernel's, and
+/// without cycles where that is not known. `clock_hz` of the repetitions gives cycles.
 record::Time summarize_timing(const Timing& timing, const kernels::Work& per_iteration, const std::string& operation);
 
 }  // namespace tmaprobe::experiments

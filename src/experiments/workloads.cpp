@@ -1,5 +1,6 @@
 #include "experiments/workloads.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +16,15 @@ bool can_start(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+CommandWorkload::CommandWorkload(std::vector<std::string> argv) : argv_(std::move(argv)) {
+    struct stat input {};
+    if (::fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode)) input_start_ = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+}
+
+void CommandWorkload::prepare() {
+    if (input_start_) static_cast<void>(::lseek(STDIN_FILENO, *input_start_, SEEK_SET));
+}
 
 Result<> check_command(const std::vector<std::string>& argv) {
     const std::string& program = argv.front();

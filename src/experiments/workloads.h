@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,13 +30,16 @@ class KernelWorkload final : public counters::Workload {
 /// a process or CPUs that are counted as they are) it only waits.
 class CommandWorkload final : public counters::Workload {
   public:
-    explicit CommandWorkload(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+    explicit CommandWorkload(std::vector<std::string> argv);
     std::vector<std::string> command() const override { return argv_; }
+    /// A file on standard input is read from the same place by each run.
+    void prepare() override;
     void run(std::uint64_t) override {}
     bool only_waits() const override { return argv_.empty(); }
 
   private:
     std::vector<std::string> argv_;
+    std::optional<off_t> input_start_;  ///< where standard input stood, if it is a file
 };
 
 /// Errors: unavailable when no such program can be started (not found, not executable), before anything

@@ -18,7 +18,7 @@ namespace {
 enum Register { eax, ebx, ecx, edx };
 
 /// Which register state the operating system must save for an extension to be usable (bits of XCR0).
-constexpr std::uint64_t no_state = 0, avx_state = 0x6, avx512_state = 0xe6;
+constexpr std::uint64_t no_state = 0, avx_state = 0x6, avx512_state = 0xe6, amx_state = 0x60000;
 
 struct Bit {
     const char* name;
@@ -26,6 +26,7 @@ struct Bit {
     Register in;
     int bit;
     std::uint64_t state;
+    unsigned subleaf = 0;
 };
 
 constexpr std::array bits{
@@ -40,6 +41,17 @@ constexpr std::array bits{
     Bit{"clwb", 7, ebx, 24, no_state},        Bit{"sha_ni", 7, ebx, 29, no_state},
     Bit{"avx512bw", 7, ebx, 30, avx512_state}, Bit{"avx512vl", 7, ebx, 31, avx512_state},
     Bit{"vaes", 7, ecx, 9, avx_state},        Bit{"3dnowprefetch", 0x80000001, ecx, 8, no_state},
+    // What follows tells cores apart (events/nearest.json).
+    Bit{"f16c", 1, ecx, 29, avx_state},       Bit{"adx", 7, ebx, 19, no_state},
+    Bit{"waitpkg", 7, ecx, 5, no_state},      Bit{"gfni", 7, ecx, 8, no_state},
+    Bit{"avx512_vnni", 7, ecx, 11, avx512_state}, Bit{"movdiri", 7, ecx, 27, no_state},
+    Bit{"avx512_vp2intersect", 7, edx, 8, avx512_state}, Bit{"serialize", 7, edx, 14, no_state},
+    Bit{"hybrid", 7, edx, 15, no_state},      Bit{"avx512_fp16", 7, edx, 23, avx512_state},
+    Bit{"amx_tile", 7, edx, 24, amx_state},   Bit{"sha512", 7, eax, 0, avx_state, 1},
+    Bit{"avx_vnni", 7, eax, 4, avx_state, 1}, Bit{"avx512_bf16", 7, eax, 5, avx512_state, 1},
+    Bit{"amx_fp16", 7, eax, 21, amx_state, 1}, Bit{"avx_ifma", 7, eax, 23, avx_state, 1},
+    Bit{"avx_vnni_int8", 7, edx, 4, avx_state, 1}, Bit{"avx_vnni_int16", 7, edx, 10, avx_state, 1},
+    Bit{"clzero", 0x80000008, ebx, 0, no_state}, Bit{"wbnoinvd", 0x80000008, ebx, 9, no_state},
 };
 
 /// XCR0: the register states that the operating system saves; 0 when it uses no XSAVE.
@@ -56,13 +68,20 @@ std::uint64_t saved_states() {
 
 struct Bit {
     const char* name;
-    unsigned long mask;  ///< of AT_HWCAP
+    unsigned long mask;
+    unsigned long word = AT_HWCAP;  ///< of the auxiliary vector
 };
 
 constexpr std::array bits{
     Bit{"asimd", HWCAP_ASIMD}, Bit{"aes", HWCAP_AES},         Bit{"pmull", HWCAP_PMULL},
     Bit{"sha1", HWCAP_SHA1},   Bit{"sha2", HWCAP_SHA2},       Bit{"crc32", HWCAP_CRC32},
     Bit{"atomics", HWCAP_ATOMICS}, Bit{"sha512", HWCAP_SHA512}, Bit{"sve", HWCAP_SVE},
+    // What follows tells cores apart (events/nearest.json).
+    Bit{"asimddp", HWCAP_ASIMDDP}, Bit{"sha3", HWCAP_SHA3},
+#ifdef HWCAP2_ECV
+    Bit{"sve2", HWCAP2_SVE2, AT_HWCAP2}, Bit{"bf16", HWCAP2_BF16, AT_HWCAP2}, Bit{"i8mm", HWCAP2_I8MM, AT_HWCAP2},
+    Bit{"bti", HWCAP2_BTI, AT_HWCAP2},   Bit{"ecv", HWCAP2_ECV, AT_HWCAP2},
+#endif
 };
 
 #endif
@@ -75,14 +94,13 @@ std::vector<std::string> instruction_set_features() {
     const std::uint64_t saved = saved_states();
     for (const Bit& bit : bits) {
         std::array<unsigned, 4> r{};
-        if (!__get_cpuid_count(bit.leaf, 0, &r[0], &r[1], &r[2], &r[3])) continue;
+        if (!__get_cpuid_count(bit.leaf, bit.subleaf, &r[0], &r[1], &r[2], &r[3])) continue;
         const bool there = (r[static_cast<std::size_t>(bit.in)] >> bit.bit) & 1U;
         if (there && (saved & bit.state) == bit.state) found.emplace_back(bit.name);
     }
 #elif defined(__aarch64__)
-    const unsigned long capabilities = getauxval(AT_HWCAP);
     for (const Bit& bit : bits)
-        if (capabilities & bit.mask) found.emplace_back(bit.name);
+        if (getauxval(bit.word) & bit.mask) found.emplace_back(bit.name);
 #endif
     return found;
 }

@@ -19,6 +19,7 @@
 #include "base/sizes.h"
 #include "machine/features.h"
 #include "machine/host_sources.h"
+#include "machine/counter_users.h"
 #include "machine/pmu.h"
 #include "machine/sysfs.h"
 
@@ -147,7 +148,12 @@ Host detect(const HostSources& sources) {
 Host detect() {
     HostSources sources;
     sources.measure_tsc_hz = measured_tsc_hz;
-    sources.probe_pmu = [](const Host& host) { return explain_pmu(probe_instructions(), perf_access_of(host)); };
+    sources.probe_pmu = [](const Host& host) {
+        const PmuProbe probe = probe_instructions();
+        PerfAccess access = perf_access_of(host);
+        if (probe.error_number == 0 && probe.running_ns == 0) access.counter_users = find_counter_users();
+        return explain_pmu(probe, access);
+    };
     Host host = detect(sources);
     host.features = instruction_set_features();
     return host;

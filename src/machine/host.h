@@ -49,6 +49,7 @@ struct Host {
     std::vector<std::uint8_t> cpuid_descriptors;  ///< leaf 2, whose meaning a table gives; empty elsewhere
     int load_bytes = 0;  ///< widest load that the core does in one piece, from the table of its CPU; 0: not known
     int memory_vector_bytes = 0;  ///< vectors that move most bytes between core and memory, from the same table; 0: not known
+    int reorder_buffer = 0;  ///< entries, from the same table; 0: not known
     std::uint64_t package_l3_bytes = 0;  ///< all L3 of one package, where CPUID says it; 0: not known
     std::vector<std::string> notes;      ///< where sources contradict each other, one sentence each
     int perf_event_paranoid = -2;  ///< -2: no perf_event at all

@@ -20,6 +20,7 @@ struct PerfAccess {
     bool nmi_watchdog = false;
     long fd_limit = 0;             ///< RLIMIT_NOFILE, soft
     KernelVersion kernel_version{};  ///< of Linux, whatever the distribution calls it; all 0: not known
+    std::string counter_users{};   ///< as find_counter_users() has them; looked for only where counters are taken
 };
 
 PerfAccess detect_perf_access();
@@ -43,7 +44,7 @@ enum class Asked { hardware, with_kernel, software, system_wide, other_process }
 Cause diagnose(int error_number, Asked asked, const PerfAccess& access);
 
 /// A cause that does not come as an errno, by id: "not_scheduled" (opened, never ran), "smt_shared_core",
-/// "hybrid_migration", "nmi_watchdog", "hollow_pmu", "no_cap_perfmon". Empty what: unknown id.
+/// "counters_held" (all of them, before anything was started), "counters_lost" (while it ran), "hybrid_migration", "nmi_watchdog", "hollow_pmu", "no_cap_perfmon". Empty what: unknown id.
 Cause cause(const std::string& id, const PerfAccess& access);
 
 }  // namespace tmaprobe::machine

@@ -118,10 +118,11 @@ Cause diagnose(int error_number, Asked asked, const PerfAccess& access) {
 Cause cause(const std::string& id, const PerfAccess& access) {
     if (id == "no_pmu") return no_pmu(access);
     if (id == "paranoid") return paranoid(Asked::hardware, access);
+    const std::string users = access.counter_users.empty() ? "" : ": " + access.counter_users;
     if (id == "not_scheduled")
         return {id, "the event was never on a counter: " +
                         std::string(access.nmi_watchdog ? "the NMI watchdog or another user holds it"
-                                                        : "another user holds the counters"),
+                                                        : "another user holds the counters") + users,
                 access.nmi_watchdog ? "sudo sysctl kernel.nmi_watchdog=0 (and back to 1 afterwards)"
                                     : "sudo lsof | grep perf_event shows who; stop other profilers"};
     if (id == "hollow_pmu")
@@ -129,6 +130,14 @@ Cause cause(const std::string& id, const PerfAccess& access) {
                 std::string("use another instance type; ") + without_counters};
     if (id == "no_cap_perfmon")
         return {id, "this process lacks CAP_PERFMON", grant_capability};
+    if (id == "counters_held")
+        return {id, "no counter is free for the tree: " +
+                        std::string(access.nmi_watchdog ? "the NMI watchdog holds one, and another user the others" : "another user holds them") + users,
+                access.nmi_watchdog ? "stop other profilers; sudo sysctl kernel.nmi_watchdog=0 frees one (and back to 1 afterwards)"
+                                    : "sudo lsof | grep perf_event shows who; stop other profilers"};
+    if (id == "counters_lost")
+        return {id, "another user took the counters while it ran, and nothing was counted" + users,
+                "sudo lsof | grep perf_event shows who; a command is not run a second time for this"};
     if (id == "nmi_watchdog")
         return {id, "the NMI watchdog holds one counter on every CPU",
                 "sudo sysctl kernel.nmi_watchdog=0 (and back to 1 afterwards); with it, more passes are needed"};

@@ -129,17 +129,35 @@ Result<> check_memory(std::uint64_t bytes, const SystemFiles& files, std::option
                             double(available->bytes - std::min(available->bytes, reserve)) / (1 << 20)));
 }
 
-Result<> check_huge_pages(std::uint64_t bytes, const PageMode& mode, const SystemFiles& files,
-                          std::optional<int> numa_node) {
+std::filesystem::path huge_page_pool(const PageMode& mode, const SystemFiles& files, std::optional<int> numa_node) {
     const std::string pool = fmt::format("hugepages-{}kB", mode.page_bytes >> 10);
-    const std::filesystem::path folder = numa_node ? node_folder(files, *numa_node) / "hugepages" / pool
-                                                   : files.sys / "kernel/mm/hugepages" / pool;
+    return numa_node ? node_folder(files, *numa_node) / "hugepages" / pool : files.sys / "kernel/mm/hugepages" / pool;
+}
+
+std::uint64_t free_huge_pages(const PageMode& mode, const SystemFiles& files, std::optional<int> numa_node) {
+    const std::filesystem::path folder = huge_page_pool(mode, files, numa_node);
     const auto count = [&](const char* name) { return number(read_line(folder / name)).value_or(0); };
-    const std::uint64_t total = count("nr_hugepages");
     const std::uint64_t in_pool = count("free_hugepages");
     // Reserved: promised to mappings that have not touched them yet. Only the whole machine's pool tells.
-    const std::uint64_t promised = count("resv_hugepages");
-    const std::uint64_t free = in_pool - std::min(in_pool, promised);
+    return in_pool - std::min(in_pool, count("resv_hugepages"));
+}
+
+bool transparent_pages_allowed(const SystemFiles& files) {
+    return read_line(files.sys / "kernel/mm/transparent_hugepage/enabled").find("[never]") == std::string::npos;
+}
+
+Result<> check_transparent_pages(const SystemFiles& files) {
+    if (transparent_pages_allowed(files)) return {};
+    return fail(ErrorCode::unavailable, "transparent huge pages are switched off",
+                fmt::format("allow them to who asks: echo madvise | sudo tee {}/kernel/mm/transparent_hugepage/enabled", files.sys.string()));
+}
+
+Result<> check_huge_pages(std::uint64_t bytes, const PageMode& mode, const SystemFiles& files,
+                          std::optional<int> numa_node) {
+    const std::filesystem::path folder = huge_page_pool(mode, files, numa_node);
+    const auto count = [&](const char* name) { return number(read_line(folder / name)).value_or(0); };
+    const std::uint64_t total = count("nr_hugepages");
+    const std::uint64_t free = free_huge_pages(mode, files, numa_node);
     const std::uint64_t overcommit = count("nr_overcommit_hugepages");
     const std::uint64_t surplus = overcommit - std::min(overcommit, count("surplus_hugepages"));
     const std::uint64_t needed = (bytes + mode.page_bytes - 1) / mode.page_bytes;

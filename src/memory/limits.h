@@ -29,6 +29,18 @@ std::optional<Available> available_memory(const SystemFiles& files, std::optiona
 /// Refuses what does not fit, before a page is touched. Errors: unavailable, with what there is.
 Result<> check_memory(std::uint64_t bytes, const SystemFiles& files, std::optional<int> numa_node);
 
+/// The folder of the pool of the mode's page size.
+std::filesystem::path huge_page_pool(const PageMode& mode, const SystemFiles& files, std::optional<int> numa_node);
+
+/// Pages of the pool that a new mapping would get.
+std::uint64_t free_huge_pages(const PageMode& mode, const SystemFiles& files, std::optional<int> numa_node);
+
+/// Whether the kernel gives transparent huge pages to who asks for them; yes where it does not tell.
+bool transparent_pages_allowed(const SystemFiles& files);
+
+/// Refuses transparent huge pages that are switched off. Errors: unavailable, with the command that allows them.
+Result<> check_transparent_pages(const SystemFiles& files);
+
 /// Refuses when the pool has too few free pages of the mode's size. Errors: unavailable, with how many
 /// there are and the command that reserves them.
 Result<> check_huge_pages(std::uint64_t bytes, const PageMode& mode, const SystemFiles& files,

@@ -17,10 +17,10 @@ void add_all(std::vector<bool>& to, const std::vector<bool>& from) {
 
 }  // namespace
 
-std::vector<Evaluation::Bounds> Evaluation::bounds() {
+std::vector<Evaluation::Bounds> Evaluation::bounds(const std::vector<std::size_t>& wanted_metrics) {
     const std::vector<Value> nominal = results_;
     std::vector<Bounds> bounds;
-    for (const std::size_t index : formulas_.wanted_)
+    for (const std::size_t index : wanted_metrics)
         bounds.push_back({nominal[index].value, nominal[index].value, true});
     if (uncertain_.empty()) return bounds;
 
@@ -42,7 +42,7 @@ std::vector<Evaluation::Bounds> Evaluation::bounds() {
     }
 
     const auto widen = [&](std::size_t wanted) {
-        const Value& moved = results_[formulas_.wanted_[wanted]];
+        const Value& moved = results_[wanted_metrics[wanted]];
         if (!moved.known()) {
             bounds[wanted].known = false;
             return;
@@ -62,11 +62,11 @@ std::vector<Evaluation::Bounds> Evaluation::bounds() {
             for (std::size_t m = 0; m < nominal.size(); ++m)
                 if (depends[m].inputs[u]) results_[m] = compute(formulas_.metrics_[m].value);
             for (std::size_t w = 0; w < bounds.size(); ++w)
-                if (depends[formulas_.wanted_[w]].inputs[u]) widen(w);
+                if (depends[wanted_metrics[w]].inputs[u]) widen(w);
             if (end == uncertain_[u].low) at_low = results_;
         }
         for (std::size_t w = 0; w < bounds.size(); ++w)
-            rises[w][u] = results_[formulas_.wanted_[w]].value > at_low[formulas_.wanted_[w]].value;
+            rises[w][u] = results_[wanted_metrics[w]].value > at_low[wanted_metrics[w]].value;
         input.value = middle;
         results_ = nominal;
     }
@@ -74,7 +74,7 @@ std::vector<Evaluation::Bounds> Evaluation::bounds() {
     // All inputs of one metric together, to the ends that lower it and to those that raise it.
     const std::vector<Value> middle = inputs_;
     for (std::size_t w = 0; w < bounds.size(); ++w) {
-        const Dependencies& of = depends[formulas_.wanted_[w]];
+        const Dependencies& of = depends[wanted_metrics[w]];
         if (std::ranges::count(of.inputs, true) < 2) continue;
         for (const bool raise : {false, true}) {
             for (std::size_t u = 0; u < uncertain_.size(); ++u)

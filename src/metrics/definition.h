@@ -24,6 +24,10 @@ struct MetricDefinition {
     std::optional<double> project_threshold;  ///< this project's own, where the vendor gives none
     std::string says, next;   ///< advice: "bound by <says>", and what to try; may be empty
     std::string constraint;   ///< MetricConstraint: "NO_GROUP_EVENTS", ...; empty: none
+    /// The project's own estimate, where the vendor publishes nothing: what the CPU's events cannot tell apart lies
+    /// between the two expressions, and `expression` gives a value between them.
+    bool approximate = false;
+    std::string low_expression, high_expression;  ///< MetricLow, MetricHigh; empty: as `expression`
 };
 
 }  // namespace tmaprobe::metrics

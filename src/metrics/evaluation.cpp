@@ -149,7 +149,13 @@ Value Evaluation::compute(const Formulas::Bound& bound) const {
 std::vector<MetricValue> Evaluation::values() {
     // In order: what a metric names has its result before it.
     for (std::size_t i = 0; i < results_.size(); ++i) results_[i] = compute(formulas_.metrics_[i].value);
-    const std::vector<Bounds> metric_bounds = bounds();
+    const std::vector<Bounds> metric_bounds = bounds(formulas_.wanted_);
+    std::vector<std::size_t> limits;
+    for (const auto& of_metric : formulas_.limits_)
+        for (const auto& limit : {of_metric.low, of_metric.high})
+            if (limit) limits.push_back(*limit);
+    const std::vector<Bounds> limit_bounds = limits.empty() ? std::vector<Bounds>{} : bounds(limits);
+    std::size_t next_limit = 0;
     std::vector<MetricValue> values;
     values.reserve(formulas_.wanted_.size());
     for (std::size_t i = 0; i < formulas_.wanted_.size(); ++i) {
@@ -168,11 +174,28 @@ std::vector<MetricValue> Evaluation::values() {
             value.outcome = result.cause.kind == Cause::Kind::not_counted ? Outcome::not_counted : Outcome::unavailable;
             value.reason = reason(result.cause);
         }
+        set_limits(i, limit_bounds, next_limit, value);
         if (!metric.threshold.expression.nodes().empty())
             if (const Value over = compute(metric.threshold); over.known()) value.over_threshold = over.value != 0;
         values.push_back(std::move(value));
     }
     return values;
+}
+
+/// Takes a metric's limits, in the order in which they were bounded, as its low and high.
+void Evaluation::set_limits(std::size_t wanted, const std::vector<Bounds>& limits, std::size_t& next,
+                            MetricValue& value) const {
+    const auto& [low, high] = formulas_.limits_[wanted];
+    const auto take = [&](std::size_t limit) -> const Bounds* {
+        const Bounds& bounds = limits[next++];
+        const bool known = results_[limit].known() && bounds.known;
+        if (!known) value.bounded = false;
+        return known ? &bounds : nullptr;
+    };
+    if (low)
+        if (const Bounds* bounds = take(*low)) value.low = std::min(value.value, bounds->low);
+    if (high)
+        if (const Bounds* bounds = take(*high)) value.high = std::max(value.value, bounds->high);
 }
 
 std::string Evaluation::reason(const Cause& cause) const {

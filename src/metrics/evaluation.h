@@ -63,7 +63,8 @@ class Evaluation {
     void read_inputs(const Counts& counts, const Constants& constants);
     void compute_nodes(const Formulas::Bound& bound, std::vector<Value>& nodes) const;
     Value compute(const Formulas::Bound& bound) const;
-    std::vector<Bounds> bounds();
+    std::vector<Bounds> bounds(const std::vector<std::size_t>& wanted);
+    void set_limits(std::size_t wanted, const std::vector<Bounds>& limits, std::size_t& next, MetricValue& value) const;
     std::string reason(const Cause& cause) const;
 
     const Formulas& formulas_;

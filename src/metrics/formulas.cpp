@@ -28,6 +28,13 @@ class FormulasCompiler {
         for (std::size_t i = 0; i < formulas_.metrics_.size(); ++i)
             if (auto bound = bind_threshold(i); !bound) return pass_on(bound);
         for (const std::size_t definition : wanted) formulas_.wanted_.push_back(place_[definition]);
+        for (const std::size_t definition : wanted) {
+            const auto low = limit(definition, definitions_[definition].low_expression, "low");
+            if (!low) return pass_on(low);
+            const auto high = limit(definition, definitions_[definition].high_expression, "high");
+            if (!high) return pass_on(high);
+            formulas_.limits_.push_back({*low, *high});
+        }
         return std::move(formulas_);
     }
 
@@ -108,6 +115,22 @@ class FormulasCompiler {
         formulas_.metrics_.push_back(std::move(compiled));
     }
 
+    /// One limit of a metric, after all that it names; nothing where the table gives none.
+    Result<std::optional<std::size_t>> limit(std::size_t definition, const std::string& text, std::string_view what) {
+        if (text.empty()) return std::nullopt;
+        auto parsed = parse(definition, text, what);
+        if (!parsed) return pass_on(parsed);
+        for (const std::string& name : parsed->names())
+            if (const auto metric = metric_named(name, definition))
+                if (auto placed = place(*metric); !placed) return pass_on(placed);
+        Formulas::Compiled compiled;
+        compiled.definition = definition;
+        compiled.name = fmt::format("{} of {}", what, definitions_[definition].name);
+        compiled.value = bind(std::move(*parsed), definition);
+        formulas_.metrics_.push_back(std::move(compiled));
+        return std::optional(formulas_.metrics_.size() - 1);
+    }
+
     Result<> bind_threshold(std::size_t index) {
         const std::size_t definition = formulas_.metrics_[index].definition;
         const std::string& text = definitions_[definition].threshold;
@@ -174,15 +197,17 @@ std::vector<std::vector<std::string>> Formulas::events_per_metric(const Constant
     std::vector<std::vector<Binding>> leaves(metrics_.size());
     for (std::size_t i = 0; i < metrics_.size(); ++i) leaves[i] = evaluation.live_leaves(metrics_[i].value);
     std::vector<std::vector<std::string>> all;
-    for (const std::size_t wanted : wanted_) {
-        std::vector<bool> needed(wanted + 1, false);
-        needed[wanted] = true;
+    for (std::size_t metric = 0; metric < wanted_.size(); ++metric) {
+        std::vector<bool> needed(metrics_.size(), false);
+        needed[wanted_[metric]] = true;
+        for (const auto& limit : {limits_[metric].low, limits_[metric].high})
+            if (limit) needed[*limit] = true;
         // Backwards: a metric comes after all that it names.
-        for (std::size_t i = wanted + 1; i-- > 0;)
+        for (std::size_t i = metrics_.size(); i-- > 0;)
             for (const Binding& leaf : leaves[i])
                 if (needed[i] && leaf.kind == Binding::Kind::metric) needed[leaf.index] = true;
         std::vector<std::string> events;
-        for (std::size_t i = 0; i <= wanted; ++i)
+        for (std::size_t i = 0; i < metrics_.size(); ++i)
             for (const Binding& leaf : leaves[i])
                 if (needed[i] && leaf.kind == Binding::Kind::input &&
                     std::ranges::find(events, inputs_[leaf.index].name) == events.end())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace tmaprobe::metrics {
 /// `a if missing else b` is not a, because a number made so looks like a measured one.
 class Formulas {
   public:
-    /// Compiles the wanted metrics (indices into definitions; all when empty) and those they name.
+    /// Compiles the wanted metrics (indices into definitions; all when empty), those they name, and their
+    /// expressions for low and high.
     /// Errors: bad_input when an expression does not parse or a metric names itself in a circle.
     static Result<Formulas> compile(const std::vector<MetricDefinition>& definitions,
                                     const std::vector<std::size_t>& wanted);
@@ -56,9 +58,15 @@ class Formulas {
         Bound threshold;  ///< without nodes: there is none
     };
 
+    /// Where the limits of a wanted metric are among metrics_; none: the metric itself.
+    struct Limits {
+        std::optional<std::size_t> low, high;
+    };
+
     std::vector<Compiled> metrics_;  ///< in order of evaluation
     std::vector<Input> inputs_;
     std::vector<std::size_t> wanted_;  ///< indices into metrics_
+    std::vector<Limits> limits_;       ///< of each wanted metric
 };
 
 }  // namespace tmaprobe::metrics

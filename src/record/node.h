@@ -24,6 +24,7 @@ class Node {
     /// The member of that name; a complaint when there is none.
     Node at(const char* key) const;
     bool is_null() const { return value_->IsNull(); }
+    bool has(const char* key) const { return value_->IsObject() && value_->HasMember(key); }
 
     std::string text() const;
     double number() const;

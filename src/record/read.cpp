@@ -13,7 +13,34 @@ Summary read_summary(const Node& node) {
     summary.count = node.at("count").count();
     node.numbers_or_unknown({{"median", &summary.median}, {"min", &summary.min}, {"max", &summary.max},
                              {"mad", &summary.mad}, {"low", &summary.low}, {"high", &summary.high}});
+    // Records of earlier versions do not say it.
+    if (node.has("confidence")) summary.confidence = node.at("confidence").optional_number().value_or(0);
     return summary;
+}
+
+DisturbedBy read_cause(const Node& node) {
+    DisturbedBy causes;
+    const std::string name = node.at("cause").text();
+    if (const auto cause = cause_named(name))
+        causes.cause = *cause;
+    else
+        node.at("cause").complain("is no cause of a disturbance that this version knows: " + name);
+    causes.repetitions = node.at("repetitions").small_count();
+    node.numbers_or_unknown({{"median", &causes.median}, {"most", &causes.most}});
+    return causes;
+}
+
+Tracing read_tracing(const Node& node) {
+    Tracing tracing;
+    node.numbers_or_unknown({{"elapsed_ns", &tracing.elapsed_ns}, {"added_ns", &tracing.added_ns},
+                             {"added_low_ns", &tracing.added_low_ns}, {"added_high_ns", &tracing.added_high_ns}});
+    return tracing;
+}
+
+ProcessorTime read_processor(const Node& node) {
+    ProcessorTime processor;
+    node.numbers_or_unknown({{"user_ns", &processor.user_ns}, {"system_ns", &processor.system_ns}});
+    return processor;
 }
 
 Time read_time(const Node& node) {
@@ -25,6 +52,12 @@ Time read_time(const Node& node) {
     time.cycles_per_op = read_summary(node.at("cycles_per_op"));
     time.cycles_per_byte = node.at("cycles_per_byte").optional_number().value_or(0);
     node.small_counts({{"clean", &time.clean}, {"disturbed", &time.disturbed}});
+    // Records of earlier versions have neither.
+    if (node.has("causes")) time.causes = node.at("causes").list(read_cause);
+    if (node.has("clock")) time.clock = node.at("clock").choice({"wall", "processor"});
+    // Older records have neither.
+    if (node.has("tracing") && !node.at("tracing").is_null()) time.tracing = read_tracing(node.at("tracing"));
+    if (node.has("processor") && !node.at("processor").is_null()) time.processor = read_processor(node.at("processor"));
     if (node.at("repetitions").count() != time.ns_per_op.count)
         node.at("repetitions").complain("differs from ns_per_op.count");
     if (time.known && time.ns_per_op.count == 0) node.complain("is measured but has no ns_per_op");
@@ -50,7 +83,7 @@ Metric read_metric(const Node& node) {
                 {"says", &metric.says}, {"next", &metric.next}, {"description", &metric.description},
                 {"formula", &metric.formula}});
     metric.level = node.at("level").small_count();
-    metric.status = node.at("status").choice({"measured", "modelled", "replayed", "unavailable", "not_counted"});
+    metric.status = node.at("status").choice({"measured", "modelled", "replayed", "approximate", "unavailable", "not_counted"});
     const bool has_value = metric.status != "unavailable" && metric.status != "not_counted";
     if (has_value)
         metric.value = node.at("value").number();

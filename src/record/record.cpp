@@ -17,7 +17,27 @@ json summary_json(const Summary& summary) {
     return {{"count", summary.count},          {"median", finite(summary.median)},
             {"min", finite(summary.min)},      {"max", finite(summary.max)},
             {"mad", finite(summary.mad)},      {"low", finite(summary.low)},
-            {"high", finite(summary.high)}};
+            {"high", finite(summary.high)},  {"confidence", summary.confidence > 0 ? finite(summary.confidence) : json(nullptr)}};
+}
+
+json tracing_json(const std::optional<Tracing>& tracing) {
+    if (!tracing) return nullptr;
+    return {{"elapsed_ns", finite(tracing->elapsed_ns)},
+            {"added_ns", finite(tracing->added_ns)},
+            {"added_low_ns", finite(tracing->added_low_ns)},
+            {"added_high_ns", finite(tracing->added_high_ns)}};
+}
+
+json processor_json(const std::optional<ProcessorTime>& processor) {
+    if (!processor) return nullptr;
+    return {{"user_ns", finite(processor->user_ns)}, {"system_ns", finite(processor->system_ns)}};
+}
+
+json causes_json(const std::vector<DisturbedBy>& causes) {
+    json list = json::array();
+    for (const auto& [cause, repetitions, median, most] : causes)
+        list.push_back({{"cause", name_of(cause)}, {"repetitions", repetitions}, {"median", finite(median)}, {"most", finite(most)}});
+    return list;
 }
 
 json time_json(const Time& time) {
@@ -26,12 +46,16 @@ json time_json(const Time& time) {
             {"repetitions", time.ns_per_op.count},
             {"clean", time.clean},
             {"disturbed", time.disturbed},
+            {"causes", causes_json(time.causes)},
+            {"clock", valid_utf8(time.clock)},
             {"operation", valid_utf8(time.operation)},
             {"ns_per_op", summary_json(time.ns_per_op)},
             {"bytes_per_second", summary_json(time.bytes_per_second)},
             {"cycles_per_op", summary_json(time.cycles_per_op)},
             {"cycles_per_byte", time.cycles_per_byte > 0 ? finite(time.cycles_per_byte) : json(nullptr)},
-            {"cycles_source", valid_utf8(time.cycles_source)}};
+            {"cycles_source", valid_utf8(time.cycles_source)},
+            {"tracing", tracing_json(time.tracing)},
+            {"processor", processor_json(time.processor)}};
 }
 
 json event_json(const Event& event) {
@@ -134,6 +158,14 @@ json to_json(const Record& record) {
             {"runs", runs},
             {"warnings", warnings},
             {"extra", valid_json(record.extra)}};
+}
+
+std::string modelled_pages_apart(const Run& run) {
+    if (!run.pages || run.pages->effective.empty()) return {};
+    std::string taken = run.pages->requested;
+    if (const auto model = run.extra.find("model"); model != run.extra.end() && model->is_object())
+        if (const auto assumed = model->find("assumed_pages"); assumed != model->end() && assumed->is_string()) taken = assumed->get<std::string>();
+    return taken == run.pages->effective ? std::string() : taken;
 }
 
 std::string serialize(const Record& record) { return dump_indented(to_json(record)); }

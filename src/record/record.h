@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/statistics.h"
+#include "record/disturbance.h"
 
 namespace tmaprobe::record {
 
@@ -43,7 +44,7 @@ struct Metric {
     double value = 0;
     std::string unit;  ///< "slots" (a fraction of slots), "clocks" (a fraction of cycles), "per_kilo_instructions", ...
     double low = 0, high = 0;
-    std::string status = "unavailable";  ///< measured|modelled|replayed|unavailable|not_counted
+    std::string status = "unavailable";  ///< measured|modelled|replayed|approximate|unavailable|not_counted
     std::string reason;
     std::optional<bool> over_threshold;
     bool bottleneck = false;   ///< on the path that the report marks
@@ -52,6 +53,18 @@ struct Metric {
     std::string description;
     std::string formula;
     std::vector<std::string> warnings;  ///< flags, e.g. "negative", "above_one"
+};
+
+/// Of a single run under the model's tracer: what the clock showed, and what of it the tracer added. `ns_per_op` leaves that out,
+/// and its low and high are the bounds that follow from these.
+struct Tracing {
+    double elapsed_ns = 0;
+    double added_ns = 0, added_low_ns = 0, added_high_ns = 0;
+};
+
+/// Medians over the runs of a command, with the children that it waited for.
+struct ProcessorTime {
+    double user_ns = 0, system_ns = 0;
 };
 
 /// Seconds are never stored: times are nanoseconds per operation of the kernel ("op" is documented by it).
@@ -65,6 +78,10 @@ struct Time {
     double cycles_per_byte = 0; ///< 0: not known
     std::string cycles_source;  ///< "counted", "clock measured by a dependent chain", ""
     int clean = 0, disturbed = 0;  ///< repetitions
+    std::vector<DisturbedBy> causes;  ///< of the disturbed ones, the most frequent first
+    std::string clock = "wall";  ///< or "processor": the thread's own time, where too few repetitions were clean
+    std::optional<Tracing> tracing;          ///< nothing: no tracer was there
+    std::optional<ProcessorTime> processor;  ///< a command's
 };
 
 /// What was asked and what the kernel really gave, in bytes per page size.
@@ -92,6 +109,9 @@ struct Run {
     std::vector<Metric> metrics;
     nlohmann::json extra = nlohmann::json::object();  ///< additions of one experiment: knees, matrix, series, ...
 };
+
+/// The page size that a model took for a run's memory where this machine's TLB was found to hold another; else empty.
+std::string modelled_pages_apart(const Run& run);
 
 struct Warning {
     std::string id;  ///< stable, snake_case: "noisy_machine"

@@ -18,6 +18,7 @@ using nlohmann::json;
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t most_blocks = 4;
+constexpr double least_confidence = 0.95;
 
 std::string text_of(const json& object, const char* key) {
     return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : std::string();
@@ -29,11 +30,14 @@ std::string change(double ratio) { return fmt::format("{:+.1f}%", 100 * (ratio -
 
 std::vector<std::string> time_row(const Screen& screen, const std::string& name, const json& time) {
     if (!time.is_object()) return {screen.say(name), "-", "-", "-", "no time"};
+    // Two single times are two numbers, and no change.
+    if (time.contains("confidence") && number_of(time, "confidence") < least_confidence)
+        return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), "not judged",
+                time.contains("disturbed") && time["disturbed"] == true ? "too few undisturbed repetitions" : "too few repetitions"};
     const bool sure = time.contains("differs") && time["differs"] == true;
-    const bool doubtful = time.contains("doubtful") && time["doubtful"] == true;
     const std::string range = change(number_of(time, "low")) + ".." + change(number_of(time, "high"));
     return {screen.say(name), format_ns(number_of(time, "before_ns")), format_ns(number_of(time, "after_ns")), change(number_of(time, "ratio")),
-            range + (!sure ? ", not beyond the noise" : doubtful ? ", disturbed" : "")};
+            range + (sure ? "" : ", not beyond the noise")};
 }
 
 void show_metrics(const Screen& screen, const json& comparison, Rows& rows) {

@@ -151,7 +151,10 @@ std::vector<Step> next_steps(const record::Record& record, const record::Run& ru
     }
     const auto why = record.extra.find("why_source");
     const bool wanted = why != record.extra.end() && why->is_string() && why->get_ref<const std::string&>().starts_with("asked for");
-    if (!wanted && (record.source.kind == "model" || record.source.kind == "none"))
+    // Another CPU's counters are not kept away; they are not here.
+    const auto host = record.host.find("cpu_id");
+    const bool of_this_cpu = record.source.target.empty() || host == record.host.end() || *host == record.source.target;
+    if (!wanted && of_this_cpu && (record.source.kind == "model" || record.source.kind == "none"))
         add({"See what keeps this machine from counting: tmaprobe doctor", {}});
     return steps;
 }

@@ -21,10 +21,7 @@ std::string write_markdown(const Records& records);
 /// labels the newest counts. docs/dashboards.md lists the families.
 std::string write_openmetrics(const Records& records);
 
-/// One self-contained page. Errors: unavailable when the build had no npm.
-Result<std::string> write_html(const Records& records);
-
-/// Whether this build can write HTML.
-bool html_built();
+/// One self-contained page that loads nothing from anywhere.
+std::string write_html(const Records& records);
 
 }  // namespace tmaprobe::report

@@ -57,7 +57,7 @@ class Footnotes {
 // The parts of a report, each for one kind of content. They add nothing when the record lacks it.
 
 /// The top-down tree of one run: levels, bars, values, bounds, status, marked path.
-void show_tree(Screen& screen, const record::Run& run);
+void show_tree(Screen& screen, const record::Record& record, const record::Run& run);
 /// The metrics outside the tree, address translation first.
 void show_other_metrics(Screen& screen, const record::Run& run);
 /// Where a second source was asked for: its values beside the first's.

@@ -95,7 +95,7 @@ std::string axis_text(const Curves& curves, double x) {
 
 bool is_doubtful(const Point& point) {
     const auto& time = point.run->time;
-    return time.disturbed > 0 && time.clean < 3;
+    return time.clean + time.disturbed > 0 && time.clean < 3;
 }
 
 std::string quantity_text(const Curves& curves, double value) {

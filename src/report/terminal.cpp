@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/sizes.h"
@@ -24,6 +25,9 @@ void show_source(Screen& screen, const Record& record) {
     if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
 }
 
+/// Some kernels count it in ticks, of which a short command has none.
+std::string processor_text(double ns) { return ns > 0 ? format_ns(ns) : "0 s"; }
+
 void show_time(Screen& screen, const Run& run) {
     const auto& time = run.time;
     if (!time.known) {
@@ -40,13 +44,60 @@ void show_time(Screen& screen, const Run& run) {
     if (on_bus > time.bytes_per_second.median * 1.001) add(format_rate(on_bus) + " with the lines that stores fetch");
     if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
     else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
+    if (time.processor)
+        add(processor_text(time.processor->user_ns) + " user, " + processor_text(time.processor->system_ns) + " system");
     screen.entry("Time", rates);
+    if (time.clock == "processor") screen.entry("", "processor time of the thread: too few repetitions were undisturbed, and what it waited is left out");
+    if (time.tracing) {
+        screen.entry("", fmt::format("{} elapsed, of which {} of our tracing are taken off: {}..{} by itself", format_ns(time.tracing->elapsed_ns),
+                                     format_ns(time.tracing->added_ns), format_ns(ns.low), format_ns(ns.high)));
+        return;
+    }
+    if (time.operation == "command" && ns.count == 1) {
+        screen.entry("", "one run: how far another would differ is not known (--repeat 10)");
+        return;
+    }
     std::string spread = fmt::format("median of {}: min {}, max {}, MAD {}", ns.count, format_ns(ns.min),
                                      format_ns(ns.max), format_ns(ns.mad));
+    constexpr std::size_t enough_for_interval = 6;  // fewer cannot enclose their median with 95%
+    if (time.operation == "command" && ns.count >= enough_for_interval)
+        spread += fmt::format("; 95% interval of the median {}..{}", format_ns(ns.low), format_ns(ns.high));
     if (time.clean + time.disturbed > 0) spread += fmt::format("; {} clean, {} disturbed", time.clean, time.disturbed);
     screen.entry("", spread);
     if ((time.cycles_per_byte > 0 || time.cycles_per_op.count) && !time.cycles_source.empty())
         screen.entry("", "cycles: " + time.cycles_source);
+}
+
+/// By which figures the kernel's vectors were chosen.
+void show_variant_trial(Screen& screen, const Run& run) {
+    const auto trial = run.extra.find("variant_trial");
+    if (trial == run.extra.end() || !trial->is_object() || !trial->contains("chosen") || !(*trial)["chosen"].is_string()) return;
+    std::string text = (*trial)["chosen"].get<std::string>();
+    if (trial->contains("why_none") && (*trial)["why_none"].is_string()) {
+        screen.entry("Vectors", screen.say(text + ", without a trial: " + (*trial)["why_none"].get<std::string>()));
+        return;
+    }
+    std::string figures;
+    if (trial->contains("variants") && (*trial)["variants"].is_array())
+        for (const auto& each : (*trial)["variants"]) {
+            if (!each.is_object() || !each.contains("variant") || !each["variant"].is_string()) continue;
+            const bool has_rate = each.contains("bytes_per_second") && each["bytes_per_second"].is_number();
+            figures += fmt::format("{}{} {}", figures.empty() ? "" : ", ", each["variant"].get<std::string>(),
+                                   has_rate ? format_rate(each["bytes_per_second"].get<double>()) : "?");
+        }
+    screen.entry("Vectors", screen.say(text + ", by a trial in this memory: " + figures));
+}
+
+/// Huge pages that were reserved for this run alone.
+void show_reserved_pages(Screen& screen, const Record& record) {
+    const auto reserved = record.extra.find("reserved_pages");
+    if (reserved == record.extra.end() || !reserved->is_array()) return;
+    for (const auto& pool : *reserved) {
+        if (!pool.is_object() || !pool.contains("pages") || !pool["pages"].is_string()) continue;
+        const auto count = [&](const char* key) { return pool.contains(key) && pool[key].is_number_unsigned() ? pool[key].get<std::uint64_t>() : 0; };
+        screen.entry("Reserved", screen.say(fmt::format("{} huge pages of {} for this run (the pool went from {} to {}), given back", count("to") - count("from"),
+                                                        pool["pages"].get<std::string>(), count("from"), count("to"))));
+    }
 }
 
 void show_run_heading(Screen& screen, const Run& run, bool replayed) {
@@ -58,6 +109,17 @@ void show_run_heading(Screen& screen, const Run& run, bool replayed) {
     }
     const bool command = run.kernel == "command" || run.parameters.contains("command");
     screen.entry(replayed ? "Counts" : command ? "Command" : "Kernel", text);
+}
+
+/// What the model says of translation stands beside what the TLB here was found to hold.
+void show_guest_pages(Screen& screen, const std::vector<Run>& runs) {
+    for (const auto& run : runs) {
+        const bool modelled = std::any_of(run.metrics.begin(), run.metrics.end(), [](const auto& metric) { return metric.status == "modelled"; });
+        const std::string taken = record::modelled_pages_apart(run);
+        if (!modelled || taken.empty()) continue;
+        screen.entry("", fmt::format("Modelled with pages of {0}; this machine's TLB holds these as {1}: --assume-pages {1} models that.", taken,
+                                     run.pages->effective), 0);
+    }
 }
 
 void show_words(Screen& screen, const Record& record, const Run& run) {
@@ -74,10 +136,12 @@ void show_words(Screen& screen, const Record& record, const Run& run) {
 
 void show_run(Screen& screen, const Record& record, const Run& run) {
     show_run_heading(screen, run, record.source.kind == "replay");
+    show_variant_trial(screen, run);
     show_time(screen, run);
     show_monitors(screen, run);
-    show_tree(screen, run);
+    show_tree(screen, record, run);
     show_other_metrics(screen, run);
+    show_guest_pages(screen, {run});
     show_beside(screen, run);
     show_series(screen, run);
     show_cores(screen, run);
@@ -89,7 +153,9 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
 
 void show_modes(Screen& screen, const Record& record) {
     screen.entry("Kernel", run_label(record.runs.front()));
+    show_variant_trial(screen, record.runs.front());
     show_page_modes(screen, record.runs);
+    show_guest_pages(screen, record.runs);
     if (screen.style().verbose)
         for (const auto& run : record.runs) {
             screen.line();
@@ -115,6 +181,7 @@ void show_warnings(Screen& screen, const Record& record) {
 std::string render_terminal(const Record& record, const TerminalStyle& style) {
     Screen screen(style);
     show_source(screen, record);
+    show_reserved_pages(screen, record);
     if (record.experiment == "sweep") {
         show_sweep(screen, record);
     } else if (record.experiment == "pairs") {

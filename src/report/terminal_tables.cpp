@@ -34,7 +34,7 @@ std::string metric_cell(const Metric* metric, bool with_bounds, Footnotes& notes
 
 std::string statuses(const Run& run) {
     std::string all;
-    for (const char* status : {"measured", "modelled", "replayed"})
+    for (const char* status : {"measured", "modelled", "replayed", "approximate"})
         if (std::any_of(run.metrics.begin(), run.metrics.end(),
                         [&](const Metric& metric) { return metric.status == status; }))
             all += (all.empty() ? "" : "+") + std::string(status);

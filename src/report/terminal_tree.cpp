@@ -6,6 +6,7 @@
 
 #include "report/numbers.h"
 #include "report/screen.h"
+#include "report/sources.h"
 #include "report/tree.h"
 
 namespace tmaprobe::report {
@@ -144,13 +145,14 @@ void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::stri
 
 }  // namespace
 
-void show_tree(Screen& screen, const record::Run& run) {
+void show_tree(Screen& screen, const record::Record& record, const record::Run& run) {
     const auto rows = tree_rows(run.metrics);
     if (rows.empty()) return;
     int deepest = 1;
     for (const auto& row : rows) deepest = std::max(deepest, row.metric->level);
     screen.line();
-    show_rows(screen, rows, deepest > 1 ? fmt::format("Top-down, levels 1-{}", deepest) : "Top-down, level 1");
+    const std::string name = has_own_tree(record) ? "tmaprobe's own tree" : "Top-down";
+    show_rows(screen, rows, deepest > 1 ? fmt::format("{}, levels 1-{}", name, deepest) : name + ", level 1");
     if (bottleneck(run.metrics))
         screen.line(screen.ink(Ink::dim, fmt::format("{}marks the path to the bottleneck", screen.either("▶ ", "> "))));
 }

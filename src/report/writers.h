@@ -9,7 +9,7 @@
 namespace tmaprobe::report {
 
 /// Renders records in one of writer_formats(). Errors: bad_usage for an unknown format; bad_input for
-/// records that the format cannot hold; unavailable where the build lacks it (html without npm).
+/// records that the format cannot hold.
 Result<std::string> render(const std::vector<record::Record>& records, const std::string& format);
 
 /// "json", "jsonl", "csv", "markdown", "openmetrics", "html".

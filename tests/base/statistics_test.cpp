@@ -33,22 +33,78 @@ TEST(Summarize, MedianAndDeviationDoNotFollowAnOutlier) {
 
 TEST(Summarize, EvenCountTakesTheMiddleOfTwo) { EXPECT_EQ(summarize({4, 1, 3, 2}).median, 2.5); }
 
+// The ranks of the sign test; each confidence is 1 - 2 * P(X < lower) for X binomial(count, 1/2).
+TEST(MedianInterval, IsTheExactOne) {
+    const struct { std::size_t count, lower, upper; double confidence; } known[] = {
+        {1, 1, 1, 0},       {2, 1, 2, 0.5},      {3, 1, 3, 0.75},     {5, 1, 5, 0.9375},   {6, 1, 6, 0.96875},
+        {8, 1, 8, 0.99219}, {9, 2, 8, 0.96094},  {10, 2, 9, 0.97852}, {20, 6, 15, 0.95861}, {31, 10, 22, 0.970551},
+    };
+    for (const auto& one : known) {
+        const RankInterval interval = median_interval(one.count);
+        EXPECT_EQ(interval.lower, one.lower) << one.count;
+        EXPECT_EQ(interval.upper, one.upper) << one.count;
+        EXPECT_NEAR(interval.confidence, one.confidence, 1e-5) << one.count;
+    }
+}
+
+/// Probability that more than `misses` of n fair coins show heads, added up in integers.
+double upper_tail(unsigned n, unsigned misses) {
+    std::vector<double> row{1};
+    for (unsigned i = 0; i < n; ++i) {
+        row.push_back(0);
+        for (std::size_t k = row.size() - 1; k > 0; --k) row[k] = (row[k] + row[k - 1]) / 2;
+        row[0] /= 2;
+    }
+    double sum = 0;
+    for (std::size_t k = misses + 1; k < row.size(); ++k) sum += row[k];
+    return sum;
+}
+
+// Both ends: neither tail may exceed 2.5%, and one rank closer in it would.
+TEST(MedianInterval, BothTailsAreAtMostTwoAndAHalfPercent) {
+    for (unsigned n = 6; n <= 400; ++n) {
+        const RankInterval interval = median_interval(n);
+        EXPECT_EQ(interval.lower - 1, n - interval.upper) << n;
+        const auto tail = [&](std::size_t lower) { return upper_tail(n, n - static_cast<unsigned>(lower)); };
+        EXPECT_LE(tail(interval.lower), 0.025) << n;
+        EXPECT_GT(tail(interval.lower + 1), 0.025) << n;
+        EXPECT_NEAR(interval.confidence, 1 - 2 * tail(interval.lower), 1e-9) << n;
+    }
+}
+
+TEST(MedianInterval, HoldsForManyRepetitions) {
+    const RankInterval interval = median_interval(1'000'000);
+    EXPECT_NEAR(static_cast<double>(interval.lower), 500'000 - 980, 2);
+    EXPECT_NEAR(interval.confidence, 0.95, 0.001);
+}
+
+TEST(Summarize, FewValuesSayTheirConfidence) {
+    const Summary three = summarize({1, 2, 3});
+    EXPECT_EQ(three.low, 1);
+    EXPECT_EQ(three.high, 3);
+    EXPECT_EQ(three.confidence, 0.75);
+}
+
 // The interval is a 95% one: over many samples it must hold the true median about that often, or more.
 TEST(Summarize, IntervalCoversTheTrueMedian) {
     std::mt19937 random(1);
     std::exponential_distribution<double> skewed(1);
     const double true_median = 0.6931471805599453;
     for (const std::size_t size : {9u, 25u, 60u}) {
-        int covered = 0;
+        int covered = 0, missed_low = 0, missed_high = 0;
         const int trials = 2000;
         for (int trial = 0; trial < trials; ++trial) {
             std::vector<double> values(size);
             std::generate(values.begin(), values.end(), [&] { return skewed(random); });
             const Summary summary = summarize(values);
+            missed_low += true_median < summary.low;
+            missed_high += true_median > summary.high;
             covered += summary.low <= true_median && true_median <= summary.high;
         }
-        EXPECT_GE(covered, trials * 94 / 100) << size;
-        EXPECT_LE(covered, trials * 995 / 1000) << size;
+        const double expected = median_interval(size).confidence;
+        EXPECT_NEAR(covered, trials * expected, trials * 0.02) << size;
+        EXPECT_LE(missed_low, trials * 0.035) << size;
+        EXPECT_LE(missed_high, trials * 0.035) << size;
     }
 }
 

@@ -13,11 +13,13 @@ A table holds blocks like this, one command each, run by a shell in an empty fol
 `stdout`, `stderr`: a regular expression that must be found (may be repeated); `no-stdout`, `no-stderr`:
 one that must not; `stdout-empty`: nothing may stand there; `needs COMMAND`: the case is skipped, and says
 so, where that command fails. $TREE is the source tree; $CPU and $OTHER_CPU are CPUs that the test may run on
-(the same one where there is only one), since CPU 0 may belong to others.
+(the same one where there is only one), since CPU 0 may belong to others. $TARGET is a CPU of this architecture that
+the model covers, whatever this machine's is.
 """
 
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -44,7 +46,8 @@ def cases(table):
 def run(command, tmaprobe, folder):
     cpus = sorted(os.sched_getaffinity(0))
     environment = dict(os.environ, PATH=f"{pathlib.Path(tmaprobe).resolve().parent}:{os.environ.get('PATH', os.defpath)}",
-                       TREE=str(TREE), CPU=str(cpus[0]), OTHER_CPU=str(cpus[-1]), NO_COLOR="1", LC_ALL="C.UTF-8")
+                       TREE=str(TREE), CPU=str(cpus[0]), OTHER_CPU=str(cpus[-1]), NO_COLOR="1", LC_ALL="C.UTF-8",
+                       TARGET="neoverse-n1" if platform.machine() == "aarch64" else "amdzen4")
     # `timeout` ends the command's children too, which would hold its output open.
     return subprocess.run(["timeout", "-k", "5", str(SECONDS), "bash", "-c", command], cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")

@@ -78,5 +78,18 @@ TEST(MultiplexError, HoldsTheTruthOfASimulatedProgram) {
     EXPECT_LT(held, runs);  // bounds that always hold are too wide to say anything
 }
 
+TEST(TakenShare, IsAGapThatTurnsDoNotLeave) {
+    RateSpread turns, taken;
+    for (int window = 0; window < 100; ++window) {
+        for (auto* spread : {&turns, &taken}) spread->add(1000, 1e6);
+        turns.add_idle(5e6);  // three groups at 4 ms
+        turns.add_idle(5e6);
+        if (window == 50)
+            for (int lost = 0; lost < 100; ++lost) taken.add_idle(5e6);
+    }
+    EXPECT_EQ(taken_share(2e9, 4e6, 3, turns), 0);
+    EXPECT_DOUBLE_EQ(taken_share(2e9, 4e6, 3, taken), 0.25);
+}
+
 }  // namespace
 }  // namespace tmaprobe::counters::perf

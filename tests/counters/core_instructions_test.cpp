@@ -94,7 +94,7 @@ TEST(Corrections, ReplaceWhatLlvmHas) {
     parameters.corrections = {correction};
     EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 3, 0.1);
     correction.reads_destination.reset();
-    correction.ports = {{"Zn4ALU1", 1}};
+    correction.ports = {{"ALU1", 1}};
     parameters.corrections = {correction};
     EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 1, 0.1);
 }
@@ -112,7 +112,7 @@ TEST(Corrections, OfAResourceThatIsNoneAreRefused) {
 }
 
 std::string geometry_with(const std::string& correction) {
-    return R"({"core": {"llvm_cpu": "znver4", "corrections": [)" + correction + R"(]},
+    return R"({"core": {"llvm_cpu": "znver4"}, "corrections": [)" + correction + R"(],
                "caches": [{"level": 1, "kind": "data", "size": "32K", "ways": 8, "latency_cycles": 4},
                           {"level": 2, "kind": "unified", "size": "1M", "ways": 8, "latency_cycles": 14}]})";
 }

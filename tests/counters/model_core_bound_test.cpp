@@ -64,16 +64,20 @@ TEST_P(OnEveryTarget, LevelOneOfSha256SumsToOneThoughTheProcessorLacksTheInstruc
 INSTANTIATE_TEST_SUITE_P(Targets, OnEveryTarget,
                          testing::Values("AuthenticAMD-25-11-1", "amdzen5", "skylakex", "cascadelakex", "icelakex", "sapphirerapids"));
 
-TEST(ModelledSha256, OnZen2SaysThatTheSchedulingModelIsWrong) {
-    for (const auto& [target, wrong] : {std::pair{"amdzen2", true}, std::pair{"amdzen3", false}}) {
+TEST(ModelledSha256, IsAboutAsFastOnTheFirstZensAsOnZen3) {
+    std::map<std::string, double> per_cycle;
+    for (const char* target : {"amdzen1", "amdzen2", "amdzen3"}) {
         FunctionWorkload workload(sha256_blocks);
         Options options;
         options.software_always = true;
         options.windows = 1;
-        const Evaluated evaluated = model_of(workload, target, options);
-        const auto& warnings = evaluated.sample.warnings;
-        EXPECT_EQ(std::any_of(warnings.begin(), warnings.end(), [](const auto& warning) { return warning.id == "model_known_wrong"; }), wrong) << target;
+        constexpr std::uint64_t blocks = 50'000'000;  // more than are run: no window meets the end of a call
+        const Evaluated evaluated = model_of(workload, target, options, blocks);
+        per_cycle[target] = evaluated.sample.detail.value("counted_instructions", 0.0) / evaluated.cycles;
     }
+    // Their published speeds are the same; LLVM's data alone makes the first two seven times as slow.
+    EXPECT_NEAR(per_cycle["amdzen1"] / per_cycle["amdzen3"], 1, 0.15);
+    EXPECT_NEAR(per_cycle["amdzen2"] / per_cycle["amdzen3"], 1, 0.15);
 }
 
 TEST(ModelledSha256, IsBoundByTheCoreOnZen4) {

@@ -80,7 +80,7 @@ inline Plan plan_of(const events::Table& table, const std::vector<std::string>& 
 inline std::vector<std::string> tree_metrics(const events::Table& table) {
     std::vector<std::string> names;
     for (const auto& metric : table.metrics)
-        if ((metric.level >= 1 && metric.level <= 2) || metric.name.rfind("tlb_", 0) == 0) names.push_back(metric.name);
+        if ((metric.level >= 1 && metric.level <= 2 && !metric.approximate) || metric.name.rfind("tlb_", 0) == 0) names.push_back(metric.name);
     return names;
 }
 

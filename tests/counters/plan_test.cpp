@@ -82,10 +82,19 @@ bool counted_at_once(const events::Table& table, const Plan& plan, const std::st
     return false;
 }
 
+/// The encodings that each pass counts.
+std::vector<std::set<std::pair<std::string, std::uint64_t>>> passes(const Plan& plan) {
+    std::vector<std::set<std::pair<std::string, std::uint64_t>>> all;
+    for (const auto& pass : plan.passes) {
+        all.emplace_back();
+        for (const auto& group : pass.groups)
+            for (const auto& event : group.events) all.back().emplace(group.pmu, event.definition.config);
+    }
+    return all;
+}
+
 bool has_note(const Plan& plan, const std::string& metric) {
-    return std::any_of(plan.notes.begin(), plan.notes.end(), [&](const auto& note) {
-        return note.id == "split_metric" && note.what.rfind(metric + ":", 0) == 0;
-    });
+    return std::any_of(plan.split.begin(), plan.split.end(), [&](const auto& split) { return split.name == metric; });
 }
 
 TEST(Plan, Zen4LevelOneIsOneGroupOfSix) {
@@ -95,6 +104,7 @@ TEST(Plan, Zen4LevelOneIsOneGroupOfSix) {
     ASSERT_EQ(made.passes[0].groups.size(), 1u);
     EXPECT_EQ(made.passes[0].groups[0].events.size(), 6u);
     EXPECT_TRUE(made.notes.empty());
+    EXPECT_TRUE(made.split.empty());
 }
 
 TEST(Plan, WatchdogsCounterMeansMorePassesAndNoMissingMetric) {
@@ -182,7 +192,7 @@ TEST(Plan, HybridGroupsNeverMixPmus) {
             for (const auto& event : group.events) EXPECT_EQ(event.definition.pmu, group.pmu) << text(group);
         }
     EXPECT_EQ(pmus, (std::set<std::string>{"cpu_atom", "cpu_core"}));
-    for (const auto& note : made.notes) EXPECT_NE(note.id, "split_metric") << note.what;
+    EXPECT_TRUE(made.split.empty());
 }
 
 TEST(Plan, MultiplexIsOnePassOfAllGroups) {
@@ -190,6 +200,48 @@ TEST(Plan, MultiplexIsOnePassOfAllGroups) {
     const auto passes = plan(zen4, tree(zen4, 2), {amd(6)}), together = plan(zen4, tree(zen4, 2), {amd(6)}, Policy::multiplex);
     EXPECT_EQ(together.passes.size(), 1u);
     EXPECT_EQ(groups(together), groups(passes));
+}
+
+TEST(Plan, WhatFitsAtOnceTakesNoTurns) {
+    const auto sapphire = table("sapphirerapids");
+    const auto made = plan(sapphire, tree(sapphire, 2), {intel(8, true, true)}, Policy::multiplex);
+    EXPECT_TRUE(made.split.empty());
+    EXPECT_EQ(groups(made), groups(plan(sapphire, tree(sapphire, 2), {intel(8, true, true)})));
+}
+
+TEST(Plan, NoEventIsOpenedTwiceInOneGroupNorInAPassThatFits) {
+    for (const auto& [name, limits] : std::vector<std::pair<std::string, PmuLimits>>{
+             {"amdzen4", amd(6)}, {"amdzen3", amd(6)}, {"skylakex", intel(4)}, {"icelakex", intel(8, true)},
+             {"sapphirerapids", intel(8, true, true)}}) {
+        const auto cpu = table(name);
+        const auto check = [&](const std::vector<PlannedEvent>& events) {
+            for (std::size_t one = 0; one < events.size(); ++one)
+                for (std::size_t other = one + 1; other < events.size(); ++other)
+                    EXPECT_FALSE(same_encoding(events[one], events[other])) << name << ": " << events[one].name << ", " << events[other].name;
+        };
+        for (const auto policy : {Policy::passes, Policy::multiplex})
+            for (const auto& pass : plan(cpu, tree(cpu, 2), {limits}, policy).passes) {
+                std::vector<PlannedEvent> all;
+                for (const auto& group : pass.groups) {
+                    check(group.events);
+                    all.insert(all.end(), group.events.begin(), group.events.end());
+                }
+                if (policy == Policy::passes || fits(all, limits, cpu.format)) check(all);
+            }
+    }
+}
+
+TEST(Plan, PassesOfASplitMetricCountWhatTheyAreComparedBy) {
+    const auto skylake = table("skylakex");
+    const auto made = plan(skylake, tree(skylake, 2), {intel(4)});
+    ASSERT_TRUE(has_note(made, "tma_memory_bound"));
+    ASSERT_GT(made.passes.size(), 1u);
+    for (const auto& pass : made.passes) {
+        std::set<std::uint64_t> configs;
+        for (const auto& group : pass.groups)
+            for (const auto& event : group.events) configs.insert(event.definition.config);
+        EXPECT_TRUE(configs.contains(0x3c) && configs.contains(0xc0)) << fmt::format("{}", fmt::join(configs, " "));
+    }
 }
 
 TEST(Plan, EachPassFitsThePmu) {
@@ -225,10 +277,13 @@ TEST(Plan, AddingAMetricChangesNoOthersGroups) {
         for (const auto& metric : cpu.metrics) names.push_back(metric.name);
         const auto level2 = tree(cpu, 2);
         for (const auto& metric : level2) {
-            const auto alone = groups(plan(cpu, {metric}, {limits}));
+            // What counts together for a metric alone counts together, in one run, with another beside it.
+            const auto alone = passes(plan(cpu, {metric}, {limits}));
             for (const auto& other : {names.front(), names[names.size() / 2], names.back(), level2.front(), level2.back()}) {
-                const auto both = groups(plan(cpu, {other, metric}, {limits}));
-                for (const auto& group : alone) EXPECT_TRUE(both.contains(group)) << name << ": " << metric << " with " << other;
+                const auto both = passes(plan(cpu, {other, metric}, {limits}));
+                for (const auto& events : alone)
+                    EXPECT_TRUE(std::ranges::any_of(both, [&](const auto& pass) { return std::ranges::includes(pass, events); }))
+                        << name << ": " << metric << " with " << other;
             }
         }
     }

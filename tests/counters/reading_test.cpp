@@ -34,6 +34,17 @@ TEST(Judge, ZeroThatWasCountedIsZero) {
     EXPECT_EQ(sum.reading.time_running_ns, 1000u);
 }
 
+TEST(Judge, CounterLostDuringARegionIsAShareOfTheRegion) {
+    // On its counter for 30 ms when the region begins, whose page still shows the time when it came there; it has it for
+    // another 3 ms, and the region goes on for 3 ms more.
+    constexpr std::uint64_t ms = 1'000'000;
+    const auto judged = judge(count(1000, 0, 0), count(1300, 36 * ms, 33 * ms), twice, 6 * ms, 30 * ms);
+    EXPECT_EQ(judged.reading.raw, 300u);
+    EXPECT_EQ(judged.reading.time_enabled_ns, 6 * ms);
+    EXPECT_EQ(judged.reading.time_running_ns, 3 * ms);
+    EXPECT_DOUBLE_EQ(whole(judged).reading.value, 600);
+}
+
 TEST(Judge, ReadErrorIsNoCount) {
     for (const int error : {EIO, ENOSPC, EINTR}) {
         EXPECT_EQ(whole(judge({}, {5, 5, 5, error, false}, stopped, 0)).note, "read_failed");

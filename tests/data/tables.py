@@ -38,16 +38,17 @@ def number(text):
     return int(str(text).split(",")[0], 0)
 
 
+TABLE_FILES = ("events.json", "metrics.json", "tlb-metrics.json", "approximate-tree.json")
+
+
 class Cpu:
     """One PMU of one folder: its metrics and events."""
 
     def __init__(self, folder, unit):
         self.folder, self.unit, self.perf_metrics_hidden = folder, unit, False
-        entries = [m for f in ("metrics.json", "tlb-metrics.json")
-                   if (EVENTS / folder / f).exists() for m in read(f"{folder}/{f}")]
-        self.metrics = {m["MetricName"]: m for m in entries if m.get("Unit") == unit}
-        self.events = {e["EventName"].lower(): e for e in read(f"{folder}/events.json")
-                       if e.get("Unit") in (unit, None)}
+        rows = [row for f in TABLE_FILES if (EVENTS / folder / f).exists() for row in read(f"{folder}/{f}")]
+        self.metrics = {m["MetricName"]: m for m in rows if "MetricName" in m and m.get("Unit") == unit}
+        self.events = {e["EventName"].lower(): e for e in rows if "EventName" in e and e.get("Unit") in (unit, None)}
 
     def without_perf_metrics(self):
         """This CPU where the machine hides PERF_METRICS, or None where nothing changes."""

@@ -85,7 +85,51 @@ TEST(ChooseMetrics, WalksTheTreeDepthFirst) {
 
 TEST(ChooseMetrics, EndsWhereTheVendorEnds) {
     EXPECT_EQ(choose_metrics(table_of("amdzen4"), 6, {})->size(), 13u);
-    EXPECT_TRUE(choose_metrics(table_of("amdzen2"), 2, {})->empty());
+}
+
+TEST(ChooseMetrics, PutsWhatIsMeasuredBelowAnOwnTree) {
+    for (const char* cpu : {"amdzen1", "amdzen2", "amdzen3"}) {
+        const auto names = choose_metrics(table_of(cpu), 1, {});
+        ASSERT_TRUE(names) << names.error().what;
+        ASSERT_GE(names->size(), 4u);
+        EXPECT_THAT(std::vector(names->begin(), names->begin() + 4),
+                    ElementsAre("frontend_bound", "bad_speculation", "backend_bound", "retiring")) << cpu;
+        for (const char* below : {"cycles", "instructions", "instructions_per_cycle", "branch_mispredictions_pki", "l1_misses_pki", "l2_misses_pki",
+                                  "tlb_data_walks_pki"})
+            EXPECT_THAT(*names, Contains(below)) << cpu;
+    }
+}
+
+/// Zen 3 at 1000 cycles: an empty queue in 200, a full one in 350, 2400 of 6000 slots dispatched.
+std::vector<record::Event> zen3_counts() {
+    return {counted("ls_not_halted_cyc", 1000), counted("ex_ret_ops", 1800), counted("ex_ret_instr", 1500),
+            counted("de_dis_cops_from_decoder.any_dispatch", 2400), counted("de_dis_uop_queue_empty_di0", 200),
+            counted("de_dis_dispatch_token_stalls1.any_resource", 350), counted("de_dis_dispatch_token_stalls2.any_resource", 100),
+            counted("ls_mab_alloc.all_allocations", 0)};
+}
+
+TEST(Assess, OwnTreesAreApproximateAndLeaveOpenWhatTheirEventsDo) {
+    const auto metrics = assessed(table_of("amdzen3"), zen3_counts());
+    EXPECT_EQ(metrics.at("retiring").status, "approximate");
+    EXPECT_DOUBLE_EQ(metrics.at("retiring").value, 0.3);
+    EXPECT_DOUBLE_EQ(metrics.at("bad_speculation").value, 0.1);
+    EXPECT_DOUBLE_EQ(metrics.at("frontend_bound").low, 0.2);
+    EXPECT_NEAR(metrics.at("frontend_bound").high, 0.25, 1e-12);
+    EXPECT_DOUBLE_EQ(metrics.at("backend_bound").low, 0.35);
+    EXPECT_NEAR(metrics.at("backend_bound").high, 0.4, 1e-12);
+    EXPECT_EQ(metrics.at("backend_bound_memory").high, 0) << "no line was fetched";
+    EXPECT_EQ(metrics.at("instructions_per_cycle").status, "measured");
+    EXPECT_DOUBLE_EQ(metrics.at("instructions_per_cycle").value, 1.5);
+    const double sum = metrics.at("retiring").value + metrics.at("bad_speculation").value + metrics.at("frontend_bound").value +
+                       metrics.at("backend_bound").value;
+    EXPECT_NEAR(sum, 1, 1e-12);
+}
+
+TEST(Assess, NamesNoBottleneckWhereBoundsOverlap) {
+    auto events = zen3_counts();
+    EXPECT_TRUE(assessed(table_of("amdzen3"), events).at("backend_bound").bottleneck);
+    events[5].reading.value = 210;  // hardly more than the empty queue explains
+    EXPECT_FALSE(assessed(table_of("amdzen3"), events).at("backend_bound").bottleneck);
 }
 
 TEST(ChooseMetrics, KnowsTheTranslationMetricsOfEveryTable) {

@@ -15,8 +15,10 @@
 namespace tmaprobe::experiments {
 namespace {
 
+using record::Cause;
+
 constexpr double elapsed_ns = 20e6;
-const CanaryReading quiet{3e9, 3.9, 1000, 1000};
+const CanaryReading quiet{3e9, 3.9, 0, 1000, 1000};
 
 CanaryLimits four_wide() {
     CanaryLimits limits;
@@ -26,7 +28,7 @@ CanaryLimits four_wide() {
 
 TEST(Canary, FindsAQuietRepetitionClean) {
     const Surroundings verdict = judge(quiet, quiet, elapsed_ns, 3.9, four_wide());
-    EXPECT_TRUE(verdict.clean) << verdict.reason;
+    EXPECT_TRUE(verdict.clean());
     EXPECT_DOUBLE_EQ(verdict.clock_hz, 3e9);
 }
 
@@ -35,43 +37,65 @@ TEST(Canary, SeesAStrangerOnTheSiblingThread) {
     shared.ipc = 2.0;
     for (const auto& [before, after] : {std::pair{quiet, shared}, std::pair{shared, quiet}}) {
         const Surroundings verdict = judge(before, after, elapsed_ns, 3.9, four_wide());
-        EXPECT_FALSE(verdict.clean);
-        EXPECT_EQ(verdict.reason, "someone shares the core: 2.0 additions a cycle instead of 3.9");
+        ASSERT_FALSE(verdict.clean());
+        EXPECT_EQ(verdict.disturbance->cause, Cause::issue_slots_shared);
+        EXPECT_NEAR(verdict.disturbance->size, 1 - 2.0 / 3.9, 1e-9);
     }
 }
 
 TEST(Canary, KnowsTheWidthOfACoreThatWasNeverAlone) {
     CanaryReading shared = quiet;
     shared.ipc = 2.0;
-    EXPECT_FALSE(judge(shared, shared, elapsed_ns, 2.0, four_wide()).clean);
+    EXPECT_FALSE(judge(shared, shared, elapsed_ns, 2.0, four_wide()).clean());
 }
 
 TEST(Canary, LearnsTheWidthOfANarrowCore) {
     CanaryReading narrow = quiet, shared = quiet;
     narrow.ipc = 2.0;
     shared.ipc = 1.0;
-    EXPECT_TRUE(judge(narrow, narrow, elapsed_ns, 2.0, CanaryLimits{}).clean);
-    EXPECT_FALSE(judge(narrow, shared, elapsed_ns, 2.0, CanaryLimits{}).clean);
+    EXPECT_TRUE(judge(narrow, narrow, elapsed_ns, 2.0, CanaryLimits{}).clean());
+    EXPECT_FALSE(judge(narrow, shared, elapsed_ns, 2.0, CanaryLimits{}).clean());
 }
 
 TEST(Canary, SeesStolenTime) {
     CanaryReading later = quiet;
     later.steal_ns += 10'000'000;
-    EXPECT_EQ(judge(quiet, later, elapsed_ns, 3.9, four_wide()).reason, "the hypervisor took 10 ms");
+    const Surroundings verdict = judge(quiet, later, elapsed_ns, 3.9, four_wide());
+    ASSERT_FALSE(verdict.clean());
+    EXPECT_EQ(verdict.disturbance->cause, Cause::stolen);
+    EXPECT_NEAR(verdict.disturbance->size, 0.5, 1e-9);
 }
 
 TEST(Canary, SeesAnotherProcessOnTheCpu) {
     CanaryReading later = quiet;
     later.wait_ns += 4'000'000;
-    EXPECT_EQ(judge(quiet, later, elapsed_ns, 3.9, four_wide()).reason, "waited 4.00 ms for the CPU");
+    const Surroundings verdict = judge(quiet, later, elapsed_ns, 3.9, four_wide());
+    ASSERT_FALSE(verdict.clean());
+    EXPECT_EQ(verdict.disturbance->cause, Cause::waited_for_cpu);
+    EXPECT_EQ(describe(*verdict.disturbance), "waited for the CPU: had it 80% of the time");
     later.wait_ns = quiet.wait_ns + 100'000;  // half a percent
-    EXPECT_TRUE(judge(quiet, later, elapsed_ns, 3.9, four_wide()).clean);
+    EXPECT_TRUE(judge(quiet, later, elapsed_ns, 3.9, four_wide()).clean());
 }
 
 TEST(Canary, SeesTheClockMove) {
     CanaryReading slower = quiet;
     slower.clock_hz = 2.4e9;
-    EXPECT_EQ(judge(quiet, slower, elapsed_ns, 3.9, four_wide()).reason, "the core clock moved from 3.00 to 2.40 GHz");
+    const Surroundings verdict = judge(quiet, slower, elapsed_ns, 3.9, four_wide());
+    ASSERT_FALSE(verdict.clean());
+    EXPECT_EQ(verdict.disturbance->cause, Cause::clock_changed);
+    EXPECT_NEAR(verdict.disturbance->size, -0.2, 1e-9);
+}
+
+TEST(Canary, SeesAnActiveSiblingThatAddsNothing) {
+    CanaryReading whole = quiet, halved = quiet;
+    whole.overlap = 1.1;
+    halved.overlap = 2.1;
+    EXPECT_TRUE(judge(whole, whole, elapsed_ns, 3.9, four_wide()).clean());
+    for (const auto& [before, after] : {std::pair{whole, halved}, std::pair{halved, whole}}) {
+        const Surroundings verdict = judge(before, after, elapsed_ns, 3.9, four_wide());
+        ASSERT_FALSE(verdict.clean());
+        EXPECT_EQ(verdict.disturbance->cause, Cause::reorder_buffer_halved);
+    }
 }
 
 /// A time and a list of readings that a bracket consumes.
@@ -92,7 +116,7 @@ TEST(CanaryBracket, UsesAReadingTwiceWhenNothingLiesBetween) {
     for (int repetition = 0; repetition < 3; ++repetition) {
         bracket.before();
         script->now += elapsed_ns;
-        EXPECT_TRUE(bracket.after().clean);
+        EXPECT_TRUE(bracket.after().clean());
     }
     EXPECT_EQ(script->used, 4U);
     script->now += 1e9;  // something else was done meanwhile: an old reading says nothing
@@ -110,7 +134,7 @@ TEST(CanaryBracket, TellsCleanFromDisturbedRepetitions) {
     for (int repetition = 0; repetition < 4; ++repetition) {
         bracket.before();
         script->now += elapsed_ns;
-        clean.push_back(bracket.after().clean);
+        clean.push_back(bracket.after().clean());
     }
     EXPECT_EQ(clean, (std::vector<bool>{true, false, false, true}));
 }
@@ -129,7 +153,7 @@ TEST(WatchedThreads, ThatNeverWaitLeaveTheVerdictAlone) {
     const Bracket bracket = watch_threads(scripted(script), {gettid()}, {}, limits);
     bracket.before();
     script->now += elapsed_ns;
-    EXPECT_TRUE(bracket.after().clean);
+    EXPECT_TRUE(bracket.after().clean());
     EXPECT_EQ(script->used, 2U);
 }
 
@@ -159,8 +183,9 @@ TEST(WatchedThreads, ThatWaitDisturb) {
     spinning.join();
     sched_setaffinity(0, sizeof old, &old);
     if (!std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "this kernel has no schedstat";
-    EXPECT_FALSE(verdict.clean);
-    EXPECT_NE(verdict.reason.find("another thread of the kernel waited"), std::string::npos);
+    ASSERT_FALSE(verdict.clean());
+    EXPECT_EQ(verdict.disturbance->cause, Cause::partner_waited);
+    EXPECT_GT(verdict.disturbance->size, 0.1);
 }
 
 TEST(WatchedThreads, ThatAreNoneChangeNothing) { EXPECT_FALSE(watch_threads({}, {}).before); }
@@ -170,6 +195,7 @@ TEST(CanaryReading, OfThisMachineIsPlausible) {
     EXPECT_GT(reading.clock_hz, 1e8);
     EXPECT_LT(reading.clock_hz, 1e10);
     EXPECT_GT(reading.ipc, 0.5);
+    EXPECT_EQ(reading.overlap, 0);
 }
 
 }  // namespace

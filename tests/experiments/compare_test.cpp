@@ -57,10 +57,46 @@ TEST(Comparison, SaysWhenThereIsNoDifference) {
         << comparison.sentences[0];
 }
 
-TEST(Comparison, OfFewRepetitionsIsNotSure) {
-    const Comparison comparison = compare_runs(run({10, 10.1}), run({20, 20.1}), "a", "b");
+TEST(Comparison, OfThreeRepetitionsIsNotSure) {
+    const Comparison comparison = compare_runs(run({10, 10.1, 10.2}), run({20, 20.1, 20.2}), "a", "b");
     EXPECT_NE(comparison.sentences[0].find("too few repetitions to be sure"), std::string::npos) << comparison.sentences[0];
     EXPECT_FALSE(slower_than(comparison, 0.05));
+}
+
+TEST(Comparison, OfOneTimeOnEachSideNamesNoFactorAndIsNotJudged) {
+    const Comparison comparison = compare_runs(run({10}), run({40}), "a", "b");
+    EXPECT_FALSE(can_judge(comparison));
+    EXPECT_FALSE(slower_than(comparison, 0.05));
+    EXPECT_EQ(why_not_judged(comparison), "1 and 1 are too few repetitions");
+    EXPECT_EQ(comparison.sentences[0].find("4.0"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("300"), std::string::npos) << comparison.sentences[0];
+    EXPECT_EQ(comparison.sentences[0].find("noise ("), std::string::npos) << comparison.sentences[0];
+}
+
+TEST(Comparison, OfFourTimesOnEachSideIsJudged) {
+    const Comparison comparison = compare_runs(run({10, 10.1, 10.2, 10.3}), run({40, 40.1, 40.2, 40.3}), "a", "b");
+    EXPECT_TRUE(can_judge(comparison));
+    EXPECT_TRUE(slower_than(comparison, 0.05));
+}
+
+TEST(Comparison, WithoutATimeIsNotJudged) {
+    record::Run untimed = slow();
+    untimed.time = {};
+    EXPECT_FALSE(can_judge(compare_runs(slow(), untimed, "a", "b")));
+}
+
+TEST(Comparison, OfModelledTranslationSaysWhosePagesTheyAre) {
+    record::Run small = slow(), large = fast();
+    small.metrics = {metric("dtlb_misses", 954.9, 1, 0, "tlb", "modelled")};
+    large.metrics = {metric("dtlb_misses", 0, 0, 0, "tlb", "modelled")};
+    small.metrics[0].unit = large.metrics[0].unit = "per_kilo_instructions";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
+    large.pages->effective = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(),
+              "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled with the page sizes of the guest, which this machine's "
+              "TLB does not hold.");
+    large.extra["model"]["assumed_pages"] = "4k";
+    EXPECT_EQ(compare_runs(small, large, "4k", "2m").sentences.back(), "dtlb_misses falls from 954.9 (4k) to 0 (2m) per 1000 instructions, modelled.");
 }
 
 TEST(Comparison, PrefersCleanRepetitions) {
@@ -69,15 +105,47 @@ TEST(Comparison, PrefersCleanRepetitions) {
     EXPECT_NEAR(compare_runs(slow(), disturbed, "a", "b").time.value, 1, 1e-6);
 }
 
-TEST(Comparison, OfDisturbedRunsIsDoubtful) {
-    record::Run disturbed = run({20, 20.1, 20.2, 20.3, 20.4, 20.5});
-    disturbed.time.disturbed = 6;
-    const Comparison comparison = compare_runs(slow(), disturbed, "a", "b");
-    EXPECT_TRUE(comparison.doubtful);
-    EXPECT_EQ(comparison.sentences[0].rfind("b is perhaps 1.31x as slow as a", 0), 0U) << comparison.sentences[0];
-    EXPECT_FALSE(slower_than(comparison, 0.05));
-    disturbed.time.clean = 3;
-    EXPECT_TRUE(slower_than(compare_runs(slow(), disturbed, "a", "b"), 0.05));
+/// A run whose repetitions all waited for their CPU but for the first ones.
+record::Run waiting(int clean) {
+    record::Run busy = run({});
+    std::vector<double> times;
+    for (int index = 0; index < 7; ++index) {
+        times.push_back(450 + index);
+        busy.extra["repetitions"].push_back({{"ns_per_op", times.back()}, {"clean", index < clean}});
+    }
+    busy.time.ns_per_op = summarize(times);
+    busy.time.clean = clean;
+    busy.time.disturbed = 7 - clean;
+    busy.time.causes = {{record::Cause::waited_for_cpu, 7 - clean, 0.97, 0.97}};
+    return busy;
+}
+
+TEST(Comparison, OfFewerThanThreeCleanRepetitionsIsNone) {
+    for (const int clean : {0, 2})
+        for (const bool first : {false, true}) {
+            const Comparison comparison = first ? compare_runs(waiting(clean), slow(), "4k", "thp") : compare_runs(slow(), waiting(clean), "4k", "thp");
+            EXPECT_FALSE(can_judge(comparison));
+            EXPECT_FALSE(slower_than(comparison, 0));
+            const std::string& said = comparison.sentences.at(0);
+            EXPECT_EQ(said.rfind("thp against 4k: too few undisturbed repetitions to compare", 0), 0U) << said;
+            EXPECT_NE(said.find(first ? "4k: " : "thp: "), std::string::npos) << said;
+            EXPECT_NE(said.find("had it 3% of the time"), std::string::npos) << said;
+            EXPECT_EQ(said.find('x'), std::string::npos) << "a factor: " << said;
+            const auto json = comparison_json(comparison);
+            EXPECT_EQ(json["time"]["judged"], false);
+            for (const char* key : {"ratio", "low", "high"}) EXPECT_TRUE(json["time"][key].is_null()) << key;
+            EXPECT_NE(comparison.notes.at(0).find("measure again"), std::string::npos);
+        }
+    EXPECT_TRUE(compare_runs(slow(), waiting(3), "4k", "thp").disturbed.empty());
+}
+
+TEST(Comparison, OfTwoSingleValuesIsNone) {
+    record::Run one = run({10}), other = run({20});
+    one.extra.erase("repetitions");
+    other.extra.erase("repetitions");
+    const Comparison comparison = compare_runs(one, other, "a", "b");
+    EXPECT_FALSE(can_judge(comparison));
+    EXPECT_TRUE(comparison_json(comparison)["time"]["ratio"].is_null());
 }
 
 TEST(Comparison, WithoutRepetitionsUsesTheIntervals) {

@@ -95,7 +95,7 @@ TEST(InterferenceStates, AllocationsSayWhatTheyCannot) {
 }
 
 TEST(InterferenceFindings, TheMiddleRoundStandsForAll) {
-    const auto run = summarize_state("with neighbour", outcomes_of({12, 30, 10, 11, 13}), {10, 10, 10, 10, 10});
+    const auto run = summarize_state("with neighbour", outcomes_of({12, 30, 10, 11, 13}), outcomes_of({10, 10, 10, 10, 10}));
     EXPECT_EQ(run.time.ns_per_op.median, 12);
     EXPECT_EQ(run.time.ns_per_op.max, 30);
     EXPECT_EQ(run.metrics.front().value, 12);
@@ -103,19 +103,46 @@ TEST(InterferenceFindings, TheMiddleRoundStandsForAll) {
     EXPECT_EQ(run.metrics.front().high, 30);
     EXPECT_NEAR(run.time.bytes_per_second.median, 8e9 / 12, 1);
     EXPECT_NEAR(run.extra["against_alone"].get<double>(), 0.2, 1e-9);
-    EXPECT_FALSE(summarize_state("alone", outcomes_of({1, 2}), {1, 2}).extra.contains("against_alone"));
+    EXPECT_FALSE(summarize_state("alone", outcomes_of({1, 2}), outcomes_of({1, 2})).extra.contains("against_alone"));
 }
 
 TEST(InterferenceFindings, EachRoundIsComparedWithItsOwn) {
     // The machine drifts to half its speed; the neighbour costs 10% in each round.
-    const auto run = summarize_state("with neighbour", outcomes_of({11, 13.2, 15.4, 17.6, 22}), {10, 12, 14, 16, 20});
+    const auto run = summarize_state("with neighbour", outcomes_of({11, 13.2, 15.4, 17.6, 22}), outcomes_of({10, 12, 14, 16, 20}));
     EXPECT_NEAR(run.extra["against_alone"].get<double>(), 0.1, 1e-9);
     EXPECT_NE(state_sentence(run).find("10.0% slower than alone"), std::string::npos) << state_sentence(run);
 }
 
 TEST(InterferenceFindings, NoiseIsCalledNoise) {
-    const auto run = summarize_state("with neighbour", outcomes_of({9, 11, 10, 12, 8}), {10, 10, 10, 10, 10});
+    const auto run = summarize_state("with neighbour", outcomes_of({9, 11, 10, 12, 8}), outcomes_of({10, 10, 10, 10, 10}));
     EXPECT_NE(state_sentence(run).find("no difference that stands out"), std::string::npos) << state_sentence(run);
+}
+
+/// As `outcomes`, and in these rounds hardly a repetition was undisturbed.
+Outcomes disturbed_in(Outcomes outcomes, const std::vector<std::size_t>& rounds) {
+    for (const std::size_t round : rounds) {
+        auto& time = outcomes.records[round].runs.front().time;
+        time.clean = 1;
+        time.disturbed = 4;
+        time.causes = {{record::Cause::waited_for_cpu, 4, 0.6, 0.7}};
+    }
+    return outcomes;
+}
+
+TEST(InterferenceFindings, OfFewerThanThreeUndisturbedRoundsThereAreNone) {
+    const auto alone = outcomes_of({10, 10, 10, 10});
+    const auto loaded = outcomes_of({12, 12, 12, 30});
+    const auto three = summarize_state("with neighbour", disturbed_in(loaded, {3}), alone);
+    EXPECT_NEAR(three.extra["against_alone"].get<double>(), 0.2, 1e-9);
+    const auto two = summarize_state("with neighbour", disturbed_in(loaded, {3}), disturbed_in(alone, {0}));
+    for (const char* key : {"against_alone", "against_alone_low", "against_alone_high"}) EXPECT_FALSE(two.extra.contains(key)) << key;
+    const std::string said = state_sentence(two);
+    EXPECT_EQ(said.rfind("with neighbour: not compared with alone (2 of 4 rounds", 0), 0U) << said;
+    EXPECT_NE(said.find("had it 40% of the time"), std::string::npos) << said;
+    EXPECT_EQ(said.find("slower"), std::string::npos) << said;
+    auto step_of_two = two;
+    step_of_two.extra["state"] = "l3=0x1 (1 of 4 bits)";
+    EXPECT_EQ(allocation_sentence({step_of_two}, "l3"), "l3: too few undisturbed rounds to say which share is enough");
 }
 
 TEST(InterferenceFindings, TheLeastShareThatIsEnough) {

@@ -129,6 +129,31 @@ TEST(Pairs, OfPingPongHaveNoLoneThread) {
     EXPECT_TRUE(record.extra["pairs"]["cpi"]["by_class"].empty());
 }
 
+TEST(Pairs, OfFewerThanThreeCleanRepetitionsHaveNoPlaceInTheMatrix) {
+    Xeon xeon;
+    xeon.topology = machine_of(1, 2, 1);
+    const auto hand = xeon.hand();
+    const auto disturbed = [&](const std::vector<int>& cpus, const std::map<std::string, std::string>& options) {
+        auto run = hand(cpus, options);
+        if (run && cpus.size() == 2) {
+            run->time.clean = 2;
+            run->time.disturbed = 3;
+            run->time.causes = {{record::Cause::partner_waited, 3, 0.5, 0.5}};
+        }
+        return run;
+    };
+    record::Record record;
+    ASSERT_TRUE(measure_pairs({}, *choose_pairs({}, xeon.topology), disturbed, {}, record));
+    const auto& pairs = record.extra["pairs"];
+    EXPECT_TRUE(pairs["ns"][0][1].is_null());
+    EXPECT_TRUE(class_named(record, "l3")["median_ns"].is_null());
+    EXPECT_TRUE(class_named(record, "l3")["coherency_ns"].is_null());
+    EXPECT_TRUE(pairs["cpi"]["by_class"].empty());
+    ASSERT_EQ(record.warnings.size(), 2U);
+    EXPECT_EQ(record.warnings[0].id, "too_few_undisturbed");
+    EXPECT_NE(record.warnings[1].what.find("another thread of the kernel waited for its CPU (had it 50% of the time)"), std::string::npos) << record.warnings[1].what;
+}
+
 TEST(Pairs, InterruptedKeepWhatIsThere) {
     Xeon xeon;
     int left = 2;

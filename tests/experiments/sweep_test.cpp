@@ -228,7 +228,7 @@ TEST(SweepFindings, PassOverPointsThatWereDisturbed) {
     for (auto& run : record.runs)
         if (run.parameters["size_bytes"] == 256 * mib) run.time.clean = 0, run.time.disturbed = 5;
     judge_sweep(record, small_host());
-    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes; 1 disturbed point is left out");
+    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes; 1 point with fewer than 3 undisturbed repetitions is left out");
     EXPECT_FALSE(record.extra["knees"].empty());  // predictions need no measurement
     EXPECT_EQ(record.extra["verdicts"][2], "thp against 4k: no difference beyond the noise at any size");
 }

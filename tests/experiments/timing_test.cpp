@@ -87,13 +87,119 @@ TEST(Timing, DoesNotTrustATightMedianOfDisturbedRepetitions) {
     FakeClock clock(stage);
     FakeWorkload workload(stage, 'a', 10);
     int seen = 0;
-    const Bracket bracket{[] {}, [&] { return Surroundings{++seen > 8, "stranger", 3e9}; }};
+    const Bracket bracket{[] {}, [&] { 
+        Surroundings around;
+        around.clock_hz = 3e9;
+        if (++seen <= 8) around.disturbance = record::Disturbance{record::Cause::issue_slots_shared, 0.4};
+        return around;
+    }};
     const auto timing = time_workload(clock, workload, bracket, small(), {});
     EXPECT_EQ(timing->repetitions.size(), 11U);  // eight disturbed, then the three that are needed
     const auto time = summarize_timing(*timing, {}, "load");
     EXPECT_EQ(time.clean, 3);
     EXPECT_EQ(time.disturbed, 8);
     EXPECT_EQ(time.ns_per_op.count, 3U);
+}
+
+TEST(Timing, WaitsLongerForCleanRepetitionsThanForATightMedian) {
+    Stage stage;
+    FakeClock clock(stage);
+    FakeWorkload workload(stage, 'a', 10);
+    int seen = 0;
+    const Bracket bracket{[] {}, [&] {
+        Surroundings around;
+        if (++seen <= 50) around.disturbance = record::Disturbance{record::Cause::stolen, 0.4};
+        return around;
+    }};
+    const auto timing = time_workload(clock, workload, bracket, small(), {});
+    EXPECT_EQ(timing->repetitions.size(), 53U);
+    TimingRequest asked = small();
+    asked.repetitions = 4;
+    seen = 0;
+    EXPECT_EQ(time_workload(clock, workload, bracket, asked, {})->repetitions.size(), 4U);
+}
+
+TEST(Timing, DoesNotCallDisturbedWhatIsPartOfTheExperiment) {
+    Stage stage;
+    FakeClock clock(stage);
+    FakeWorkload workload(stage, 'a', 10);
+    const Bracket bracket{[] {}, [] {
+        Surroundings around;
+        around.disturbance = record::Disturbance{record::Cause::reorder_buffer_halved, 0.5};
+        return around;
+    }};
+    TimingRequest request = small();
+    request.repetitions = 5;
+    EXPECT_EQ(summarize_timing(*time_workload(clock, workload, bracket, request, {}), {}, "load").clean, 0);
+    request.expected = {record::Cause::reorder_buffer_halved};
+    EXPECT_EQ(summarize_timing(*time_workload(clock, workload, bracket, request, {}), {}, "load").clean, 5);
+}
+
+Surroundings around_waiting(double waited_ns) {
+    Surroundings around;
+    around.waited_ns = waited_ns;
+    return around;
+}
+
+TEST(JudgeTime, TellsWaitingFromInterruptionsByWhatTheSchedulerSays) {
+    const auto waited = judge_time(around_waiting(97e6), 100e6, 3e6);
+    ASSERT_TRUE(waited.disturbance);
+    EXPECT_EQ(waited.disturbance->cause, record::Cause::waited_for_cpu);
+    EXPECT_EQ(record::describe(*waited.disturbance), "waited for the CPU: had it 3% of the time");
+    const auto interrupted = judge_time({}, 100e6, 90e6);
+    ASSERT_TRUE(interrupted.disturbance);
+    EXPECT_EQ(interrupted.disturbance->cause, record::Cause::interrupted);
+    EXPECT_NEAR(interrupted.disturbance->size, 0.1, 1e-9);
+}
+
+TEST(JudgeTime, BelievesTheThreadsOwnClock) {
+    EXPECT_TRUE(judge_time({}, 100e6, 99.5e6).clean());
+    EXPECT_TRUE(judge_time({}, 100e6, 0).clean());  // not known
+    // It waited beside the repetition, not in it.
+    Surroundings around = around_waiting(5e6);
+    around.disturbance = record::Disturbance{record::Cause::waited_for_cpu, 0.05};
+    EXPECT_TRUE(judge_time(around, 100e6, 100e6).clean());
+    around.disturbance = record::Disturbance{record::Cause::clock_changed, 0.05};
+    EXPECT_FALSE(judge_time(around, 100e6, 100e6).clean());
+}
+
+/// Repetitions of 10 ms of work each, which had the CPU for a share of the time.
+Timing waiting(std::initializer_list<double> shares) {
+    Timing timing;
+    for (const double share : shares) {
+        TimedRepetition repetition{10e6 / share, 10e6, {}};
+        repetition.surroundings.clock_hz = 3e9;
+        if (share < 1) repetition.surroundings.disturbance = record::Disturbance{record::Cause::waited_for_cpu, 1 - share};
+        timing.repetitions.push_back(repetition);
+    }
+    return timing;
+}
+
+TEST(SummarizeTiming, LeavesOutWhatTheThreadWaited) {
+    kernels::Work work;
+    work.operations = 1e6;
+    work.bytes = 64e6;
+    const auto busy = summarize_timing(waiting({0.5, 0.03, 0.4, 1, 0.5}), work, "line");
+    EXPECT_EQ(busy.clock, "processor");
+    EXPECT_EQ(busy.clean, 1);
+    EXPECT_NEAR(busy.ns_per_op.median, 10, 1e-9);
+    EXPECT_NEAR(busy.ns_per_op.max, 10, 1e-9);
+    EXPECT_NEAR(busy.cycles_per_byte, 30.0 / 64, 1e-9);
+    ASSERT_EQ(busy.causes.size(), 1U);
+    EXPECT_EQ(busy.causes[0].repetitions, 4);
+    EXPECT_NEAR(busy.causes[0].most, 0.97, 1e-9);
+    const auto enough = summarize_timing(waiting({0.5, 1, 1, 1}), work, "line");
+    EXPECT_EQ(enough.clock, "wall");
+    EXPECT_EQ(enough.ns_per_op.count, 3U);
+}
+
+TEST(SummarizeTiming, GivesNoCyclesOfTimeThatHoldsWaiting) {
+    Timing timing = waiting({0.5, 0.4});
+    timing.one_thread = false;
+    const auto time = summarize_timing(timing, {}, "line");
+    EXPECT_EQ(time.clock, "wall");
+    EXPECT_EQ(time.cycles_per_op.count, 0U);
+    EXPECT_EQ(time.cycles_per_byte, 0);
 }
 
 TEST(Timing, IsNotFooledByOneInterruptionWhileItCalibrates) {

@@ -165,7 +165,7 @@ fetch_guest() {  # ARCH
 fetch_arm64_libraries() {
     local root=$cache/apt-arm64 into=$cache/arm64/dev
     local packages=(libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev
-        rapidjson-dev libcli11-dev libexpected-dev)
+        rapidjson-dev libcli11-dev libexpected-dev libspdlog-dev)
     if [ "$(cat "$into/complete" 2> /dev/null)" != "$layout ${packages[*]}" ]; then
         say "arm64: fetching the libraries that tmaprobe is built from"
         rm -rf "$into" "$root"/archives/*.deb

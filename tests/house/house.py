@@ -32,6 +32,7 @@ LIBRARIES = {
     r"(perf|internal)/(evlist|evsel|cpumap|threadmap|mmap|core|event)\.h": "src/counters/perf/",
     r"llvm(-c)?/": "src/counters/model/core/",
     r"CLI/": "src/cli/",
+    r"spdlog/": "src/base/log.cpp",
 }
 
 LONGEST_FILE = 450  # lines of src/ and kernels/; split around 400

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import house
+import messages
 
 TREE = pathlib.Path(__file__).parents[2]
 
@@ -43,6 +44,9 @@ class House(unittest.TestCase):
 
     def test_the_name_of_a_registry_is_found(self):
         self.assertTrue(planted("docs/bad.md", "fetch it from https://py" + "pi.org/simple\n"))
+
+    def test_every_warning_is_in_the_table_of_messages_and_no_other(self):
+        self.assertEqual(list(messages.problems(TREE)), [])
 
     def test_what_a_page_points_to_is_there(self):
         for page in [TREE / "README.md", *(TREE / "docs").glob("*.md")]:

@@ -34,6 +34,33 @@ record::Record counted_on_cores() {
     return record;
 }
 
+/// The same metric, modelled for a CPU that has no tree of its vendor's.
+record::Record modelled_with_own_tree() {
+    record::Record record = counted_on_cores();
+    record.source = {"model", "amdzen3", ""};
+    record.extra["table"] = {{"folder", "amdzen3"}, {"title", "Zen 3"}, {"source", ""}, {"tree", "tmaprobe"}};
+    record.runs[0].metrics[0].status = "modelled";
+    return record;
+}
+
+TEST(Terminal, ATreeOfTheModelsOwnIsNotPassedOffAsTheVendors) {
+    const auto text = render_terminal(modelled_with_own_tree(), {});
+    EXPECT_THAT(text, HasSubstr("tmaprobe's own tree"));
+    EXPECT_THAT(text, Not(HasSubstr("Top-down")));
+    EXPECT_THAT(render_terminal(counted_on_cores(), {}), HasSubstr("Top-down"));
+}
+
+TEST(Terminal, NothingIsCalledMeasuredOrModelledAboveNoValue) {
+    for (auto record : {counted_on_cores(), modelled_with_own_tree()}) {
+        record.runs[0].metrics[0].status = "unavailable";
+        record.runs[0].metrics[0].reason = "the event is not there";
+        const auto text = render_terminal(record, {});
+        EXPECT_THAT(text, HasSubstr("NO VALUE"));
+        EXPECT_THAT(text, Not(HasSubstr("MEASURED")));
+        EXPECT_THAT(text, Not(HasSubstr("MODELLED")));
+    }
+}
+
 TEST(Terminal, CoresHaveATableOfTheirOwn) {
     const auto text = render_terminal(counted_on_cores(), {});
     EXPECT_THAT(text, HasSubstr("0,1"));
@@ -51,6 +78,87 @@ TEST(Terminal, TheTreeOfAHybridSaysWhoseItIs) {
     auto record = counted_on_cores();
     record.runs[0].parameters["pmu"] = "cpu_atom";
     EXPECT_THAT(render_terminal(record, {}), HasSubstr("./program, on cpu_atom"));
+}
+
+record::Record modelled_command() {
+    record::Record record = counted_on_cores();
+    record.source.kind = "model";
+    record.runs[0].metrics[0].status = "modelled";
+    auto& time = record.runs[0].time;
+    time.known = true;
+    time.operation = "command";
+    time.ns_per_op = summarize({0.89e9});
+    time.ns_per_op.low = 0.87e9;
+    time.ns_per_op.high = 0.91e9;
+    time.tracing = record::Tracing{1.31e9, 0.42e9, 0.40e9, 0.44e9};
+    return record;
+}
+
+/// As one line, whatever the width.
+std::string unwrapped(const record::Record& record) {
+    TerminalStyle wide;
+    wide.width = 400;
+    return render_terminal(record, wide);
+}
+
+TEST(Terminal, TheTimeOfATracedCommandSaysWhatWasTakenOff) {
+    const auto text = unwrapped(modelled_command());
+    EXPECT_THAT(text, HasSubstr("890 ms per command"));
+    EXPECT_THAT(text, HasSubstr("1.31 s elapsed, of which 420 ms of our tracing are taken off: 870 ms..910 ms by itself"));
+    EXPECT_THAT(text, HasSubstr("time is measured, less what tracing added."));
+}
+
+TEST(Terminal, NoHeaderSaysThatTimeIsMeasuredWhereThereIsNone) {
+    auto record = modelled_command();
+    record.runs[0].time = {};
+    record.runs[0].time.reason = "this CPU lacks the instructions";
+    const auto text = unwrapped(record);
+    EXPECT_THAT(text, HasSubstr("MODELLED"));
+    EXPECT_THAT(text, HasSubstr("unavailable: this CPU lacks the instructions"));
+    EXPECT_THAT(text, Not(HasSubstr("time is measured")));
+}
+
+TEST(Terminal, NothingIsCalledModelledOrMeasuredWhereNoMetricHasAValue) {
+    for (const char* kind : {"model", "perf"}) {
+        auto record = modelled_command();
+        record.source.kind = kind;
+        record.runs[0].metrics[0].status = "unavailable";
+        const auto text = unwrapped(record);
+        EXPECT_THAT(text, HasSubstr("NO VALUE could be had"));
+        EXPECT_THAT(text, Not(HasSubstr("MODELLED")));
+        EXPECT_THAT(text, Not(HasSubstr("MEASURED")));
+    }
+}
+
+TEST(Terminal, SoftwareEventsOfARunningProcessAreNotCalledTime) {
+    auto record = counted_on_cores();
+    record.source.kind = "none";
+    auto& run = record.runs[0];
+    run.metrics.clear();
+    run.time.reason = "nothing was started";
+    record::Event clock;
+    clock.name = "task-clock";
+    clock.pmu = "software";
+    clock.reading = {5, 5, 1, 1};
+    run.events = {clock};
+    EXPECT_THAT(unwrapped(record), HasSubstr("SOFTWARE EVENTS ONLY: no hardware event was counted."));
+    EXPECT_THAT(unwrapped(record), Not(HasSubstr("TIME ONLY")));
+}
+
+TEST(Terminal, OneRunOfACommandHasNoSpread) {
+    auto record = modelled_command();
+    record.runs[0].time.tracing.reset();
+    const auto text = unwrapped(record);
+    EXPECT_THAT(text, HasSubstr("one run: how far another would differ is not known"));
+    EXPECT_THAT(text, Not(HasSubstr("median of 1")));
+}
+
+TEST(Terminal, ModelledTranslationSaysWhichPagesItIsOf) {
+    auto record = modelled_command();
+    record.runs[0].pages = record::Pages{"2m", {{"2m", 1 << 24}}, "4k"};
+    EXPECT_THAT(unwrapped(record), HasSubstr("Modelled with pages of 2m; this machine's TLB holds these as 4k"));
+    record.runs[0].extra["model"]["assumed_pages"] = "4k";
+    EXPECT_THAT(unwrapped(record), Not(HasSubstr("Modelled with pages")));
 }
 
 TEST(Terminal, CountsAloneAreShown) {

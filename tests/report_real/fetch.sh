@@ -27,7 +27,7 @@ install_packages() {
 }
 
 # Another source of Node.js may bring npm with it, and refuses Debian's package of it.
-command -v npm >/dev/null || install_packages npm || say "npm cannot be installed here: no HTML report will be built"
+command -v npm >/dev/null || install_packages npm || say "npm cannot be installed here: the board's types will not be checked"
 install_packages python3-jsonschema python3-venv || say "no JSON Schema validator: its test will be skipped"
 install_packages chromium chromium-driver python3-selenium fonts-dejavu-core || say "no Chromium: its test will be skipped"
 # The services themselves are not wanted: the test starts its own, on the loopback address.

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "base/sizes.h"
+#include "events/core_data.h"
 
 namespace tmaprobe::counters::model {
 namespace {
@@ -54,47 +55,6 @@ const json& member(const json& root, const char* key) {
     static const json nothing = json::object();
     const auto found = root.find(key);
     return found != root.end() && found->is_object() ? *found : nothing;
-}
-
-std::string read_corrections(const json& list, const std::string& file, core::CoreParameters& core) {
-    for (const json& entry : list) {
-        core::Correction correction;
-        if (!entry.is_object() || !entry.contains("instructions")) return file + ": a correction names no 'instructions'";
-        Reader reader(entry, file);
-        reader.text("instructions", correction.instructions);
-        const auto number = [&](const char* key, std::optional<unsigned>& out) {
-            if (!entry.contains(key)) return;
-            reader.number(key, out.emplace());
-        };
-        number("latency", correction.latency);
-        number("micro_ops", correction.micro_ops);
-        number("general_source_cycles", correction.general_source_cycles);
-        number("fetch_cycles", correction.fetch_cycles);
-        std::string when;
-        reader.text("when", when);
-        if (when == "scaled index")
-            correction.when = core::Correction::When::scaled_index;
-        else if (when == "relative address")
-            correction.when = core::Correction::When::relative;
-        else if (!when.empty())
-            return file + ": a correction's 'when' is neither 'scaled index' nor 'relative address'";
-        if (entry.contains("reads_destination")) reader.flag("reads_destination", correction.reads_destination.emplace());
-        if (entry.contains("ports")) {
-            correction.ports.emplace();
-            for (const auto& [resource, cycles] : entry["ports"].items()) {
-                if (!cycles.is_number_unsigned()) return file + ": a correction's port '" + resource + "' has no number of cycles";
-                (*correction.ports)[resource] = cycles.get<unsigned>();
-            }
-        }
-        if (!reader.problem().empty()) return reader.problem();
-        try {
-            (void)std::regex(correction.instructions);
-        } catch (const std::regex_error&) {
-            return file + ": '" + correction.instructions + "' is no regular expression";
-        }
-        core.corrections.push_back(std::move(correction));
-    }
-    return {};
 }
 
 std::string read_core(const json& object, const std::string& file, const std::string& cpu_id, Geometry& out) {
@@ -150,7 +110,6 @@ std::string read_core(const json& object, const std::string& file, const std::st
                                      core.op_cache_width == 0 || core.op_cache_window_bytes == 0 || core.micro_op_queue == 0))
         return file + ": a width of the core is 0";
     if (!reader.problem().empty()) return reader.problem();
-    if (const auto list = object.find("corrections"); list != object.end() && list->is_array()) return read_corrections(*list, file, core);
     return {};
 }
 
@@ -228,6 +187,53 @@ std::string read_known_wrong(const json& list, const std::string& file, Geometry
     return {};
 }
 
+std::string read_corrections(const json& list, const std::string& file, Geometry& out) {
+    for (const json& entry : list) {
+        core::Correction correction;
+        if (!entry.is_object() || entry.contains("instructions") == entry.contains("bytes"))
+            return file + ": 'corrections' needs either 'bytes' or 'instructions' in each entry";
+        if (entry.contains("bytes") && !entry["bytes"].is_array()) return file + ": 'corrections' has no list 'bytes'";
+        for (const json& sequence : entry.value("bytes", json::array())) {
+            correction.bytes.push_back(read_bytes(sequence.is_string() ? sequence.get<std::string>() : ""));
+            if (correction.bytes.back().empty()) return file + ": 'corrections' has bytes that are none";
+        }
+        Reader reader(entry, file);
+        reader.text("instructions", correction.instructions);
+        const auto number = [&](const char* key, std::optional<unsigned>& figure) {
+            if (!entry.contains(key)) return;
+            reader.number(key, figure.emplace());
+        };
+        number("latency", correction.latency);
+        number("micro_ops", correction.micro_ops);
+        number("general_source_cycles", correction.general_source_cycles);
+        number("fetch_cycles", correction.fetch_cycles);
+        std::string when;
+        reader.text("when", when);
+        if (when == "scaled index")
+            correction.when = core::Correction::When::scaled_index;
+        else if (when == "relative address")
+            correction.when = core::Correction::When::relative;
+        else if (!when.empty())
+            return file + ": a correction's 'when' is neither 'scaled index' nor 'relative address'";
+        if (entry.contains("reads_destination")) reader.flag("reads_destination", correction.reads_destination.emplace());
+        if (entry.contains("ports")) {
+            correction.ports.emplace();
+            for (const auto& [resource, cycles] : entry["ports"].items()) {
+                if (!cycles.is_number_unsigned()) return file + ": a correction's port '" + resource + "' has no number of cycles";
+                (*correction.ports)[resource] = cycles.get<unsigned>();
+            }
+        }
+        if (!reader.problem().empty()) return reader.problem();
+        try {
+            (void)std::regex(correction.instructions);
+        } catch (const std::regex_error&) {
+            return file + ": '" + correction.instructions + "' is no regular expression";
+        }
+        out.core.corrections.push_back(std::move(correction));
+    }
+    return {};
+}
+
 std::string read_rest(const json& root, const std::string& file, Geometry& out) {
     Reader translation(member(root, "translation"), file);
     translation.number("l2_hit_cycles", out.translation.l2_hit_cycles);
@@ -268,6 +274,7 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
     if (problem.empty()) problem = read_tlbs(root.contains("tlbs") && root["tlbs"].is_array() ? root["tlbs"] : empty, file, geometry);
     if (problem.empty()) problem = read_rest(root, file, geometry);
     if (problem.empty()) problem = read_known_wrong(root.contains("known_wrong") && root["known_wrong"].is_array() ? root["known_wrong"] : empty, file, geometry);
+    if (problem.empty()) problem = read_corrections(root.value("corrections", empty), file, geometry);
     if (!problem.empty()) return fail(ErrorCode::bad_input, problem);
     geometry.core.load_cycles = geometry.l1_data.latency;
     if (!geometry.l1_data.size_bytes || !geometry.l2.size_bytes) return fail(ErrorCode::bad_input, file + ": no first- or second-level cache");
@@ -276,7 +283,8 @@ Result<Geometry> parse_geometry(const std::string& text, const std::string& file
 
 Result<Geometry> load_geometry(const events::Library& library, const events::Table& table) {
     const std::string file = table.folder + "/geometry.json";
-    auto text = events::read_data(library, file);
+    auto text = events::read_core_data(library, table.folder, "geometry.json");
+    if (!text && text.error().code != ErrorCode::unavailable) return pass_on(text);
     if (!text) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, text.error().hint);
     return parse_geometry(*text, file, table.cpu_id);
 }

@@ -17,8 +17,8 @@ using Facts = std::map<std::string, double, std::less<>>;
 /// One event of a CPU in terms of facts: the sum of coefficient * fact.
 struct MappedEvent {
     std::string name;
-    std::uint64_t config = 0;
-    bool encoded = false;  ///< config is known
+    std::uint64_t config = 0, config1 = 0;
+    bool encoded = false;  ///< these are known
     std::vector<std::pair<std::string, double>> terms;
 };
 

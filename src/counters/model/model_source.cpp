@@ -48,13 +48,18 @@ class ModelSource final : public CounterSource {
         sample.iterations = repetition.iterations;
         sample.exit_status = modelled_->exit_status;
         sample.warnings = modelled_->warnings;
+        sample.interrupted = modelled_->interrupted;
+        if (modelled_->elapsed_ns > 0) {
+            const Added& added = modelled_->added;
+            sample.traced = TracedTime{static_cast<double>(modelled_->elapsed_ns), added.ns, added.low_ns, added.high_ns};
+        }
         sample.elapsed_ns = !modelled_->windows.empty() ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
                                                         : modelled_->elapsed_ns;
         nlohmann::json missing = nlohmann::json::object();
         sample.events = events_of(modelled_->facts, repetition.pass, missing);
         for (const FactVariation& variation : modelled_->variations) {
             nlohmann::json ignored;
-            sample.variations.push_back(events_of(variation.facts, repetition.pass, ignored));
+            sample.variations.push_back(events_of(for_as_many_instructions(variation.facts), repetition.pass, ignored));
         }
         const Modelled& m = *modelled_;
         sample.detail = {{"core_model", geometry_.core.llvm_cpu},
@@ -83,6 +88,15 @@ class ModelSource final : public CounterSource {
         }
         if (!missing.empty()) sample.detail["not_modelled"] = missing;
         return sample;
+    }
+
+    /// A variation may be of one window: as it would be of all instructions, so that sums are comparable too.
+    Facts for_as_many_instructions(Facts facts) const {
+        const auto own = facts.find("instructions");
+        if (own == facts.end() || own->second <= 0) return facts;
+        const double factor = value_of("instructions") / own->second;
+        for (auto& [name, value] : facts) value *= factor;
+        return facts;
     }
 
     double value_of(const char* fact) const {
@@ -148,10 +162,11 @@ Result<std::unique_ptr<CounterSource>> make_model_source(const events::Library& 
     if (!geometry || !mapping) {
         const Error& error = geometry ? mapping.error() : geometry.error();
         if (error.code != ErrorCode::unavailable) return tl::unexpected<Error>(error);
-        return fail(error.code, "the model does not cover " + target.folder, "covered: " + covered_targets(library));
+        return fail(error.code, "the model does not cover " + target.folder,
+                    "covered: " + covered_targets(library) + "; tmaprobe list targets says whose core each is modelled as");
     }
     geometry->core.architecture = host.architecture;
-    const bool arm_target = target.cpu_id.rfind("0x", 0) == 0 || target.folder.rfind("neoverse", 0) == 0 || target.folder == "hip08";
+    const bool arm_target = target.format == events::PmuFormat::arm;
     if (arm_target != (host.architecture == "aarch64"))
         return fail(ErrorCode::unavailable, fmt::format("{} code cannot be modelled on {}", host.architecture, target.folder),
                     "instructions are traced as they run: model an Arm CPU on an Arm machine, an x86 CPU on an x86 machine");

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "base/sizes.h"
 #include "counters/command.h"
 #include "counters/model/branch_predictor.h"
+#include "counters/model/held.h"
 #include "counters/model/memory_system.h"
 #include "counters/model/page_map.h"
 #include "counters/model/translator.h"
@@ -47,6 +50,14 @@ double processor_ns(pid_t process) {
     return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
+/// Processor time of the children that have ended, with theirs.
+double processor_ns_of_children() {
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    const auto ns = [](const timeval& time) { return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec); };
+    return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
 /// How far caches and predictors are filled before a window.
 struct WarmUp {
     std::size_t chunk = 50000, most = 6000000;  ///< instructions
@@ -74,6 +85,7 @@ class Simulation {
             return fail(ErrorCode::unavailable, "this kernel's work is done by several threads, which are not modelled",
                         "the model follows one thread; run it with one, or count with --source perf");
         if (auto chosen = choose_pages(); !chosen) return pass_on(chosen);
+        const double processor_before = processor_ns_of_children();
         auto process = start();
         if (!process) return pass_on(process);
         // Ctrl-C ends the command, not us: what was seen until then can still be told.
@@ -94,10 +106,12 @@ class Simulation {
             auto running = run_natively(*process, i);
             if (!running) return pass_on(running);
             if (!*running) break;
-            auto done = window(*process, translator, i == 0);
+            auto done = window(*process, translator, i);
+            if (!done && !is_command_) return pass_on(done);
             if (!done) {
-                if (is_command_) leave_alone(*process);
-                return pass_on(done);
+                // The user's program is not ours to stop: it goes on to its end, and its time and status are told.
+                modelled_.warnings.push_back({"model_stopped", "the model stopped: " + done.error().what, done.error().hint});
+                break;
             }
             // A command goes on when one of its threads or children has ended.
             ended = *done && (!is_command_ || process->exit_status());
@@ -108,8 +122,11 @@ class Simulation {
             modelled_.native_ns += ns_since(start_of_rest);
             if (!windows_.empty()) windows_.back().native_ns += ns_since(start_of_rest);
             modelled_.exit_status = process->exit_status();
-            if (modelled_.traced.steps + modelled_.warmed == 0) modelled_.elapsed_ns = process->elapsed_ns();
+            modelled_.elapsed_ns = process->elapsed_ns();
+            modelled_.processor_ns = processor_ns_of_children() - processor_before;
+            held_.stops = process->stops();
         }
+        modelled_.interrupted = handover.signal() != 0;
         if (handover.signal())
             modelled_.warnings.push_back({"interrupted", "stopped by a signal: this is what was modelled until then", ""});
         modelled_.further_tasks = process->further_tasks();
@@ -147,7 +164,9 @@ class Simulation {
                                               : std::min(longest_ms, first_ms << std::min(index, doublings));
         const auto start = Clock::now();
         const double before = processor_ns(process.thread());
-        auto running = process.run_for(milliseconds);
+        // A look at a program that waits would hold it up, and see nothing.
+        constexpr double least_busy = 0.05;
+        auto running = process.run_for(milliseconds, is_command_ ? least_busy : 0);
         // A busy machine may not have let a kernel run at all; a window at its very start is not steady.
         constexpr int patience = 40;
         const auto has_run = [&] { return processor_ns(process.thread()) - before >= kernel_ms * 1e6 / 2; };
@@ -161,13 +180,16 @@ class Simulation {
     }
 
     /// True when the traced thread ended in it.
-    Result<bool> window(TracedProcess& process, Translator& translator, bool first) {
+    Result<bool> window(TracedProcess& process, Translator& translator, int index) {
         const auto start = Clock::now();
+        const HeldWatch watch(process, held_);
+        ++held_.looks;
         bool ended = false;
-        if (auto warmed = warm_up(translator, first); !warmed)
+        if (auto warmed = warm_up(watch, translator, index == 0); !warmed)
             return pass_on(warmed);
         else
             ended = *warmed;
+        if (work_is_elsewhere(watch)) return false;
         Trace trace;
         if (!ended) {
             auto traced = translator.steps(options_.window_instructions, [&](const StaticInstruction&, const Step& step) {
@@ -207,10 +229,14 @@ class Simulation {
         modelled_.traced.code_changed |= traced.code_changed;
     }
 
-    Result<bool> warm_up(Translator& translator, bool first) {
+    /// A thread that waited while it was looked at, beside others: a shell whose children do the work.
+    bool work_is_elsewhere(const HeldWatch& watch) const { return is_command_ && watch.waited_for_others(); }
+
+    /// True when the traced thread ended in it.
+    Result<bool> warm_up(const HeldWatch& watch, Translator& translator, bool at_start) {
         WarmUp limits;
-        if (is_command_ && first && options_.command_alone_ms == 0) return false;  // its beginning finds everything cold
-        if (!first) {
+        if (is_command_ && at_start && options_.command_alone_ms == 0) return false;  // its beginning finds everything cold
+        if (!windows_.empty()) {
             limits.most = 1000000;
             limits.least = 0;
             limits.budget_ns = 45e6;
@@ -238,6 +264,7 @@ class Simulation {
             modelled_.warmed += traced->steps;
             modelled_.traced.code_changed |= traced->code_changed;
             if (traced->ended) return true;
+            if (work_is_elsewhere(watch)) return false;
             stepping = !translator.translates();
             // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
             // works a thousand cycles on each line would seem to be warm on its first way through its data.
@@ -301,16 +328,16 @@ class Simulation {
         return facts;
     }
 
-    static void leave_alone(TracedProcess& process) {
-        // The user's program is not ours to stop: it goes on to its end.
-        (void)process.finish();
-    }
-
     Result<Modelled> finish() {
+        if (is_command_) {
+            Added& added = modelled_.added;
+            added = added_by(held_, modelled_.warmed + modelled_.traced.steps, cycles_per_instruction(), geometry_.frequency_hz);
+            added.high_ns = std::min(added.high_ns, static_cast<double>(modelled_.elapsed_ns));  // no time is less than none
+        }
         if (windows_.empty() && is_command_) {  // it has run and its status is known: that is worth telling
-            modelled_.warnings.push_back({"nothing_traced",
-                                          fmt::format("the command ended after {:.1f} ms, before anything was traced: nothing is modelled", static_cast<double>(modelled_.elapsed_ns) / 1e6),
-                                          "give it more to do, or model even its first instructions with --source model; --source none counts its software events"});
+            const auto& said = modelled_.warnings;
+            if (std::none_of(said.begin(), said.end(), [](const auto& warning) { return warning.id == "model_stopped"; }))
+                modelled_.warnings.push_back(nothing_traced());
             return std::move(modelled_);
         }
         if (windows_.empty())
@@ -342,6 +369,30 @@ class Simulation {
         return std::move(modelled_);
     }
 
+    /// Of the windows; 0: there was none.
+    double cycles_per_instruction() {
+        double cycles = 0, instructions = 0;
+        for (WindowFacts& window : windows_) {
+            cycles += cycles_of(window.base);
+            instructions += window.base["instructions"];
+        }
+        return instructions > 0 ? cycles / instructions : 0;
+    }
+
+    record::Warning nothing_traced() const {
+        const std::string took = format_ns(static_cast<double>(modelled_.elapsed_ns)), used = format_ns(modelled_.processor_ns);
+        const bool waited = modelled_.processor_ns < 0.1 * static_cast<double>(modelled_.elapsed_ns);
+        const char* const more = options_.command_alone_ms > 0 ? "give it more to do, or model even its first instructions with --source model" : "give it more to do";
+        if (waited)
+            return {"nothing_traced", fmt::format("nothing is modelled: the command took {} and used a CPU for {} of it; the rest it waited", took, used),
+                    "what a program waits for cannot be modelled; --source none counts its software events"};
+        if (held_.looks == 0)
+            return {"nothing_traced", fmt::format("nothing is modelled: the command ended after {}, before its first window", took), more};
+        return {"nothing_traced", fmt::format("nothing is modelled: the command ended after {}; {}", took,
+                                              held_.looks == 1 ? "the process that was looked at ended before its first window was complete"
+                                                               : fmt::format("each of the {} processes that were looked at ended before a window of it was complete", held_.looks)), more};
+    }
+
     template <class Weight>
     Facts all_but(const WindowFacts& left_out, const Weight& weight) const {
         Facts rest;
@@ -353,10 +404,10 @@ class Simulation {
     void add_warnings() {
         auto& warnings = modelled_.warnings;
         if (modelled_.further_tasks)
-            warnings.push_back({"model_tasks", fmt::format("{} further threads or processes ran; each window follows the one that was busiest", modelled_.further_tasks),
+            warnings.push_back({"model_tasks", fmt::format("{} further {} ran; each window follows the one that was busiest", modelled_.further_tasks, modelled_.further_tasks == 1 ? "thread or process" : "threads or processes"),
                                 "threads are modelled one at a time, as if alone on the core and its caches"});
         if (is_command_ && windows_.size() == 1)
-            warnings.push_back({"model_one_window", "the command ended after one window: the bounds do not cover what another moment of it would have given", "give it more to do"});
+            warnings.push_back({"model_one_window", "one window of the command was modelled: the bounds do not cover what another moment of it would have given", "give it more to do"});
         if (modelled_.traced.undecodable)
             warnings.push_back({"model_undecodable", fmt::format("{} of {} traced instructions could not be decoded and count as nothing", modelled_.traced.undecodable, modelled_.traced.steps), ""});
         if (const double unmodelled = modelled_.facts["unmodelled"]; unmodelled > 0)
@@ -384,6 +435,7 @@ class Simulation {
     std::vector<WindowFacts> windows_;
     std::map<std::string, std::size_t> known_wrong_;  ///< executions
     Modelled modelled_;
+    Held held_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "counters/model/core/simulate.h"
 #include "counters/model/geometry.h"
+#include "counters/model/held.h"
 #include "counters/model/mapping.h"
 #include "counters/model/model.h"
 #include "counters/model/tracer.h"
@@ -36,7 +37,10 @@ struct Modelled {
     double modelled_ns = 0;       ///< time that the windows take on the target
     double tracing_ns = 0, simulating_ns = 0;  ///< what it cost here
     std::size_t simulated_instructions = 0;    ///< of all simulations, variations included
-    std::uint64_t elapsed_ns = 0;  ///< of a command of which nothing was traced, from its start to its end; else 0
+    std::uint64_t elapsed_ns = 0;  ///< of a command, from its start to its end, by the clock
+    Added added;                   ///< what of that the tracer added
+    double processor_ns = 0;       ///< of a command and the children that it waited for
+    bool interrupted = false;      ///< a signal to us ended it before its time
     std::size_t further_tasks = 0;
     bool translated = false;      ///< traced at near native speed, not step by step
     std::optional<int> exit_status;

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -40,15 +42,39 @@ int status_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : shell_signal_base + WTERMSIG(status);
 }
 
-/// User and system time of a task in clock ticks.
+/// User and system time of a task in ns: of the scheduler, or where that tells nothing, in clock ticks.
 std::uint64_t processor_time(pid_t task) {
-    const std::string line = read_line("/proc/" + std::to_string(task) + "/stat");
+    const std::string folder = "/proc/" + std::to_string(task);
+    if (const std::string exact = read_line(folder + "/schedstat"); !exact.empty()) return std::strtoull(exact.c_str(), nullptr, 10);
+    const std::string line = read_line(folder + "/stat");
     const std::size_t after_name = line.rfind(')');
     if (after_name == std::string::npos) return 0;
     unsigned long long user = 0, system = 0;
     if (std::sscanf(line.c_str() + after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
         return 0;
-    return user + system;
+    return (user + system) * (1'000'000'000 / static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_CLK_TCK))));
+}
+
+/// Who used most processor time since `before`.
+struct Busiest {
+    pid_t task = -1;
+    std::uint64_t used_ns = 0;
+};
+
+std::map<pid_t, std::uint64_t> processor_times(const std::set<pid_t>& tasks) {
+    std::map<pid_t, std::uint64_t> times;
+    for (const pid_t task : tasks) times[task] = processor_time(task);
+    return times;
+}
+
+Busiest busiest_since(const std::map<pid_t, std::uint64_t>& before, const std::set<pid_t>& tasks) {
+    Busiest busiest;
+    for (const auto& [task, now] : processor_times(tasks)) {
+        const auto then = before.find(task);
+        const std::uint64_t used = now - std::min(now, then == before.end() ? 0 : then->second);
+        if (used > busiest.used_ns) busiest = {task, used};
+    }
+    return busiest;
 }
 
 /// The process that a task is a thread of; the task itself when it is gone.
@@ -96,6 +122,9 @@ TracedProcess& TracedProcess::operator=(TracedProcess&& other) noexcept {
     exit_status_ = other.exit_status_;
     released_ns_ = other.released_ns_;
     ended_ns_ = other.ended_ns_;
+    own_ns_ = other.own_ns_;
+    perhaps_own_ns_ = other.perhaps_own_ns_;
+    stops_ = other.stops_;
     ours_ = other.ours_;
     written_ = std::move(other.written_);
     written_thread_ = other.written_thread_;
@@ -196,6 +225,7 @@ void TracedProcess::resume_all() {
 }
 
 void TracedProcess::handle_while_running(pid_t task, int status) {
+    ++stops_;
     auto stopped = classify(task, status);
     if (!stopped || stopped->why == Stop::Why::exited) return;
     int signal = stopped->signal;
@@ -207,11 +237,13 @@ void TracedProcess::handle_while_running(pid_t task, int status) {
     if (::ptrace(PTRACE_CONT, task, nullptr, signal) == 0) running_.insert(task);
 }
 
-Result<bool> TracedProcess::run_for(int milliseconds) {
-    std::map<pid_t, std::uint64_t> before;
-    for (const pid_t task : tasks_) before[task] = processor_time(task);
+Result<bool> TracedProcess::run_for(int milliseconds, double least_busy) {
+    constexpr int longest_period_ms = 64;
+    auto before = processor_times(tasks_);
     resume_all();
-    const std::uint64_t deadline = now_ms() + static_cast<std::uint64_t>(milliseconds);
+    int period_ms = milliseconds;
+    std::uint64_t deadline = now_ms() + static_cast<std::uint64_t>(milliseconds);
+    Busiest busiest;
     constexpr long nap_us = 200;
     // A stop often follows another at once: a nap after each would make a program that lives with signals crawl.
     constexpr int patience = 100;
@@ -219,7 +251,13 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
     while (!exit_status_) {
         constexpr pid_t nobody = 0;
         const bool any = serve_all_but(nobody);
-        if (milliseconds >= 0 && now_ms() >= deadline) break;
+        if (milliseconds >= 0 && now_ms() >= deadline) {
+            busiest = busiest_since(before, tasks_);
+            if (static_cast<double>(busiest.used_ns) >= least_busy * 1e6 * period_ms) break;
+            before = processor_times(tasks_);
+            period_ms = std::clamp(2 * period_ms, milliseconds, std::max(milliseconds, longest_period_ms));
+            deadline = now_ms() + static_cast<std::uint64_t>(period_ms);
+        }
         idle = any ? 0 : idle + 1;
         // Whoever hands signals on hears at once when something stopped or ended.
         const bool nap = !any && (signal_to_hand_on || idle > patience);
@@ -227,17 +265,9 @@ Result<bool> TracedProcess::run_for(int milliseconds) {
         if (!any && !nap) ::sched_yield();
     }
     if (exit_status_) return false;
-    pid_t busiest = pid_;
-    std::uint64_t most = 0;
-    for (const pid_t task : tasks_) {
-        const std::uint64_t used = processor_time(task) - (before.count(task) ? before[task] : 0);
-        if (used > most) {
-            most = used;
-            busiest = task;
-        }
-    }
-    if (auto stopped = stop(busiest); !stopped) return pass_on(stopped);
-    thread_ = busiest;
+    const pid_t chosen = tasks_.contains(busiest.task) ? busiest.task : pid_;
+    if (auto stopped = stop(chosen); !stopped) return pass_on(stopped);
+    thread_ = chosen;
     return !exit_status_;
 }
 
@@ -293,9 +323,22 @@ Result<Stop> TracedProcess::step(int signal) {
         signal = pending->second;
         pending_signals_.erase(pending);
     }
+    const std::uint64_t start = now_ns();
     if (::ptrace(PTRACE_SINGLESTEP, thread_, nullptr, signal) != 0)
         return fail_errno(errno, "cannot single-step the traced thread");
-    return wait_for_thread();
+    auto stopped = wait_for_thread();
+    constexpr std::uint64_t stop_ns = 20'000, stop_and_nap_ns = 300'000;
+    const std::uint64_t spent = now_ns() - start;
+    if (spent > stop_and_nap_ns) own_ns_ += spent;
+    else if (spent > stop_ns) perhaps_own_ns_ += spent;
+    return stopped;
+}
+
+std::uint64_t TracedProcess::processor_ns_of_others() const {
+    std::uint64_t sum = 0;
+    for (const pid_t task : tasks_)
+        if (task != thread_) sum += processor_time(task);
+    return sum;
 }
 
 Result<Stop> TracedProcess::resume(int signal) {

@@ -51,9 +51,10 @@ class TracedProcess {
     /// into one is not in another.
     std::pair<pid_t, std::size_t> address_space() const;
 
-    /// Lets everything run for at most `milliseconds`; then the thread that used most processor time
-    /// since is stopped. False when the process ended instead (exit_status() says how).
-    Result<bool> run_for(int milliseconds);
+    /// Lets everything run for `milliseconds`; then the thread that used most processor time since is stopped. While none
+    /// used this share of a CPU everything runs on, without a stop. False when the process ended instead (exit_status()
+    /// says how).
+    Result<bool> run_for(int milliseconds, double least_busy = 0);
     /// Lets everything run to its end.
     Result<> finish();
     /// Executes one instruction of the stopped thread, delivering `signal` first if not 0.
@@ -77,6 +78,15 @@ class TracedProcess {
     std::optional<int> exit_status() const { return exit_status_; }
     /// From a command's release to its end, stops included; 0 while it runs.
     std::uint64_t elapsed_ns() const { return ended_ns_ > released_ns_ ? ended_ns_ - released_ns_ : 0; }
+    /// Time of single steps that took far longer than a stop and a nap of ours: system calls that waited or did their work, or
+    /// a CPU that others had. The program's own, and not the tracer's.
+    std::uint64_t own_ns() const { return own_ns_; }
+    /// Time of steps that took longer than an instruction, and not so long: of either.
+    std::uint64_t perhaps_own_ns() const { return perhaps_own_ns_; }
+    /// Processor time so far of all tasks but the stopped one.
+    std::uint64_t processor_ns_of_others() const;
+    /// Stops of tasks that ran untraced: at forks, execs and signals.
+    std::size_t stops() const { return stops_; }
     /// Threads and child processes seen so far besides the first.
     std::size_t further_tasks() const { return further_tasks_; }
 
@@ -105,7 +115,8 @@ class TracedProcess {
     std::map<pid_t, pid_t> processes_;    ///< of the further tasks
     std::map<pid_t, std::size_t> execs_;  ///< by process
     std::optional<int> exit_status_;
-    std::uint64_t released_ns_ = 0, ended_ns_ = 0;
+    std::uint64_t released_ns_ = 0, ended_ns_ = 0, own_ns_ = 0, perhaps_own_ns_ = 0;
+    std::size_t stops_ = 0;
     mutable Fd written_;  ///< its memory, open for writing
     mutable pid_t written_thread_ = -1;
     bool ours_ = true;         ///< a forked function: killed with us; a command is let go

@@ -16,11 +16,24 @@ constexpr double edge_ns = 2000;
 
 void RateSpread::add(double counts, double running_ns) {
     if (running_ns <= 0) return;
+    idle_ = 0;
     ++windows_;
     weight_ += running_ns;
     const double rate = counts / running_ns, difference = rate - mean_;
     mean_ += difference * running_ns / weight_;
     squares_ += running_ns * difference * (rate - mean_);
+}
+
+void RateSpread::add_idle(double enabled_ns) {
+    idle_ += enabled_ns;
+    longest_idle_ = std::max(longest_idle_, idle_);
+}
+
+double taken_share(double enabled_ns, double interval_ns, std::size_t groups, const RateSpread& spread) {
+    constexpr double patience_ns = 10e6;  // a busy machine's timers are late
+    const double turns_ns = 2 * interval_ns * static_cast<double>(groups) + patience_ns;
+    if (enabled_ns <= 0 || spread.longest_idle_ns() <= turns_ns) return 0;
+    return std::min(1.0, spread.longest_idle_ns() / enabled_ns);
 }
 
 double RateSpread::coefficient_of_variation() const {

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "counters/perf/attributes.h"
+#include "machine/counter_users.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 
@@ -48,7 +50,7 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
     for (std::size_t index = 0; index < place.count; ++index) {
         if (cpu && place.cpus[index / threads] != *cpu) continue;
         const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
-        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns));
+        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns, span.enabled_before_ns));
     }
     return combine(instances, extrapolate);
 }
@@ -107,19 +109,27 @@ void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event
     spreads.resize(window.size());
     for (std::size_t index = 0; index < window.size(); ++index) {
         const auto& reading = window[index].reading;
+        // A hybrid's event has no counter while the work is on the other kind of core.
+        const bool hybrid = window[index].pmu == "cpu_core" || window[index].pmu == "cpu_atom";
+        if (!hybrid && reading.time_running_ns == 0 && reading.time_enabled_ns > 0)
+            spreads[index].add_idle(static_cast<double>(reading.time_enabled_ns));
         spreads[index].add(static_cast<double>(reading.raw), static_cast<double>(reading.time_running_ns));
     }
 }
 
 void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,
                 double rotation_ns) {
+    std::set<int> groups;
+    for (const auto& event : events) groups.insert(event.group);
     for (std::size_t index = 0; index < events.size(); ++index) {
         auto& event = events[index];
         const double share = share_of(event.reading);
         if (event.reading.time_running_ns == 0 || share >= whole_share) continue;
         const RateSpread spread = index < spreads.size() ? spreads[index] : RateSpread{};
-        const double error = multiplex_error(share, static_cast<double>(event.reading.time_enabled_ns), rotation_ns,
-                                             spread, window_ns);
+        const auto enabled_ns = static_cast<double>(event.reading.time_enabled_ns);
+        const double taken = taken_share(enabled_ns, rotation_ns, groups.size(), spread);
+        const double error = multiplex_error(share, enabled_ns, rotation_ns, spread, window_ns) + taken;
+        if (taken > 0 && event.note.empty()) event.note = "counters_taken";
         // What was really counted is a lower bound of its own.
         event.low = std::max(static_cast<double>(event.reading.raw), event.reading.value * (1 - error));
         event.high = event.reading.value * (1 + error);
@@ -128,7 +138,7 @@ void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> 
 
 std::vector<record::Warning> warnings_of(const std::vector<record::Event>& events, Policy policy) {
     std::vector<record::Warning> warnings;
-    std::string never_ran, shared, failed, refused, unimplemented;
+    std::string never_ran, shared, failed, refused, unimplemented, taken;
     const auto list = [](std::string& names, const record::Event& event) {
         names += (names.empty() ? "" : ", ") + event.name;
     };
@@ -136,12 +146,21 @@ std::vector<record::Warning> warnings_of(const std::vector<record::Event>& event
         if (event.note == "not_counted") list(never_ran, event);
         else if (event.note == "not_supported" || event.note == "no_permission") list(refused, event);
         else if (event.note == "not_implemented") list(unimplemented, event);
+        else if (event.note == "counters_taken") list(taken, event);
         else if (!event.note.empty() && event.note != "wrapped" && event.note != "other_cores") list(failed, event);
         else if (policy == Policy::passes && event.note != "other_cores" && share_of(event.reading) < whole_share) list(shared, event);
     }
     if (!never_ran.empty()) {
-        const auto why = machine::cause("not_scheduled", machine::detect_perf_access());
+        auto access = machine::detect_perf_access();
+        access.counter_users = machine::find_counter_users();
+        const auto why = machine::cause("not_scheduled", access);
         warnings.push_back({"not_counted", never_ran + ": " + why.what, why.hint});
+    }
+    if (!taken.empty()) {
+        const std::string users = machine::find_counter_users();
+        warnings.push_back({"counters_taken", "another user had the counters for part of the time" +
+                                                  (users.empty() ? "" : ", now " + users) + "; what was not counted widens the bounds of " + taken,
+                            "sudo lsof | grep perf_event shows who; repeat the measurement without it"});
     }
     if (!refused.empty())
         warnings.push_back({"not_supported", "this machine does not count " + refused,

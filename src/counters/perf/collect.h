@@ -25,6 +25,7 @@ struct Span {
     const std::vector<RawCount>* after = nullptr;
     Bracketing bracketing = Bracketing::started_and_stopped;
     std::uint64_t elapsed_ns = 0;
+    std::uint64_t enabled_before_ns = 0;  ///< see judge()
 };
 
 /// The record's events of one span of a pass: every planned event appears, with a note where it could not

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 
+#include "base/log.h"
 #include "counters/perf/attributes.h"
 #include "counters/perf/clock_events.h"
 #include "counters/perf/errors.h"
@@ -71,6 +73,15 @@ bool may_be_group(int error) { return error == EINVAL || error == ENOSPC; }
 
 }  // namespace
 
+void log_open(const PlannedEvent& event, const perf_event_attr& attributes, bool is_leader, int error) {
+    log::detail("perf_event_open {} ({}) type {} config {:#x} config1 {:#x} config2 {:#x} exclude_user {} "
+                "exclude_kernel {} inherit {} disabled {} enable_on_exec {} {}: {}",
+                event.name, event.definition.pmu, attributes.type, attributes.config, attributes.config1,
+                attributes.config2, +attributes.exclude_user, +attributes.exclude_kernel,
+                +attributes.inherit, +attributes.disabled, +attributes.enable_on_exec,
+                is_leader ? "leader" : "member", error == 0 ? "open" : std::strerror(error));
+}
+
 /// One scheduling group: its libperf list and the maps it was opened with.
 struct CounterSet::Evlist {
     perf_evlist* list = perf_evlist__new();
@@ -125,6 +136,7 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
         perf_evlist__add(list.list, handle);
         perf_evlist__set_leader(list.list);
         error = -perf_evsel__open(handle, list.cpus.get(), list.threads.get());
+        log_open(event, *attributes, is_leader, error);
         if (error == 0) {
             Member& member = members_[position];
             member.event = handle;

@@ -1,5 +1,7 @@
 #include "counters/perf/reading.h"
 
+#include <algorithm>
+
 namespace tmaprobe::counters::perf {
 namespace {
 
@@ -9,8 +11,11 @@ constexpr std::uint64_t counter_range = std::uint64_t{1} << 48;
 constexpr double time_tolerance = 0.001;
 
 /// Fills in the times of a region between two reads; false when they are impossible.
-bool judge_times(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
-                 record::Reading& reading) {
+bool judge_times(RawCount before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
+                 std::uint64_t enabled_before_ns, record::Reading& reading) {
+    const bool lost_its_counter = bracketing == Bracketing::read_twice && after.enabled_ns != after.running_ns;
+    if (lost_its_counter && before.enabled_ns == before.running_ns && enabled_before_ns > before.enabled_ns)
+        before.enabled_ns = before.running_ns = std::min(enabled_before_ns, after.running_ns);
     if (after.enabled_ns < before.enabled_ns || after.running_ns < before.running_ns) return false;
     reading.time_enabled_ns = after.enabled_ns - before.enabled_ns;
     reading.time_running_ns = after.running_ns - before.running_ns;
@@ -23,11 +28,12 @@ bool judge_times(const RawCount& before, const RawCount& after, Bracketing brack
 
 }  // namespace
 
-Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns) {
+Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
+             std::uint64_t enabled_before_ns) {
     Judged judged;
     if (before.error || after.error) return {{}, "read_failed"};
     if (after.end_of_file) return {{}, "not_counted"};
-    if (!judge_times(before, after, bracketing, elapsed_ns, judged.reading)) return {{}, "time_went_backwards"};
+    if (!judge_times(before, after, bracketing, elapsed_ns, enabled_before_ns, judged.reading)) return {{}, "time_went_backwards"};
     if (judged.reading.time_running_ns == 0) {
         judged.note = "not_counted";
         return judged;

@@ -22,7 +22,12 @@ struct Judged {
 /// A count that got smaller is a wrap at 48 bits if both reads lie within 48 bits and it had passed the
 /// upper half; else it went backwards and is not counted. Times that go backwards, or more time running
 /// than enabled (beyond a thousandth), are impossible: the count is kept raw and the note says so.
-Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns);
+///
+/// `enabled_before_ns`: how long the event had been enabled at the first read, by its page's clock; 0: not known. A page
+/// read shows stale times while the event stays on its counter; where it has lost it by the second read, the
+/// kernel gives the times since it was opened, and what lay before the region is taken off.
+Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
+             std::uint64_t enabled_before_ns = 0);
 
 /// The sum over instances, scaled: raw x enabled / running, in floating point, over the summed times.
 /// An instance that never ran because its thread or CPU never ran (enabled 0) adds nothing; one that was

@@ -83,7 +83,7 @@ Region::Measured Region::measure_running(Workload& workload, std::uint64_t itera
     const auto enabled_after = set_.enabled_now();
     // The thread's own time, not the wall's: while it was off the CPU its counters stood still.
     const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : spent.ns;
-    return {spent.ns, spent.ticks, {&counts_[0], &counts_[1], bracketing_, enabled}, {}, {}};
+    return {spent.ns, spent.ticks, {&counts_[0], &counts_[1], bracketing_, enabled, enabled_before.value_or(0)}, {}, {}};
 }
 
 Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts) {

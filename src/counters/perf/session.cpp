@@ -100,7 +100,7 @@ class Recording {
         const Instant end = now(), spent = end.since(start_);
         sample.elapsed_ns = spent.ns;
         set_.read(now_counts_);
-        if (session_.options.interval_ms > 0) end_step(end);
+        if (session_.options.interval_ms > 0 || ticks_ > 0) end_step(end);
         sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
         set_clock_events(sample.events, spent);
         const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
@@ -241,6 +241,7 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     }
     recording.disable();
     recording.finish(sample);
+    sample.interrupted = interrupted;
     if (interrupted) {
         sample.detail["interrupted"] = true;
         sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was counted until then", ""});

@@ -96,7 +96,7 @@ def compare(found, tree, expected, scenario, unit):
             continue    # no value is fine here; a wrong one is not
         if metric is None:
             complaints.append(f"{label}: {MISSING}")
-        elif metric.get("status") != "measured":
+        elif metric.get("status") != scenario.expect.get("tree_status", {}).get(name, "measured"):
             complaints.append(f"{label}: {metric.get('status')} ({metric.get('reason')})")
         elif expected == "bounds":
             low, high = metric["low"], metric["high"]
@@ -236,7 +236,7 @@ CHECKS = {
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
     "record": check_record, "pmus": check_pmus, "perf_stat": check_perf_stat,
 }
-SETTINGS = {"on", "slack", "rate_share", "widest", "complains", "may_lack"}
+SETTINGS = {"tree_status", "on", "slack", "rate_share", "widest", "complains", "may_lack"}
 
 
 def judge(scenario, outcomes):

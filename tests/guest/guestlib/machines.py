@@ -46,6 +46,7 @@ MACHINES = {
     "icelake": Machine("amd64", x86("GenuineIntel", 6, 106, 6)),
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
     "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
+    "zen3": Machine("amd64", x86("AuthenticAMD", 25, 1, 1)),
     "zen4": Machine("amd64", x86("AuthenticAMD", 25, 97, 2)),
     # Two packages of two cores of two threads, a NUMA node of 2 GiB each: room for a page of 1 GiB in the second.
     "eight-cpus": Machine("amd64", x86("GenuineIntel", 6, 85, 7), smp="8,sockets=2,cores=2,threads=2", memory_mb=4096,

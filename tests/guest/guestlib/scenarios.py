@@ -23,6 +23,12 @@ WORDS = {
     "COMMAND": "tmaprobe --level 2 --source perf --json - -- @LOOP@",
     "LONG": "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'",
     "LOOP": "sh -c 'i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done'",
+    # Each run of it is longer than the one before, three times in turn: passes of different length.
+    "UNEVEN": "sh -c 'n=$(cat /tmp/turn 2> /dev/null || echo 0); echo $((n+1)) > /tmp/turn; i=0; "
+              "while [ $i -lt $((9000*(1+n%3))) ]; do i=$((i+1)); done'",
+    # Another user of the counters, pinned on every CPU: nothing else gets them until it ends.
+    "TAKE_ALL": "perf stat -a -o /dev/null -e '{cycles,instructions,branches,branch-misses,cache-misses,cache-references}:D' sleep",
+    "TAKE_GENERAL": "perf stat -a -o /dev/null -e '{branches,branch-misses,cache-misses,cache-references}:D' sleep",
 }
 KEYS = {"name", "pmu", "setup", "cleanup", "user", "run", "repeat", "expect", "about"}
 
@@ -40,6 +46,7 @@ class Workload:
     formulas: str
     rates: dict
     published_percent: dict = field(default_factory=dict)
+    split: dict = field(default_factory=dict)
 
     def rate(self, event):
         return self.rates[event]
@@ -51,8 +58,8 @@ class Workload:
         return {self.config(event): rate for event, rate in self.rates.items()}
 
     def metrics(self):
-        """The true value of every metric of levels 1 and 2."""
-        return truth.FORMULAS[self.formulas](self.rate)
+        """The true value of every metric of levels 1 and 2; those that no event tells are the workload's own."""
+        return truth.FORMULAS[self.formulas](self.rate) | self.split
 
     def translation(self):
         """The true value of every translation metric that is checked."""
@@ -70,7 +77,7 @@ def workload(name):
         raise ScenarioError(f"unknown workload {name}; there are {', '.join(WORKLOADS)}")
     entry = WORKLOADS[name]
     return Workload(name, entry["cpu"], entry.get("unit", ""), entry["formulas"], entry["rates"],
-                    entry.get("published_percent", {}))
+                    entry.get("published_percent", {}), entry.get("split", {}))
 
 
 @dataclass
@@ -92,7 +99,9 @@ class Scenario:
 
     def command(self):
         """What is run in the guest, with the words between @ filled in."""
-        command = self.run
+        return self.filled_in(self.run)
+
+    def filled_in(self, command):
         # A word may hold another, which stands later in the list.
         for word, text in WORDS.items():
             command = command.replace(f"@{word}@", text)
@@ -170,7 +179,7 @@ def guest_script(file):
             if parameters:
                 lines.append(f"insmod /tool/known_pmu.ko {parameters} || echo 'guest: the module did not load' > /dev/kmsg")
             loaded = parameters
-        lines += scenario.setup
+        lines += map(scenario.filled_in, scenario.setup)
         command = f"sh -c {shlex.quote(scenario.command())}"
         if scenario.user != "root":
             command = f"su {scenario.user} -s /bin/sh -c {shlex.quote(command)}"

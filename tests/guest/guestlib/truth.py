@@ -140,6 +140,24 @@ def zen4(r):
     }
 
 
+def zen3(r):
+    """What the events of Zen 3 say exactly; how front end and back end share the rest is the workload's to say."""
+    slots = 6 * r("ls_not_halted_cyc")
+    return {"retiring": r("ex_ret_ops") / slots,
+            "bad_speculation": (r("de_dis_cops_from_decoder.any_dispatch") - r("ex_ret_ops")) / slots,
+            "frontend_bound_latency": r("de_dis_uop_queue_empty_di0") / r("ls_not_halted_cyc")}
+
+
+def zen3_translation(r):
+    """And what stands below the tree."""
+    per_thousand = 1000 / r("ex_ret_instr")
+    to_l2, beyond = r("l2_cache_req_stat.ic_dc_hit_in_l2"), r("l2_cache_req_stat.ic_dc_miss_in_l2")
+    return {"instructions_per_cycle": r("ex_ret_instr") / r("ls_not_halted_cyc"), "branch_mispredictions_pki": per_thousand * r("ex_ret_brn_misp"),
+            "l1_misses_pki": per_thousand * (to_l2 + beyond), "l2_misses_pki": per_thousand * beyond,
+            "tlb_data_l1_misses_pki": per_thousand * r("ls_l1_d_tlb_miss.all"),
+            "tlb_data_walks_pki": per_thousand * r("l2_dtlb_misses")}
+
+
 def neoverse_n2(r):
     """Neoverse N2 r0p0: five slots; stall counts include one cycle too many each (corrected from r0p3 on)."""
     cycles = r("CPU_CYCLES")
@@ -215,7 +233,7 @@ def arm_translation(r):
 
 
 FORMULAS = {"cascadelake": cascadelake, "cascadelake_smt": cascadelake_smt, "icelake": icelake, "golden_cove": golden_cove,
-            "golden_cove_fallback": golden_cove_fallback, "gracemont": gracemont, "zen4": zen4,
+            "golden_cove_fallback": golden_cove_fallback, "gracemont": gracemont, "zen4": zen4, "zen3": zen3,
             "neoverse_n1": neoverse_n1, "neoverse_n2": neoverse_n2, "hip08": hip08}
 TRANSLATION = {"cascadelake": intel_translation, "icelake": intel_translation, "golden_cove": intel_translation,
-               "zen4": zen4_translation, "neoverse_n2": arm_translation, "hip08": arm_translation}
+               "zen4": zen4_translation, "zen3": zen3_translation, "neoverse_n2": arm_translation, "hip08": arm_translation}

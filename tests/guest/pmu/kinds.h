@@ -228,6 +228,8 @@ static const struct pmu_kind pmu_kinds[] = {
 	  .events = golden_cove_events, .caps = sapphire_caps },
 	{ .kind = "zen4", .pmu_name = "cpu", .general = 6, .paired_config = 0x3, .config_mask = AMD_CONFIG_MASK,
 	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events, .caps = zen_caps },
+	{ .kind = "zen3", .pmu_name = "cpu", .general = 6, .paired_config = 0x3, .config_mask = AMD_CONFIG_MASK,
+	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events, .caps = zen_caps },
 	{ .kind = "hybrid", .pmu_name = "cpu_core", .capabilities = PERF_PMU_CAP_EXTENDED_HW_TYPE, .general = 8,
 	  FIXED(icelake_fixed), .watchdog_fixed = 2, INTEL, .metric_events = 8, .constraints = golden_cove_constraints,
 	  .formats = icelake_formats, .events = golden_cove_events, .caps = alder_caps, .shows_cpus = true },

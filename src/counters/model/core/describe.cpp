@@ -53,6 +53,13 @@ std::optional<unsigned> Describer::latency_on_registers(unsigned opcode) {
 
 bool Describer::applies(const CorrectionOf& correction, const Descriptor& what) const {
     const MemoryOperand& memory = what.what.memory;
+    const auto& code = what.what.bytes;
+    const auto is_in_code = [&](const Bytes& sequence) {
+        const auto end = code.begin() + what.length;
+        return std::search(code.begin(), end, sequence.begin(), sequence.end()) != end;
+    };
+    const auto& sequences = correction.what.bytes;
+    if (!sequences.empty() && std::none_of(sequences.begin(), sequences.end(), is_in_code)) return false;
     switch (correction.what.when) {
         case Correction::When::scaled_index: return memory.index != MemoryOperand::none && memory.scale > 1;
         case Correction::When::relative: return memory.base == MemoryOperand::instruction_pointer;
@@ -254,7 +261,7 @@ const std::vector<std::size_t>& Describer::corrections_of(unsigned opcode) {
         plain.consume_back("_Int");
         const std::string name = plain.str();
         for (std::size_t i = 0; i < corrections_.size(); ++i)
-            if (std::regex_match(name, corrections_[i].instructions)) found->second.push_back(i);
+            if (!corrections_[i].what.bytes.empty() || std::regex_match(name, corrections_[i].instructions)) found->second.push_back(i);
     }
     return found->second;
 }

@@ -33,6 +33,8 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(cycles_no_retire_load);
     TMAPROBE_FACT(cycles_dispatch_nothing);
     TMAPROBE_FACT(cycles_backend_none);
+    TMAPROBE_FACT(cycles_backend_none_memory);
+    TMAPROBE_FACT(cycles_store_buffer_full);
     TMAPROBE_FACT(branches);
     TMAPROBE_FACT(branches_taken);
     TMAPROBE_FACT(conditional_branches);

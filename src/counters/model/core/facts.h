@@ -27,6 +27,8 @@ struct PipelineFacts {
     std::uint64_t cycles_no_retire = 0, cycles_no_retire_load = 0;  ///< the oldest is not complete; and is a load
     std::uint64_t cycles_dispatch_nothing = 0;
     std::uint64_t cycles_backend_none = 0;  ///< of these, refused by the back end
+    std::uint64_t cycles_backend_none_memory = 0;  ///< of these, the oldest waits for memory or stores have no room
+    std::uint64_t cycles_store_buffer_full = 0;  ///< a store could not be dispatched for want of room
     std::uint64_t branches = 0, branches_taken = 0, conditional_branches = 0, mispredicts = 0;
     std::uint64_t loads = 0, stores = 0;
     std::uint64_t unmodelled = 0;  ///< executed instructions that the core model does not know

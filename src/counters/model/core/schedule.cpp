@@ -106,8 +106,9 @@ void Schedule::number_units(bool x86) {
 }
 
 std::uint64_t Schedule::ports_of(const std::string& resource) const {
+    // LLVM's names begin with its short name of the core, which cores of one family differ in.
     for (unsigned i = 1; i < model_.getNumProcResourceKinds(); ++i)
-        if (resource == model_.getProcResource(i)->Name) return ports_[i];
+        if (llvm::StringRef(model_.getProcResource(i)->Name).ends_with(resource)) return ports_[i];
     return 0;
 }
 

@@ -44,7 +44,7 @@ class Schedule {
     /// Of the stack or of its frame.
     bool is_pointer(unsigned llvm_register) const { return llvm_register == stack_pointer_ || llvm_register == frame_pointer_; }
     bool is_vector(unsigned llvm_register) const { return vector_[llvm_register]; }
-    /// By LLVM's name; 0: it has none of that name.
+    /// By the end of LLVM's name; 0: it has none of that name.
     std::uint64_t ports_of(const std::string& resource) const;
     /// The narrowest scheduler for these ports, plus one; 0: none.
     std::uint8_t pool_of(std::uint64_t ports) const;

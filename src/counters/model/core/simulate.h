@@ -17,10 +17,11 @@ namespace tmaprobe::counters::model::core {
 /// What LLVM's scheduling data has wrong of some instructions.
 struct Correction {
     enum class When : std::uint8_t { always, scaled_index, relative };  ///< an address with a scaled index, or relative to the code
+    std::vector<std::vector<std::uint8_t>> bytes;  ///< any of these sequences in an instruction's encoding; or
     std::string instructions;  ///< a regular expression for the whole of LLVM's names of them
     std::optional<unsigned> latency;    ///< of the operation, without a load
     std::optional<unsigned> micro_ops;  ///< slots at renaming
-    std::optional<std::map<std::string, unsigned>> ports;  ///< cycles of LLVM's resources, of the operation alone
+    std::optional<std::map<std::string, unsigned>> ports;  ///< cycles of resources, of the operation alone; by the end of LLVM's names
     std::optional<unsigned> general_source_cycles;  ///< that the way from a general register takes longer
     std::optional<unsigned> fetch_cycles;   ///< that the front end takes longer for it
     When when = When::always;               ///< of these instructions, those with such an operand

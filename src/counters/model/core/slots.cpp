@@ -114,7 +114,11 @@ void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool stor
     }
     facts_.slots_backend += lost;
     if (is_memory(cause)) facts_.slots_backend_memory += lost;
-    if (used_ == 0) facts_.cycles_backend_none += cycles;
+    if (store_buffer) facts_.cycles_store_buffer_full += cycles;
+    if (used_ == 0) {
+        facts_.cycles_backend_none += cycles;
+        if (is_memory(cause)) facts_.cycles_backend_none_memory += cycles;
+    }
     count(cause, oldest ? oldest->instruction : branch_, lost);
 }
 

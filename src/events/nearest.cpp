@@ -1,0 +1,150 @@
+#include "events/nearest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/sizes.h"
+#include "events/core_data.h"
+#include "events/json_text.h"
+#include "events/library.h"
+#include "events/model_tree.h"
+#include "metrics/cpuid.h"
+
+namespace tmaprobe::events {
+namespace {
+
+using nlohmann::json;
+
+/// Both kinds of instruction set are told apart by how perf spells an id.
+bool is_arm(std::string_view id_or_prefix) { return id_or_prefix.starts_with("0x"); }
+
+const CoreChoice::Vendor* vendor_of(const CoreChoice& choice, std::string_view cpu_id) {
+    const auto found = std::ranges::find_if(choice.vendors,
+                                            [&](const auto& vendor) { return cpu_id.starts_with(vendor.prefix); });
+    return found == choice.vendors.end() ? nullptr : &*found;
+}
+
+bool has_instruction_set(const CoreChoice& choice, const KnownCore& core, bool arm) {
+    return std::ranges::any_of(choice.vendors, [&](const auto& vendor) {
+        return vendor.name == core.vendor && is_arm(vendor.prefix) == arm;
+    });
+}
+
+std::uint64_t cache_bytes(const machine::Host& cpu, int level) {
+    for (const machine::Cache& cache : cpu.caches)
+        if (cache.level == level && cache.kind != "instruction") return cache.size_bytes;
+    return 0;
+}
+
+/// In doublings; 0 where a size is not known.
+double cache_distance(std::uint64_t one, std::uint64_t other) {
+    if (one == 0 || other == 0) return 0;
+    return std::abs(std::log2(static_cast<double>(one)) - std::log2(static_cast<double>(other)));
+}
+
+double distance(const CoreChoice& choice, const KnownCore& core, const machine::Host& cpu) {
+    std::set<std::string> compared;
+    for (const KnownCore& each : choice.cores) compared.insert(each.features.begin(), each.features.end());
+    double sum = 0;
+    for (const std::string& feature : compared) {
+        const bool core_has = std::ranges::find(core.features, feature) != core.features.end();
+        const bool cpu_has = machine::has_feature(cpu, feature);
+        if (cpu_has && !core_has) sum += choice.missing;
+        if (core_has && !cpu_has) sum += choice.extra;
+    }
+    return sum + choice.cache * (cache_distance(core.l1_data_bytes, cache_bytes(cpu, 1)) +
+                                 cache_distance(core.l2_bytes, cache_bytes(cpu, 2)));
+}
+
+/// Sizes of the data caches of the first two levels, as its geometry has them.
+void read_caches(const Library& library, KnownCore& core) {
+    const auto text = read_core_data(library, core.folder, "geometry.json");
+    if (!text) return;
+    const json geometry = json::parse(*text, nullptr, false);
+    const auto caches = geometry.find("caches");
+    if (caches == geometry.end() || !caches->is_array()) return;
+    for (const json& cache : *caches) {
+        if (!cache.is_object() || cache.value("kind", "") == "instruction") continue;
+        const auto bytes = parse_size(cache.value("size", ""));
+        if (!bytes) continue;
+        if (cache.value("level", 0) == 1) core.l1_data_bytes = *bytes;
+        if (cache.value("level", 0) == 2) core.l2_bytes = *bytes;
+    }
+}
+
+}  // namespace
+
+Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& cpu) {
+    for (const auto& relative : choice.relatives)
+        if (metrics::cpuid_matches(relative.pattern, cpu.cpu_id)) return NearestCore{relative.core, relative.why};
+    const auto* vendor = vendor_of(choice, cpu.cpu_id);
+    const bool arm = cpu.architecture.empty() ? is_arm(cpu.cpu_id) : cpu.architecture == "aarch64";
+    std::optional<double> least;
+    const KnownCore* nearest = nullptr;
+    for (const KnownCore& core : choice.cores) {
+        if (vendor ? core.vendor != vendor->name : !has_instruction_set(choice, core, arm)) continue;
+        const double here = distance(choice, core, cpu);
+        if (least && here > *least) continue;
+        least = here;
+        nearest = &core;
+    }
+    if (!nearest)
+        return fail(ErrorCode::unavailable,
+                    fmt::format("no known core has the instruction set of this CPU ({})", cpu.cpu_id));
+    return NearestCore{nearest->folder, vendor ? "the nearest core of its vendor by features and caches"
+                                               : "the nearest core of any vendor by features and caches"};
+}
+
+Result<CoreChoice> read_core_choice(const Library& library) {
+    constexpr const char* path = "nearest.json";
+    const auto text = read_data(library, path);
+    if (!text) return pass_on(text);
+    const auto parsed = parse_json(label_of(library, path), *text);
+    if (!parsed) return pass_on(parsed);
+    CoreChoice choice;
+    try {
+        for (const json& row : parsed->at("relatives"))
+            choice.relatives.push_back({row.at("cpu"), row.at("core"), row.at("why")});
+        for (const json& row : parsed->at("vendors")) choice.vendors.push_back({row.at("prefix"), row.at("vendor")});
+        const json& distances = parsed->at("distances");
+        choice.missing = distances.at("missing").get<double>();
+        choice.extra = distances.at("extra").get<double>();
+        choice.cache = distances.at("cache").get<double>();
+        for (const json& row : parsed->at("cores")) {
+            KnownCore core{row.at("folder"), row.at("vendor"), row.at("features").get<std::vector<std::string>>()};
+            read_caches(library, core);
+            choice.cores.push_back(std::move(core));
+        }
+    } catch (const json::exception& error) {
+        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, path), error.what()));
+    }
+    return choice;
+}
+
+Result<StandIn> stand_in_for(const Library& library, const machine::Host& cpu) {
+    const auto choice = read_core_choice(library);
+    if (!choice) return pass_on(choice);
+    auto nearest = nearest_core(*choice, cpu);
+    if (!nearest) return pass_on(nearest);
+    // A foreign tree need not have that core.
+    auto known = load(library, nearest->core);
+    if (!known && library.directory) known = load({}, nearest->core);
+    if (!known) return pass_on(known);
+    StandIn stand_in{{}, std::move(*nearest)};
+    Table& table = stand_in.table;
+    table.cpu_id = known->cpu_id;
+    table.folder = known->folder;
+    table.title = known->title;
+    table.format = known->format;
+    table.source = "tmaprobe: the model's own tree";
+    table.kernel_events = std::move(known->kernel_events);
+    if (const auto added = add_model_tree(library, table); !added) return pass_on(added);
+    return stand_in;
+}
+
+}  // namespace tmaprobe::events

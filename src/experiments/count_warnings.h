@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "counters/plan.h"
+#include "events/table.h"
+#include "experiments/counting.h"
+#include "machine/host.h"
+#include "machine/perf_access.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// Flags counts that cannot be 0 and are, and says which.
+void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings);
+
+/// What is to be said of metrics that were really counted part by part: in several runs, or not all the time.
+std::optional<record::Warning> say_split(const counters::Plan& plan, const std::vector<record::Metric>& metrics);
+
+/// Whether hardware events were enabled, and not one of them ever had a counter.
+bool nothing_was_counted(const std::vector<record::Event>& events);
+
+/// No counter can be had for a tree now, and nothing was started yet; or all were lost while it ran. Both name who
+/// holds them, as far as that can be seen.
+machine::Cause counters_held(const machine::Host& host);
+machine::Cause counters_lost(const machine::Host& host);
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,20 @@
+// The parts of Apache ECharts that the HTML report draws with; bundle.sh makes echarts.js of them.
+import * as core from "echarts/core";
+import { BarChart, CustomChart, HeatmapChart, LineChart } from "echarts/charts";
+import {
+  AriaComponent,
+  GridComponent,
+  LegendComponent,
+  LegendScrollComponent,
+  MarkLineComponent,
+  TooltipComponent,
+  VisualMapComponent,
+} from "echarts/components";
+import { SVGRenderer } from "echarts/renderers";
+
+core.use([
+  AriaComponent, BarChart, CustomChart, GridComponent, HeatmapChart, LegendComponent, LegendScrollComponent,
+  LineChart, MarkLineComponent, SVGRenderer, TooltipComponent, VisualMapComponent,
+]);
+
+export const { init, color } = core;
