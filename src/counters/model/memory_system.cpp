@@ -160,17 +160,22 @@ unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, boo
 std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
     if (!timed_ || limit == 0) return cycle;
     std::erase_if(outstanding, [&](const Span& span) { return span.end <= oldest_cycle_; });
-    for (;;) {
-        unsigned taken = 0;
-        std::uint64_t first_end = std::numeric_limits<std::uint64_t>::max();
-        for (const Span& span : outstanding) {
-            if (cycle < span.begin || span.end <= cycle) continue;
-            ++taken;
-            first_end = std::min(first_end, span.end);
-        }
-        if (taken < limit) return cycle;
-        cycle = first_end;
+    std::size_t taken = 0;
+    for (const Span& span : outstanding) taken += span.begin <= cycle && cycle < span.end;
+    if (taken < limit) return cycle;
+    changes_.clear();
+    for (const Span& span : outstanding) {
+        if (span.end > cycle) changes_.emplace_back(span.end, -1);
+        if (span.begin > cycle) changes_.emplace_back(span.begin, 1);
     }
+    std::sort(changes_.begin(), changes_.end());
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+        const auto& [at, change] = changes_[i];
+        taken = change > 0 ? taken + 1 : taken - 1;
+        const bool last_of_cycle = i + 1 == changes_.size() || changes_[i + 1].first != at;
+        if (last_of_cycle && taken < limit) return at;
+    }
+    return cycle;
 }
 
 bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "counters/model/core/simulate.h"
@@ -100,6 +101,7 @@ class MemorySystem final : public core::MemoryTiming {
     SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
     std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
+    std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
     std::vector<std::uint64_t> transfers_;  ///< which line has each turn of the channel
     std::uint64_t oldest_cycle_ = 0;        ///< no question is about one before it
     std::uint64_t use_clock_ = 0;
