@@ -107,6 +107,9 @@ bool place(std::size_t event, const std::vector<CounterMask>& allowed, std::arra
 bool same_encoding(const PlannedEvent& a, const PlannedEvent& b) {
     const auto& x = a.definition;
     const auto& y = b.definition;
+    // Events of the model, of tools and of some uncore units have no encoding: their names are all there is.
+    const bool encoded = x.config != 0 || x.config1 != 0 || x.config2 != 0;
+    if (!encoded && x.name != y.name) return false;
     return x.pmu == y.pmu && x.config == y.config && x.config1 == y.config1 && x.config2 == y.config2 &&
            x.modifiers == y.modifiers;
 }

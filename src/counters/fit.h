@@ -7,7 +7,7 @@
 
 namespace tmaprobe::counters {
 
-/// Whether two events are the same to the PMU.
+/// Whether two events are the same to the PMU. Those without an encoding are told apart by name.
 bool same_encoding(const PlannedEvent& a, const PlannedEvent& b);
 
 /// Intel's topdown-* events: fields of PERF_METRICS, which use no counter but need slots as their leader.

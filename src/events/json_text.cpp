@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace tmaprobe::events {
+#include "base/json/value.h"
 
-std::string place_in(std::string_view label, std::string_view text, std::size_t byte) {
-    const std::string_view before = text.substr(0, std::min(byte, text.size()));
-    const auto line = 1 + std::ranges::count(before, '\n');
-    const std::size_t line_begin = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
-    return fmt::format("{}:{}:{}", label, line, before.size() - line_begin + 1);
-}
+namespace tmaprobe::events {
 
 Result<nlohmann::json> parse_json(std::string_view label, std::string_view text) {
     try {
@@ -24,7 +18,7 @@ Result<nlohmann::json> parse_json(std::string_view label, std::string_view text)
         if (const auto detail = what.find(": ", what.find("parse error at")); detail != what.npos)
             what = what.substr(detail + 2);
         if (byte >= text.size()) what = "the file ends too early";
-        return fail(ErrorCode::bad_input, fmt::format("{}: not valid JSON: {}", place_in(label, text, byte), what));
+        return fail(ErrorCode::bad_input, fmt::format("{}: not valid JSON: {}", json::place_in(label, text, byte), what));
     } catch (const nlohmann::json::exception& error) {
         return fail(ErrorCode::bad_input, fmt::format("{}: not valid JSON: {}", label, error.what()));
     }

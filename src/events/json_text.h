@@ -8,9 +8,6 @@
 
 namespace tmaprobe::events {
 
-/// "label:line:column" of a byte of the text, both counted from 1.
-std::string place_in(std::string_view label, std::string_view text, std::size_t byte);
-
 /// Parses JSON. Errors: bad_input with label, line and column; also for bytes that are no UTF-8.
 Result<nlohmann::json> parse_json(std::string_view label, std::string_view text);
 

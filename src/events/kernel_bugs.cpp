@@ -1,45 +1,53 @@
 #include "events/kernel_bugs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "events/json_text.h"
 #include "events/library.h"
+#include "events/rows.h"
 
 namespace tmaprobe::events {
-namespace {
 
-constexpr const char* file_name = "kernel-bugs.json";
+/// One row of kernel-bugs.json.
+struct KernelBugRow {
+    std::string id, what, hint, state, cpus;
+    std::vector<std::vector<std::string>> affects;  ///< pairs of versions
+    std::vector<std::string> needs;
+};
 
-KernelBug read_bug(const nlohmann::json& row) {
-    KernelBug bug;
-    bug.id = row.at("id").get<std::string>();
-    bug.what = row.at("what").get<std::string>();
-    bug.hint = row.at("hint").get<std::string>();
-    bug.spoils_counts = row.at("state").get<std::string>() == "warning";
-    bug.cpus = row.value("cpus", "");
-    for (const auto& range : row.at("affects"))
-        bug.affects.emplace_back(machine::parse_kernel_version(range.at(0).get<std::string>()),
-                                 machine::parse_kernel_version(range.at(1).get<std::string>()));
-    bug.needs = row.value("needs", std::vector<std::string>{});
-    return bug;
-}
+}  // namespace tmaprobe::events
 
-}  // namespace
+namespace tmaprobe::json {
+
+using events::KernelBugRow;
+
+template <>
+struct Description<KernelBugRow> {
+    static constexpr auto fields =
+        std::make_tuple(field("id", &KernelBugRow::id), field("what", &KernelBugRow::what), field("hint", &KernelBugRow::hint),
+                        field("state", &KernelBugRow::state), field("affects", &KernelBugRow::affects),
+                        optional("cpus", &KernelBugRow::cpus), optional("needs", &KernelBugRow::needs));
+};
+
+}  // namespace tmaprobe::json
+
+namespace tmaprobe::events {
 
 Result<std::vector<KernelBug>> kernel_bugs(const Library& library) {
-    const auto text = read_if_there(library, file_name);
-    if (!text) return pass_on(text);
-    if (!*text) return std::vector<KernelBug>{};
-    const auto rows = parse_json(label_of(library, file_name), **text);
+    constexpr const char* file_name = "kernel-bugs.json";
+    const auto there = read_if_there(library, file_name);
+    if (!there) return pass_on(there);
+    if (!*there) return std::vector<KernelBug>{};
+    auto rows = read_rows<KernelBugRow>(library, file_name);
     if (!rows) return pass_on(rows);
     std::vector<KernelBug> bugs;
-    try {
-        for (const auto& row : *rows) bugs.push_back(read_bug(row));
-    } catch (const nlohmann::json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, file_name), error.what()));
+    for (KernelBugRow& row : *rows) {
+        KernelBug bug{row.id, row.what, row.hint, row.state == "warning", {}, row.needs, row.cpus};
+        for (const auto& range : row.affects) {
+            if (range.size() != 2)
+                return fail(ErrorCode::bad_input, label_of(library, file_name) + ": " + row.id + ": affects is not pairs of versions");
+            bug.affects.emplace_back(machine::parse_kernel_version(range[0]), machine::parse_kernel_version(range[1]));
+        }
+        bugs.push_back(std::move(bug));
     }
     return bugs;
 }

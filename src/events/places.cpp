@@ -1,111 +1,103 @@
 #include "events/places.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
-#include "events/json_text.h"
 #include "events/library.h"
+#include "events/rows.h"
+
+namespace tmaprobe::events {
+
+/// The rows of categories.json, thresholds.json and advice.json (events/README.md has their rules).
+namespace places {
+
+/// Where a metric of that name stands in the tree, and what it is a share of.
+struct CategoryRow {
+    std::string name, parent, without, category, subcategory, basis;
+    int level = 0;
+};
+
+/// This project's thresholds, where a vendor gives none.
+struct ThresholdRow {
+    std::vector<std::string> names;
+    double above = 0;
+};
+
+/// What a high value means and what to try: of the named metrics, else of a category. Most special first.
+struct AdviceRow {
+    std::vector<std::string> names;
+    std::string category, subcategory, says, next;
+};
+
+}  // namespace places
+}  // namespace tmaprobe::events
+
+namespace tmaprobe::json {
+
+using namespace events::places;
+
+template <>
+struct Description<CategoryRow> {
+    static constexpr auto fields =
+        std::make_tuple(field("name", &CategoryRow::name), optional("parent", &CategoryRow::parent),
+                        optional("without", &CategoryRow::without), optional("category", &CategoryRow::category),
+                        optional("subcategory", &CategoryRow::subcategory), optional("basis", &CategoryRow::basis),
+                        optional("level", &CategoryRow::level));
+};
+template <>
+struct Description<ThresholdRow> {
+    static constexpr auto fields = std::make_tuple(field("names", &ThresholdRow::names), field("above", &ThresholdRow::above));
+};
+template <>
+struct Description<AdviceRow> {
+    static constexpr auto fields =
+        std::make_tuple(optional("names", &AdviceRow::names), optional("category", &AdviceRow::category),
+                        optional("subcategory", &AdviceRow::subcategory), optional("says", &AdviceRow::says),
+                        optional("next", &AdviceRow::next));
+};
+
+}  // namespace tmaprobe::json
 
 namespace tmaprobe::events {
 namespace {
 
+using namespace places;
 using metrics::MetricDefinition;
-using nlohmann::json;
-
-struct CategoryRow {
-    std::string parent, without, category, subcategory, basis;
-    int level = 0;
-};
 
 using Names = std::set<std::string, std::less<>>;
+using Categories = std::unordered_map<std::string, std::vector<CategoryRow>>;
 
-Result<json> read_array(const Library& library, const char* name) {
-    const auto text = read_data(library, name);
-    if (!text) return pass_on(text);
-    auto parsed = parse_json(label_of(library, name), *text);
-    if (parsed && !parsed->is_array())
-        return fail(ErrorCode::bad_input, fmt::format("{}:1:1: not an array", label_of(library, name)));
-    return parsed;
-}
-
-Result<std::unordered_map<std::string, std::vector<CategoryRow>>> read_categories(const Library& library) {
-    const auto rows = read_array(library, "categories.json");
+Result<Categories> read_categories(const Library& library) {
+    auto rows = read_rows<CategoryRow>(library, "categories.json");
     if (!rows) return pass_on(rows);
-    std::unordered_map<std::string, std::vector<CategoryRow>> categories;
-    try {
-        for (const json& row : *rows) {
-            CategoryRow read;
-            read.parent = row.value("parent", "");
-            read.without = row.value("without", "");
-            read.category = row.value("category", "");
-            read.subcategory = row.value("subcategory", "");
-            read.basis = row.value("basis", "");
-            read.level = row.value("level", 0);
-            categories[row.at("name").get<std::string>()].push_back(std::move(read));
-        }
-    } catch (const json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "categories.json"), error.what()));
-    }
+    Categories categories;
+    for (CategoryRow& row : *rows) categories[row.name].push_back(std::move(row));
     return categories;
 }
 
 Result<std::unordered_map<std::string, double>> read_thresholds(const Library& library) {
-    const auto rows = read_array(library, "thresholds.json");
+    const auto rows = read_rows<ThresholdRow>(library, "thresholds.json");
     if (!rows) return pass_on(rows);
     std::unordered_map<std::string, double> thresholds;
-    try {
-        for (const json& row : *rows)
-            for (const json& name : row.at("names"))
-                thresholds.emplace(name.get<std::string>(), row.at("above").get<double>());
-    } catch (const json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "thresholds.json"), error.what()));
-    }
+    for (const ThresholdRow& row : *rows)
+        for (const std::string& name : row.names) thresholds.emplace(name, row.above);
     return thresholds;
 }
 
-/// Rows of advice.json, most special first as the file has them.
-struct Advice {
-    std::set<std::string, std::less<>> names;
-    std::string category, subcategory, says, next;
-};
-
-Result<std::vector<Advice>> read_advice(const Library& library) {
-    const auto rows = read_array(library, "advice.json");
-    if (!rows) return pass_on(rows);
-    std::vector<Advice> all;
-    try {
-        for (const json& row : *rows) {
-            Advice advice;
-            if (row.contains("names"))
-                for (const json& name : row.at("names")) advice.names.insert(name.get<std::string>());
-            advice.category = row.value("category", "");
-            advice.subcategory = row.value("subcategory", "");
-            advice.says = row.value("says", "");
-            advice.next = row.value("next", "");
-            all.push_back(std::move(advice));
-        }
-    } catch (const json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "advice.json"), error.what()));
-    }
-    return all;
-}
-
 /// First by name, then by category and subcategory, then by category alone.
-void advise(MetricDefinition& metric, const std::vector<Advice>& all) {
-    const auto first = [&](auto&& suits) -> const Advice* {
-        for (const Advice& advice : all)
+void advise(MetricDefinition& metric, const std::vector<AdviceRow>& all) {
+    const auto first = [&](auto&& suits) -> const AdviceRow* {
+        for (const AdviceRow& advice : all)
             if (suits(advice)) return &advice;
         return nullptr;
     };
-    const Advice* found = first([&](const Advice& advice) { return advice.names.contains(metric.name); });
+    const AdviceRow* found = first([&](const AdviceRow& advice) { return std::ranges::find(advice.names, metric.name) != advice.names.end(); });
     for (const std::string& subcategory : {metric.subcategory, std::string()})
         if (!found)
-            found = first([&](const Advice& advice) {
+            found = first([&](const AdviceRow& advice) {
                 return advice.names.empty() && advice.category == metric.category && advice.subcategory == subcategory;
             });
     if (!found) return;
@@ -147,7 +139,7 @@ Result<> place_metrics(const Library& library, Table& table) {
     if (!categories) return pass_on(categories);
     const auto thresholds = read_thresholds(library);
     if (!thresholds) return pass_on(thresholds);
-    const auto advice = read_advice(library);
+    const auto advice = read_rows<AdviceRow>(library, "advice.json");
     if (!advice) return pass_on(advice);
 
     std::unordered_map<std::string, Names> names;  // by PMU

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json/value.h"
 #include "base/json_dump.h"
 #include "events/encoding.h"
 #include "events/json_text.h"
@@ -69,7 +70,7 @@ class Row {
                 byte = at == std::string::npos ? 0 : at;
                 break;
             }
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}: {}", place_in(file_.label, file_.text, byte), name, problem_));
+        return fail(ErrorCode::bad_input, fmt::format("{}: {}: {}", tmaprobe::json::place_in(file_.label, file_.text, byte), name, problem_));
     }
 
   private:

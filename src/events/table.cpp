@@ -10,11 +10,44 @@
 
 #include "base/suggest.h"
 #include "events/hybrid.h"
-#include "events/json_text.h"
 #include "events/library.h"
 #include "events/places.h"
+#include "events/rows.h"
 #include "events/schema.h"
 #include "metrics/cpuid.h"
+
+namespace tmaprobe::events {
+
+/// One row of cpus.json: what a folder, or one CPU id of it, is called.
+struct CpuRow {
+    std::string folder, pattern, title;  ///< pattern: of CPU ids; empty: all of the folder
+    std::vector<std::string> names;      ///< short ones, lower case: "skx"
+    std::optional<double> slots;
+};
+
+/// One row of libpfm4.json: what libpfm4 calls a folder's PMU.
+struct PmuRow {
+    std::string folder, pmu;
+};
+
+}  // namespace tmaprobe::events
+
+namespace tmaprobe::json {
+
+using events::CpuRow, events::PmuRow;
+
+template <>
+struct Description<CpuRow> {
+    static constexpr auto fields =
+        std::make_tuple(field("folder", &CpuRow::folder), optional("cpu", &CpuRow::pattern), optional("title", &CpuRow::title),
+                        optional("names", &CpuRow::names), optional("slots", &CpuRow::slots));
+};
+template <>
+struct Description<PmuRow> {
+    static constexpr auto fields = std::make_tuple(field("folder", &PmuRow::folder), field("pmu", &PmuRow::pmu));
+};
+
+}  // namespace tmaprobe::json
 
 namespace tmaprobe::events {
 namespace {
@@ -35,32 +68,6 @@ bool looks_like_cpu_id(std::string_view target) {
            std::ranges::count(target, '-') >= 2;
 }
 
-/// One row of cpus.json: what a folder, or one CPU id of it, is called.
-struct CpuRow {
-    std::string folder, pattern, title;  ///< pattern: of CPU ids; empty: all of the folder
-    std::vector<std::string> names;      ///< short ones, lower case: "skx"
-    std::optional<double> slots;
-};
-
-Result<std::vector<CpuRow>> read_cpus(const Library& library) {
-    const auto text = read_data(library, "cpus.json");
-    if (!text) return pass_on(text);
-    const auto rows = parse_json(label_of(library, "cpus.json"), *text);
-    if (!rows) return pass_on(rows);
-    std::vector<CpuRow> cpus;
-    try {
-        for (const auto& row : *rows) {
-            CpuRow cpu{row.at("folder"), row.value("cpu", ""), row.value("title", ""), {}, {}};
-            if (row.contains("names")) cpu.names = row.at("names").get<std::vector<std::string>>();
-            if (row.contains("slots")) cpu.slots = row.at("slots").get<double>();
-            cpus.push_back(std::move(cpu));
-        }
-    } catch (const nlohmann::json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "cpus.json"), error.what()));
-    }
-    return cpus;
-}
-
 struct FoundTarget {
     MapRow row;
     std::string cpu_id;
@@ -75,7 +82,7 @@ Result<FoundTarget> find_target(const Library& library, std::string_view target)
     for (const MapRow& row : *rows)
         if (lower_case(row.folder) == wanted || lower_case(short_name(row.folder)) == wanted)
             return FoundTarget{row, std::string(short_name(row.folder))};
-    auto cpus = read_cpus(library);
+    auto cpus = read_rows<CpuRow>(library, "cpus.json");
     if (!cpus) return pass_on(cpus);
     std::vector<std::string> names;
     for (const CpuRow& cpu : *cpus) {
@@ -151,7 +158,7 @@ Result<> read_folder(const Library& library, const MapRow& row, Table& table) {
 
 /// Title, slots and libpfm4's name, from the small lists beside the folders.
 Result<> read_names(const Library& library, std::string_view cpu_id, Table& table) {
-    const auto cpus = read_cpus(library);
+    const auto cpus = read_rows<CpuRow>(library, "cpus.json");
     if (!cpus) return pass_on(cpus);
     for (const CpuRow& cpu : *cpus) {
         if (cpu.folder != table.folder) continue;
@@ -160,16 +167,10 @@ Result<> read_names(const Library& library, std::string_view cpu_id, Table& tabl
         table.title = cpu.title;
         if (fits && cpu.slots) table.slots_per_cycle = cpu.slots;
     }
-    const auto text = read_data(library, "libpfm4.json");
-    if (!text) return pass_on(text);
-    const auto rows = parse_json(label_of(library, "libpfm4.json"), *text);
-    if (!rows) return pass_on(rows);
-    try {
-        for (const auto& row : *rows)
-            if (row.at("folder") == table.folder) table.libpfm4_pmu = row.at("pmu").get<std::string>();
-    } catch (const nlohmann::json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, "libpfm4.json"), error.what()));
-    }
+    const auto pmus = read_rows<PmuRow>(library, "libpfm4.json");
+    if (!pmus) return pass_on(pmus);
+    for (const PmuRow& row : *pmus)
+        if (row.folder == table.folder) table.libpfm4_pmu = row.pmu;
     return {};
 }
 
@@ -219,7 +220,7 @@ Result<std::vector<Target>> known_targets(const Library& library) {
         target.patterns.push_back(row.pattern);
         target.version = row.version;
     }
-    const auto cpus = read_cpus(library);
+    const auto cpus = read_rows<CpuRow>(library, "cpus.json");
     if (!cpus) return pass_on(cpus);
     for (const CpuRow& cpu : *cpus) {
         const auto found = targets.find(cpu.folder);

@@ -65,12 +65,17 @@ std::optional<Cause> cause_named(std::string_view name) {
 std::vector<DisturbedBy> count_causes(const std::vector<Disturbance>& disturbances) {
     std::vector<DisturbedBy> causes;
     for (const Words& candidate : words) {
-        std::vector<double> sizes;
-        for (const auto& disturbance : disturbances)
-            if (disturbance.cause == candidate.cause) sizes.push_back(disturbance.size);
-        if (sizes.empty()) continue;
-        const double most = *std::max_element(sizes.begin(), sizes.end(), [](double one, double other) { return std::fabs(one) < std::fabs(other); });
-        causes.push_back({candidate.cause, static_cast<int>(sizes.size()), median(sizes), most});
+        // A clock goes up and down: the median of both would be no size at all.
+        std::vector<double> magnitudes;
+        double most = 0;
+        for (const auto& disturbance : disturbances) {
+            if (disturbance.cause != candidate.cause) continue;
+            magnitudes.push_back(std::fabs(disturbance.size));
+            if (std::fabs(disturbance.size) >= std::fabs(most)) most = disturbance.size;
+        }
+        if (magnitudes.empty()) continue;
+        const int repetitions = static_cast<int>(magnitudes.size());
+        causes.push_back({candidate.cause, repetitions, std::copysign(median(std::move(magnitudes)), most), most});
     }
     std::stable_sort(causes.begin(), causes.end(), [](const auto& one, const auto& other) { return one.repetitions > other.repetitions; });
     return causes;

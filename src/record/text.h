@@ -4,13 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace tmaprobe::record {
 
-/// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD. Command lines and file
-/// names are bytes; JSON, HTML and OpenMetrics are not.
-std::string valid_utf8(std::string_view text);
-
-/// The same for every key and string of a JSON value. Numbers that JSON cannot hold (NaN, infinity)
+/// valid_utf8() of every key and string of a JSON value. Numbers that JSON cannot hold (NaN, infinity)
 /// become null.
 nlohmann::json valid_json(const nlohmann::json& value);
 

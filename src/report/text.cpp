@@ -55,7 +55,7 @@ std::size_t behind_escape(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::string clean(std::string_view given, bool ascii) {
-    const std::string text = record::valid_utf8(given);
+    const std::string text = valid_utf8(given);
     std::string safe;
     for (std::size_t at = 0; at < text.size();) {
         if (text[at] == '\x1b') {

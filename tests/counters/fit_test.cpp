@@ -30,6 +30,17 @@ TEST(Fit, CountsGeneralPurposeCounters) {
     EXPECT_FALSE(fits(six, limits(5), PmuFormat::amd));
 }
 
+TEST(Fit, EventsWithoutAnEncodingAreToldApartByName) {
+    PlannedEvent slots = event(0), cycles = event(0);
+    slots.definition.name = "model.slots";
+    cycles.definition.name = "model.cycles";
+    EXPECT_FALSE(same_encoding(slots, cycles));
+    EXPECT_TRUE(same_encoding(slots, slots));
+    PlannedEvent renamed = event(0xc0), known = event(0xc0);
+    renamed.definition.name = "r0c0";
+    EXPECT_TRUE(same_encoding(renamed, known));
+}
+
 TEST(Fit, FixedCountersHoldTheirOwnEventOnce) {
     std::vector<PlannedEvent> events = {event(0x3c), event(0xc0), event(0x300)};
     for (int general = 0; general < 4; ++general) events.push_back(event(0x19c));

@@ -40,6 +40,11 @@ TEST(Disturbances, AreCountedByCauseTheMostFrequentFirst) {
     EXPECT_EQ(describe(std::vector<DisturbedBy>{}), "");
 }
 
+TEST(Disturbances, UpAndDownDoNotCancel) {
+    const auto causes = count_causes({{Cause::clock_changed, 0.06}, {Cause::clock_changed, -0.09}});
+    EXPECT_EQ(describe(causes), "in 2 the core clock changed (by -8%, at worst -9%)");
+}
+
 TEST(Disturbances, AreTheSameWhenReadBack) {
     Record record;
     record.runs.emplace_back();

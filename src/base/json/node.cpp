@@ -42,7 +42,7 @@ std::int64_t Node::integer() const {
 }
 
 void Node::complain(std::string_view what) const {
-    if (problem_->empty()) *problem_ = fmt::format("{} {}", from_ ? path() : "the record", what);
+    if (problem_->empty()) *problem_ = fmt::format("{} {}", from_ ? path() : "the text", what);
 }
 
 std::string Node::path() const {

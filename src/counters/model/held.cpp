@@ -1,5 +1,7 @@
 #include "counters/model/held.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "counters/command.h"
@@ -18,21 +20,30 @@ Added added_by(const Held& held, std::size_t instructions, double cycles_per_ins
     added.ns = stopped - std::min(natively_ns, stopped) + stops * stop_ns;
     added.high_ns = (1 + unseen) * stopped - std::min(natively_ns / factor, stopped) + stops * most_per_stop_ns;
     // What others did while the thread was held may be what the command waited for in the end.
-    added.low_ns = stopped - std::min(natively_ns * factor + held.perhaps_own_ns + held.others_ns + unseen * stopped, stopped);
+    added.low_ns = stopped - std::min(natively_ns * factor + held.perhaps_own_ns + held.idle_ns + held.others_ns + unseen * stopped, stopped);
     return added;
 }
 
 HeldWatch::HeldWatch(const TracedProcess& process, Held& held)
     : process_(process), held_(held), start_ns_(now_ns()), own_ns_(process.own_ns()),
-      perhaps_own_ns_(process.perhaps_own_ns()), others_ns_(process.processor_ns_of_others()) {}
+      perhaps_own_ns_(process.perhaps_own_ns()), others_ns_(process.processor_ns_of_others()), used_ns_(used_ns()) {}
 
 HeldWatch::~HeldWatch() {
     const double wall = static_cast<double>(now_ns() - start_ns_);
+    const double own = static_cast<double>(process_.own_ns() - own_ns_);
     held_.wall_ns += wall;
-    held_.own_ns += static_cast<double>(process_.own_ns() - own_ns_);
+    held_.own_ns += own;
+    held_.idle_ns += std::max(0.0, wall - own - static_cast<double>(used_ns() - used_ns_));
     held_.perhaps_own_ns += static_cast<double>(process_.perhaps_own_ns() - perhaps_own_ns_);
     const std::uint64_t others = process_.processor_ns_of_others();
     held_.others_ns += std::min(wall, static_cast<double>(others - std::min(others, others_ns_)));
+}
+
+/// Processor time of the tracer and of the traced thread: they take turns.
+std::uint64_t HeldWatch::used_ns() const {
+    timespec ours{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours);
+    return static_cast<std::uint64_t>(ours.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(ours.tv_nsec) + process_.processor_ns();
 }
 
 bool HeldWatch::waited_for_others() const {

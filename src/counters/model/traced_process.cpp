@@ -334,6 +334,8 @@ Result<Stop> TracedProcess::step(int signal) {
     return stopped;
 }
 
+std::uint64_t TracedProcess::processor_ns() const { return processor_time(thread_); }
+
 std::uint64_t TracedProcess::processor_ns_of_others() const {
     std::uint64_t sum = 0;
     for (const pid_t task : tasks_)

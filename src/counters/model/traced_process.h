@@ -85,6 +85,8 @@ class TracedProcess {
     std::uint64_t perhaps_own_ns() const { return perhaps_own_ns_; }
     /// Processor time so far of all tasks but the stopped one.
     std::uint64_t processor_ns_of_others() const;
+    /// Processor time that the traced thread has used; 0 where the kernel does not tell.
+    std::uint64_t processor_ns() const;
     /// Stops of tasks that ran untraced: at forks, execs and signals.
     std::size_t stops() const { return stops_; }
     /// Threads and child processes seen so far besides the first.
