@@ -155,7 +155,7 @@ Pipeline::Times Pipeline::time(const Descriptor& what, const Step& step, std::ui
     times.issued = address_known;
     if (what.loads || what.prefetch) load(what, step, address_known, times);
     operate(what, times);
-    if (what.stores) store(what, step, times);
+    if (what.stores) store(what, times);
     times.done = std::max({times.loaded, times.operated, times.stored});
     if (what.locked && parameters_.lock_cycles) {
         // No other access passes a locked one.
@@ -222,14 +222,13 @@ void Pipeline::operate(const Descriptor& what, Times& times) {
     times.operated = issued;
 }
 
-void Pipeline::store(const Descriptor& what, const Step& step, Times& times) {
+void Pipeline::store(const Descriptor& what, Times& times) {
     const unsigned operation = what.operation_uses ? what.latency : 0;
     const unsigned together = what.loads ? parameters_.read_modify_write_cycles : 0;
     const std::uint64_t source = times.operated + operation;
     const std::uint64_t ready = std::max(source + together, known(what, Part::load, times.renamed + issue_after_renaming));
     times.stored = take_ports(what, Part::store, ready, times.renamed);
     if (!what.loads && !what.operation_uses) times.issued = times.stored;
-    (void)step;
 }
 
 int Pipeline::added_source(const Descriptor& what) const {

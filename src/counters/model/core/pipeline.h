@@ -40,7 +40,7 @@ class Pipeline {
     Times time(const Descriptor& what, const Step& step, std::uint64_t renamed);
     void load(const Descriptor& what, const Step& step, std::uint64_t issued, Times& times);
     void operate(const Descriptor& what, Times& times);
-    void store(const Descriptor& what, const Step& step, Times& times);
+    void store(const Descriptor& what, Times& times);
     void define(const Descriptor& what, const Times& times);
     int added_source(const Descriptor& what) const;
     void retire(const Descriptor& what, const Step& step, const Times& times);
