@@ -1,4 +1,4 @@
-# The model's core stands on LLVM's MC and MCA libraries; without them the tool still builds and says
+# The model's core stands on LLVM's MC libraries; without them the tool still builds and says
 # what it lacks (src/counters/model/core_missing.cpp).
 set(TMAPROBE_HAVE_MODEL OFF)
 if(TMAPROBE_MODEL)
@@ -17,7 +17,7 @@ if(TMAPROBE_HAVE_MODEL)
         set(llvm_target x86)
     endif()
     execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE)
-    execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs mca mcdisassembler ${llvm_target}info ${llvm_target}desc
+    execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs mcdisassembler ${llvm_target}info ${llvm_target}desc
                             ${llvm_target}disassembler
                     OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE llvm_libdir OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -3,76 +3,12 @@
 #include <memory>
 #include <random>
 
-#include "counters/model/core/decoder.h"
-#include "counters/model/core/simulate.h"
+#include "tests/counters/core_fixture.h"
 
 namespace tmaprobe::counters::model::core {
 namespace {
 
 #if defined(__x86_64__)
-
-/// Loads take what the test says; everything else is at hand.
-class FixedMemory final : public MemoryTiming {
-  public:
-    explicit FixedMemory(std::function<unsigned(std::uint64_t)> extra) : extra_(std::move(extra)) {}
-    unsigned load(std::uint64_t address, std::uint64_t, std::uint64_t) override { return extra_(address); }
-    std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override { return cycle + extra_(address); }
-    void prefetch(std::uint64_t, std::uint64_t) override {}
-    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
-
-  private:
-    std::function<unsigned(std::uint64_t)> extra_;
-};
-
-class NeverWrong final : public BranchOracle {
-  public:
-    bool mispredicts(const StaticInstruction&, bool, std::uint64_t) override { return false; }
-};
-
-CoreParameters zen4() {
-    CoreParameters parameters;
-    parameters.architecture = "x86_64";
-    parameters.llvm_cpu = "znver4";
-    parameters.slot_width = 6;
-    parameters.load_cycles = 4;
-    parameters.reorder_buffer = 320;
-    parameters.store_buffer = 64;
-    return parameters;
-}
-
-using Bytes = std::vector<std::uint8_t>;
-
-/// The instructions one after another, over and over; the k-th step's addresses are `address(k)`.
-Trace trace_of(const std::vector<Bytes>& code, std::size_t steps, const std::function<std::uint64_t(std::size_t)>& address) {
-    auto decoder = make_decoder("x86_64");
-    Trace trace;
-    std::uint64_t at = 0x401000;
-    for (const Bytes& bytes : code) {
-        trace.instructions.push_back((*decoder)->decode(bytes.data(), bytes.size(), at));
-        at += bytes.size();
-    }
-    for (std::size_t k = 0; k < steps; ++k) {
-        const std::uint32_t number = static_cast<std::uint32_t>(k % code.size());
-        const StaticInstruction& what = trace.instructions[number];
-        trace.steps.push_back({number, what.loads ? address(k) : 0, what.stores ? address(k) : 0});
-    }
-    return trace;
-}
-
-PipelineFacts simulate(const CoreParameters& parameters, const Trace& trace, FixedMemory& memory, bool every_cycle = false) {
-    auto core = make_core(parameters);
-    NeverWrong branches;
-    Window window{0, trace.steps.size(), 0, 1u << 24, every_cycle, {}};
-    auto simulated = (*core)->simulate(trace, window, memory, branches);
-    EXPECT_TRUE(simulated.has_value());
-    return simulated ? simulated->facts : PipelineFacts{};
-}
-
-double cycles_per_step(const CoreParameters& parameters, const std::vector<Bytes>& code, std::uint64_t stride = 0) {
-    const Trace trace = trace_of(code, 4000, [&](std::size_t k) { return 0x10000 + k * stride; });
-    FixedMemory memory([](std::uint64_t) { return 0u; });
-    return static_cast<double>(simulate(parameters, trace, memory).cycles) / 4000;
-}
 
 const Bytes chase_step = {0x48, 0x8b, 0x00};                   // mov (%rax), %rax
 const Bytes load_other = {0x48, 0x8b, 0x0f};                   // mov (%rdi), %rcx
@@ -83,27 +19,13 @@ const Bytes load_rax = {0x48, 0x8b, 0x07};                     // mov (%rdi), %r
 const Bytes increment = {0x48, 0xff, 0x07};                    // incq (%rdi)
 const Bytes locked_increment = {0xf0, 0x48, 0xff, 0x07};       // lock incq (%rdi)
 
-/// Each count of a run that passes over quiet cycles equals that of one which simulates all of them.
-void expect_exact(const std::vector<Bytes>& code, std::size_t steps, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<std::uint64_t> addresses(steps);
-    for (std::uint64_t& address : addresses) address = 0x100000 + random() % 4096 * 8;
-    const auto latency = [](std::uint64_t address) { return address % 3 == 0 ? 700u : address % 3 == 1 ? 0u : 35u; };
-    const Trace trace = trace_of(code, steps, [&](std::size_t k) { return addresses[k]; });
-    FixedMemory memory(latency);
-    const auto quick = named(simulate(zen4(), trace, memory));
-    const auto all = named(simulate(zen4(), trace, memory, true));
-    for (const auto& [name, value] : all) EXPECT_EQ(quick.at(name), value) << name;
-    EXPECT_GT(all.at("cycles"), static_cast<double>(steps));
-}
-
 // Under AddressSanitizer above all: a core outlives the traces that it was shown.
 TEST(Core, KeepsNothingOfATraceThatIsGone) {
     const auto trace = [] { return trace_of(std::vector<Bytes>(3000, load_other), 3000, [](std::size_t) { return 0x10000; }); };
     auto core = make_core(zen4());
     FixedMemory memory([](std::uint64_t) { return 0u; });
     NeverWrong branches;
-    const Window window{0, 3000, 0, 1u << 24, false, {}};
+    const Window window{0, 3000, 0, {}, nullptr};
     auto first = std::make_unique<Trace>(trace());
     const Trace second = trace();
     const auto before = (*core)->simulate(*first, window, memory, branches);
@@ -113,21 +35,15 @@ TEST(Core, KeepsNothingOfATraceThatIsGone) {
     EXPECT_EQ(named(before->facts), named(after->facts));
 }
 
-TEST(QuietCycles, ArePassedOverWithoutChangingAnyCount) {
-    expect_exact({chase_step}, 1500, 1);
-    expect_exact({load_other, chase_step, store_rax}, 1500, 2);
-    expect_exact({load_other, divide, load_other}, 900, 3);
-    expect_exact({load_other, multiply_add, store_rax, load_rax, increment, chase_step}, 1500, 4);
-}
-
 TEST(StoreForwarding, ALoadWaitsForTheStoreToItsAddress) {
     CoreParameters parameters = zen4();
     parameters.store_forward_cycles = 7;
-    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax}), (1 + 7) / 2.0, 0.2);
-    parameters.store_forward_cycles = 0;  // memory renaming
+    // The last of them need not be done when the last is renamed.
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax}), 7 / 2.0, 0.2);
+    parameters.renames_memory = true;
     EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax}), 0.5, 0.2);
     // Other addresses do not wait for one another.
-    parameters.store_forward_cycles = 7;
+    parameters.renames_memory = false;
     EXPECT_LT(cycles_per_step(parameters, {store_rax, load_rax}, 64), 1.2);
 }
 

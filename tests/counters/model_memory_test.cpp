@@ -48,7 +48,7 @@ double chase(const Geometry& geometry, std::uint64_t bytes, std::uint64_t page) 
     std::uint64_t cycle = 0;
     constexpr int loads = 5000;
     for (int i = 0; i < loads; ++i) {
-        const unsigned extra = memory.load(address(), 0, cycle);
+        const unsigned extra = memory.load(address(), 0, cycle).extra;
         sum += extra;
         cycle += extra + 4;
     }
@@ -77,7 +77,7 @@ TEST(MemorySystem, OutstandingMissesAreLimited) {
     memory.begin_window();
     memory.load(0x1000000, 0, 0);  // translation
     std::vector<unsigned> extra;
-    for (std::uint64_t i = 1; i <= 9; ++i) extra.push_back(memory.load(0x1000000 + i * 64 * 1024, 0, 1000));
+    for (std::uint64_t i = 1; i <= 9; ++i) extra.push_back(memory.load(0x1000000 + i * 64 * 1024, 0, 1000).extra);
     EXPECT_LT(extra[3], 200u);
     EXPECT_GT(extra[4], extra[3] + 100);  // had to wait for one of the first four
     EXPECT_GT(extra[8], extra[4] + 100);
@@ -91,7 +91,7 @@ TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
     memory.begin_window();
     memory.load(0x40000000, 0, 0);  // the translation
     unsigned last = 0;
-    for (std::uint64_t i = 1; i <= 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 10000);
+    for (std::uint64_t i = 1; i <= 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 10000).extra;
     EXPECT_NEAR(last, 136 + 1000, 20);
 }
 
@@ -104,7 +104,7 @@ TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
         memory.begin_window();
         std::uint64_t cycle = 0;
         for (std::uint64_t line = 0; line < 5000; ++line) {
-            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle);
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle).extra;
             (prefetch ? with : without) += extra;
             cycle += extra + 20;
         }
@@ -121,7 +121,7 @@ TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
         unsigned longest_at_a_page = 0;
         std::uint64_t cycle = 0;
         for (std::uint64_t line = 0; line < 5000; ++line) {
-            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle);
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle).extra;
             if (line > 64 && line % 64 < 4) longest_at_a_page = std::max(longest_at_a_page, extra);
             cycle += extra + 40;
         }
@@ -194,7 +194,7 @@ TEST(MemorySystem, AnEstimatedThirdLevelIsVariedWithMemory) {
         memory.vary({geometry.memory.latency_ns * 1.5, true});
         memory.begin_window();
         memory.load(0x40000000 + 16000 * 64, 0, 0);
-        EXPECT_EQ(memory.load(0x40000000, 0, 10000), (estimated ? 60u : 40u) - 4);
+        EXPECT_EQ(memory.load(0x40000000, 0, 10000).extra, (estimated ? 60u : 40u) - 4);
     }
 }
 
@@ -205,7 +205,7 @@ TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
     memory.begin_window();
     std::vector<unsigned> extra;
     // Far apart: each needs a walk of its own, all at once.
-    for (std::uint64_t i = 1; i <= 3; ++i) extra.push_back(memory.load((i << 32) + i * 64, 0, 1000));
+    for (std::uint64_t i = 1; i <= 3; ++i) extra.push_back(memory.load((i << 32) + i * 64, 0, 1000).extra);
     EXPECT_GT(extra[2], extra[0] + 80);
 }
 

@@ -1,6 +1,7 @@
 #include "counters/model/geometry.h"
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/sizes.h"
 #include "events/core_data.h"
@@ -77,9 +78,29 @@ std::string read_core(const json& object, const std::string& file, const std::st
     reader.flag("fuses_compare_and_branch", core.fuses_compare_and_branch);
     reader.flag("fuses_memory_operand", core.fuses_memory_operand);
     reader.number("store_forward_cycles", core.store_forward_cycles);
+    reader.number("store_forward_failed_cycles", core.store_forward_failed_cycles);
+    reader.number("read_modify_write_cycles", core.read_modify_write_cycles);
+    reader.flag("renames_memory", core.renames_memory);
+    reader.flag("renames_memory_operands", core.renames_memory_operands);
+    reader.number("length_changing_prefix_cycles", core.length_changing_prefix_cycles);
+    reader.number("same_address_loads", core.same_address_loads);
     reader.number("lock_cycles", core.lock_cycles);
     reader.number("store_buffer", core.store_buffer);
+    reader.number("load_buffer", core.load_buffer);
+    reader.number("general_store_cycles", core.general_store_cycles);
+    reader.number("stores_committed", core.stores_committed);
     reader.number("reorder_buffer", core.reorder_buffer);
+    reader.number("retire_width", core.retire_width);
+    reader.number("general_registers", core.general_registers);
+    reader.number("vector_registers", core.vector_registers);
+    reader.number("scheduler", core.scheduler);
+    reader.number("split_line_cycles", core.split_line_cycles);
+    reader.flag("binds_ports_at_renaming", core.binds_ports_at_renaming);
+    reader.flag("eliminates_general_moves", core.eliminates_general_moves);
+    reader.flag("eliminates_vector_moves", core.eliminates_vector_moves);
+    reader.number("adds_constants_below", core.adds_constants_below);
+    reader.flag("stack_engine", core.stack_engine);
+    reader.flag("stack_engine_synchronizes", core.stack_engine_synchronizes);
     const json& by_id = member(object, "llvm_cpu_by_id");
     if (const auto own = by_id.find(cpu_id); own != by_id.end() && own->is_string()) core.llvm_cpu = own->get<std::string>();
     const json& width_by_id = member(object, "slot_width_by_id");
@@ -88,7 +109,8 @@ std::string read_core(const json& object, const std::string& file, const std::st
     if (reader.problem().empty() && (core.slot_width == 0 || core.decode_width == 0 || core.decode_bytes == 0 ||
                                      core.op_cache_width == 0 || core.op_cache_window_bytes == 0 || core.micro_op_queue == 0))
         return file + ": a width of the core is 0";
-    return reader.problem();
+    if (!reader.problem().empty()) return reader.problem();
+    return {};
 }
 
 std::string read_caches(const json& list, const std::string& file, Geometry& out) {
@@ -168,16 +190,45 @@ std::string read_known_wrong(const json& list, const std::string& file, Geometry
 std::string read_corrections(const json& list, const std::string& file, Geometry& out) {
     for (const json& entry : list) {
         core::Correction correction;
-        if (!entry.is_object() || !entry.contains("bytes") || !entry["bytes"].is_array())
-            return file + ": 'corrections' has no list 'bytes'";
-        Reader reader(entry, file);
-        reader.number("latency", correction.latency);
-        reader.number("micro_ops", correction.micro_ops);
-        for (const json& sequence : entry["bytes"]) {
+        if (!entry.is_object() || entry.contains("instructions") == entry.contains("bytes"))
+            return file + ": 'corrections' needs either 'bytes' or 'instructions' in each entry";
+        if (entry.contains("bytes") && !entry["bytes"].is_array()) return file + ": 'corrections' has no list 'bytes'";
+        for (const json& sequence : entry.value("bytes", json::array())) {
             correction.bytes.push_back(read_bytes(sequence.is_string() ? sequence.get<std::string>() : ""));
             if (correction.bytes.back().empty()) return file + ": 'corrections' has bytes that are none";
         }
+        Reader reader(entry, file);
+        reader.text("instructions", correction.instructions);
+        const auto number = [&](const char* key, std::optional<unsigned>& figure) {
+            if (!entry.contains(key)) return;
+            reader.number(key, figure.emplace());
+        };
+        number("latency", correction.latency);
+        number("micro_ops", correction.micro_ops);
+        number("general_source_cycles", correction.general_source_cycles);
+        number("fetch_cycles", correction.fetch_cycles);
+        std::string when;
+        reader.text("when", when);
+        if (when == "scaled index")
+            correction.when = core::Correction::When::scaled_index;
+        else if (when == "relative address")
+            correction.when = core::Correction::When::relative;
+        else if (!when.empty())
+            return file + ": a correction's 'when' is neither 'scaled index' nor 'relative address'";
+        if (entry.contains("reads_destination")) reader.flag("reads_destination", correction.reads_destination.emplace());
+        if (entry.contains("ports")) {
+            correction.ports.emplace();
+            for (const auto& [resource, cycles] : entry["ports"].items()) {
+                if (!cycles.is_number_unsigned()) return file + ": a correction's port '" + resource + "' has no number of cycles";
+                (*correction.ports)[resource] = cycles.get<unsigned>();
+            }
+        }
         if (!reader.problem().empty()) return reader.problem();
+        try {
+            (void)std::regex(correction.instructions);
+        } catch (const std::regex_error&) {
+            return file + ": '" + correction.instructions + "' is no regular expression";
+        }
         out.core.corrections.push_back(std::move(correction));
     }
     return {};

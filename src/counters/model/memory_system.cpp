@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tmaprobe::counters::model {
 namespace {
@@ -10,6 +11,7 @@ constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
 constexpr std::uint64_t page_entry_bytes = 8;
 constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
+constexpr std::size_t channel_turns = 4096;    // lines that memory sends within the reach of the reorder buffer
 
 /// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
 /// size, and within 49 bits, which is what the third level's tags have room for.
@@ -77,21 +79,24 @@ void MemorySystem::begin_window() {
     l1_outstanding_.clear();
     l2_outstanding_.clear();
     walks_outstanding_.clear();
-    channel_free_at_ = 0;
+    transfers_.assign(channel_turns, 0);
+    oldest_cycle_ = 0;
     timed_ = true;
     reset_facts();
 }
 
-std::uint64_t MemorySystem::arrival(std::uint64_t line) const {
+std::uint64_t MemorySystem::arrival(std::uint64_t line, std::uint64_t cycle) const {
     const auto found = arrivals_.find(line);
-    return found == arrivals_.end() ? 0 : found->second;
+    if (found == arrivals_.end()) return 0;
+    const Span& way = found->second;
+    return cycle < way.begin ? cycle + (way.end - way.begin) : way.end;
 }
 
 void MemorySystem::on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle) {
     if (!timed_ || ready_at <= cycle) return;
     constexpr std::size_t many = 2048;
-    if (arrivals_.size() > many) std::erase_if(arrivals_, [&](const auto& entry) { return entry.second <= cycle; });
-    arrivals_[line] = ready_at;
+    if (arrivals_.size() > many) std::erase_if(arrivals_, [&](const auto& entry) { return entry.second.end <= oldest_cycle_; });
+    arrivals_[line] = {cycle, ready_at};
 }
 
 SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
@@ -115,12 +120,12 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
     if (geometry_.translation.walk_starts_at_level > 1) {
         done = below(entry_line, done).ready_at;
     } else if (l1_data_.find(entry_line)) {
-        done = std::max(arrival(entry_line), done) + geometry_.l1_data.latency;
+        done = std::max(arrival(entry_line, done), done) + geometry_.l1_data.latency;
     } else {
         done = below(entry_line, done).ready_at;
         l1_data_.insert(entry_line);
     }
-    if (timed_) walks_outstanding_.push_back(done);
+    if (timed_) walks_outstanding_.push_back({start, done});
     return done;
 }
 
@@ -152,20 +157,40 @@ unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, boo
     return static_cast<unsigned>(done - cycle);
 }
 
-std::uint64_t MemorySystem::wait_for_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle) {
+std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
     if (!timed_ || limit == 0) return cycle;
-    outstanding.erase(std::remove_if(outstanding.begin(), outstanding.end(), [&](std::uint64_t done) { return done <= cycle; }),
-                      outstanding.end());
-    if (outstanding.size() < limit) return cycle;
-    // The earliest of those that must still end before there is room.
-    std::nth_element(outstanding.begin(), outstanding.end() - limit, outstanding.end());
-    return *(outstanding.end() - limit);
+    std::erase_if(outstanding, [&](const Span& span) { return span.end <= oldest_cycle_; });
+    std::size_t taken = 0;
+    for (const Span& span : outstanding) taken += span.begin <= cycle && cycle < span.end;
+    if (taken < limit) return cycle;
+    changes_.clear();
+    for (const Span& span : outstanding) {
+        if (span.end > cycle) changes_.emplace_back(span.end, -1);
+        if (span.begin > cycle) changes_.emplace_back(span.begin, 1);
+    }
+    std::sort(changes_.begin(), changes_.end());
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+        const auto& [at, change] = changes_[i];
+        taken = change > 0 ? taken + 1 : taken - 1;
+        const bool last_of_cycle = i + 1 == changes_.size() || changes_[i + 1].first != at;
+        if (last_of_cycle && taken < limit) return at;
+    }
+    return cycle;
 }
 
-bool MemorySystem::has_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle) const {
+bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const {
     if (!timed_ || outstanding.size() < limit) return true;
-    return static_cast<unsigned>(std::count_if(outstanding.begin(), outstanding.end(),
-                                               [&](std::uint64_t done) { return done > cycle; })) < limit;
+    return static_cast<unsigned>(std::count_if(outstanding.begin(), outstanding.end(), [&](const Span& span) {
+               return span.begin <= cycle && cycle < span.end;
+           })) < limit;
+}
+
+std::uint64_t MemorySystem::transfer_after(std::uint64_t cycle) {
+    // The channel's time is cut into turns, one for each line. A turn that was taken long ago is free again.
+    std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
+    while (transfers_[turn % channel_turns] == turn) ++turn;
+    transfers_[turn % channel_turns] = turn;
+    return std::max(cycle, static_cast<std::uint64_t>(static_cast<double>(turn - 1) * line_cycles_));
 }
 
 void MemorySystem::vary(const MemoryVariation& variation) {
@@ -180,9 +205,7 @@ std::uint64_t MemorySystem::from_memory(std::uint64_t cycle) {
     ++lines_from_memory_;
     count(MemoryFact::lines_from_memory);
     if (!timed_) return cycle;
-    const double start = std::max(channel_free_at_, static_cast<double>(cycle));
-    channel_free_at_ = start + line_cycles_;
-    return static_cast<std::uint64_t>(start) + memory_cycles_;
+    return transfer_after(cycle) + memory_cycles_;
 }
 
 void MemorySystem::into_l2(std::uint64_t line) {
@@ -192,19 +215,19 @@ void MemorySystem::into_l2(std::uint64_t line) {
 
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
     if (l2_.find(line)) {
-        const std::uint64_t ready = arrival(line);
+        const std::uint64_t ready = arrival(line, cycle);
         return {ready > cycle ? ready : cycle + geometry_.l2.latency, 2};
     }
     const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
     Filled filled;
     if (l3_.find(line)) {
-        filled = {std::max(arrival(line), start + geometry_.l3.latency), 3};
+        filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
         if (geometry_.l3.victim) l3_.erase(line);
     } else {
         filled = {from_memory(start + geometry_.l3.latency), 4};
         if (!geometry_.l3.victim) l3_.insert(line);
     }
-    if (timed_) l2_outstanding_.push_back(filled.ready_at);
+    if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
     on_its_way(line, filled.ready_at, cycle);
     into_l2(line);
     return filled;
@@ -212,13 +235,13 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
 
 MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle, bool demand) {
     if (l1_data_.find(line)) {
-        const std::uint64_t ready = arrival(line);
+        const std::uint64_t ready = arrival(line, cycle);
         if (ready <= cycle) return {cycle, 1};
         return {ready, 0};
     }
     const std::uint64_t start = wait_for_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle);
     const Filled filled = below(line, start);
-    if (timed_) l1_outstanding_.push_back(filled.ready_at);
+    if (timed_) l1_outstanding_.push_back({start, filled.ready_at});
     on_its_way(line, filled.ready_at, cycle);
     l1_data_.insert(line);
     // Sources follow the sum: second level, third level, memory.
@@ -233,7 +256,7 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
     return filled;
 }
 
-unsigned MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
+core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
     l2_.prepare(line);
     l3_.prepare(line);
@@ -251,9 +274,11 @@ unsigned MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t 
     if (filled.level > 1) count(MemoryFact::loads_l1_miss);
     if (filled.level > 2) count(MemoryFact::loads_l2_miss);
     const std::uint64_t waited = filled.ready_at - cycle;
-    if (filled.level == 1) return translation;
+    if (filled.level == 1) return {translation, translation ? core::Cause::translation : core::Cause::l1};
     // Latencies are load to use, and the pipeline counts the first level's itself.
-    return static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
+    const auto extra = static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
+    constexpr core::Cause by_level[] = {core::Cause::line_on_its_way, core::Cause::l1, core::Cause::l2, core::Cause::l3, core::Cause::dram};
+    return {extra, 2 * translation > extra ? core::Cause::translation : by_level[std::clamp(filled.level, 0, 4)]};
 }
 
 std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {

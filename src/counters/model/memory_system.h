@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "counters/model/core/simulate.h"
@@ -31,7 +32,8 @@ class MemorySystem final : public core::MemoryTiming {
   public:
     MemorySystem(const Geometry& geometry, PageSizes page_sizes, const MemoryVariation& variation);
 
-    unsigned load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
+    void advance(std::uint64_t cycle) override { oldest_cycle_ = cycle; }
+    core::Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     void prefetch(std::uint64_t address, std::uint64_t cycle) override;
     unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
@@ -53,6 +55,10 @@ class MemorySystem final : public core::MemoryTiming {
         std::uint64_t ready_at = 0;
         int level = 1;  ///< 1: first level, 2, 3, 4: DRAM; 0: the line was on its way already
     };
+    /// From when to when a line is on its way, or something takes up a place.
+    struct Span {
+        std::uint64_t begin = 0, end = 0;
+    };
     struct Stream {
         std::uint64_t last_line = 0, used = 0;
         std::int64_t direction = 0;
@@ -69,12 +75,14 @@ class MemorySystem final : public core::MemoryTiming {
     SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
     Filled below(std::uint64_t line, std::uint64_t cycle);
-    bool has_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle) const;
+    bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
-    std::uint64_t wait_for_slot(std::vector<std::uint64_t>& outstanding, unsigned limit, std::uint64_t cycle);
-    /// When the line is or was there: a cycle in the past when it is not on its way.
-    std::uint64_t arrival(std::uint64_t line) const;
+    std::uint64_t wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle);
+    std::uint64_t transfer_after(std::uint64_t cycle);
+    /// When the line is there for a question at `cycle`: not after it, when it is not on its way. What asks first in program
+    /// order need not be first in time: an earlier question brings the line earlier.
+    std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
     void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
     void into_l2(std::uint64_t line);
     void count(MemoryFact fact, std::uint64_t amount = 1) {
@@ -87,13 +95,15 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t memory_cycles_;
     double line_cycles_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
-    std::unordered_map<std::uint64_t, std::uint64_t> arrivals_;  ///< of lines that are on their way
+    std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
     std::vector<SetAssociative> tlbs_;
     Serving serving_data_{}, serving_code_{};
     SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
-    std::vector<std::uint64_t> l1_outstanding_, l2_outstanding_, walks_outstanding_;
-    double channel_free_at_ = 0;
+    std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
+    std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
+    std::vector<std::uint64_t> transfers_;  ///< which line has each turn of the channel
+    std::uint64_t oldest_cycle_ = 0;        ///< no question is about one before it
     std::uint64_t use_clock_ = 0;
     std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
     bool timed_ = false;  ///< false while warming

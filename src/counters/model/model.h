@@ -17,7 +17,6 @@ struct Options {
     std::size_t window_instructions = 20000;
     int command_windows = 12;      ///< at most, of a command: ever further apart
     int command_alone_ms = 0;      ///< a command runs so long by itself before its first window; 0: that is its start
-    std::uint64_t window_cycles = 40000;  ///< a window ends here even when instructions are left
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

@@ -294,7 +294,7 @@ class Simulation {
         WindowFacts facts;
         // Each works on a copy of the state before the window; no more than one copy is there at a time.
         const BranchPredictor predictor_before = predictor_;
-        auto base = simulate_once(trace, MemorySystem(memory_), predictor_, options_.window_cycles);
+        auto base = simulate_once(trace, MemorySystem(memory_), predictor_);
         if (!base) return pass_on(base);
         facts.base = std::move(*base);
         // Code that lives in its first-level cache cannot tell the variations apart.
@@ -304,7 +304,7 @@ class Simulation {
             MemorySystem varied = memory_;
             BranchPredictor predictor = predictor_before;
             varied.vary(kind.variation);
-            auto simulated = simulate_once(trace, std::move(varied), predictor, options_.window_cycles / 2);
+            auto simulated = simulate_once(trace, std::move(varied), predictor);
             if (!simulated) return pass_on(simulated);
             facts.variations.emplace_back(kind.what, std::move(*simulated));
         }
@@ -314,11 +314,11 @@ class Simulation {
         return {};
     }
 
-    Result<Facts> simulate_once(const Trace& trace, MemorySystem memory, BranchPredictor& predictor, std::uint64_t cycles) {
+    Result<Facts> simulate_once(const Trace& trace, MemorySystem memory, BranchPredictor& predictor) {
         constexpr std::size_t longest_lead_in = 2000;
         memory.begin_window();
-        const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in), cycles, false,
-                                  [&] { memory.reset_facts(); }};
+        const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in),
+                                  [&] { memory.reset_facts(); }, nullptr};
         auto simulated = core_.simulate(trace, window, memory, predictor);
         if (!simulated) return pass_on(simulated);
         modelled_.simulated_instructions += simulated->steps;

@@ -4,19 +4,28 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "counters/model/core/facts.h"
 #include "counters/model/trace.h"
 
 namespace tmaprobe::counters::model::core {
 
-/// What LLVM's scheduling model has wrong of some instructions, and a published figure in its place.
+/// What LLVM's scheduling data has wrong of some instructions.
 struct Correction {
-    std::vector<std::vector<std::uint8_t>> bytes;  ///< any of these sequences in an instruction's encoding
-    unsigned latency = 0;    ///< of its registers' form; 0: as LLVM has it
-    unsigned micro_ops = 0;  ///< 0: as LLVM has it
+    enum class When : std::uint8_t { always, scaled_index, relative };  ///< an address with a scaled index, or relative to the code
+    std::vector<std::vector<std::uint8_t>> bytes;  ///< any of these sequences in an instruction's encoding; or
+    std::string instructions;  ///< a regular expression for the whole of LLVM's names of them
+    std::optional<unsigned> latency;    ///< of the operation, without a load
+    std::optional<unsigned> micro_ops;  ///< slots at renaming
+    std::optional<std::map<std::string, unsigned>> ports;  ///< cycles of resources, of the operation alone; by the end of LLVM's names
+    std::optional<unsigned> general_source_cycles;  ///< that the way from a general register takes longer
+    std::optional<unsigned> fetch_cycles;   ///< that the front end takes longer for it
+    When when = When::always;               ///< of these instructions, those with such an operand
+    std::optional<bool> reads_destination;  ///< a dependency that the instruction's result does not need
 };
 
 /// The target core beyond what LLVM's scheduling model says of it. All widths per cycle.
@@ -35,20 +44,44 @@ struct CoreParameters {
     bool fuses_compare_and_branch = false;
     bool fuses_memory_operand = false;  ///< LLVM counts load and operation apart; the slots count them once
     unsigned load_cycles = 0;  ///< first-level hit into a general register, load to use; 0: as LLVM's model has it
-    unsigned store_forward_cycles = 5;  ///< of a load whose data comes from a store that has issued; 0: the core
-                                        ///< renames memory, so that the data is there at once
+    unsigned store_forward_cycles = 5;  ///< of a load whose data comes from the store buffer, from the store on
+    unsigned store_forward_failed_cycles = 14;  ///< of a load that needs more than the store wrote, or parts of two
+    bool renames_memory = false;  ///< a plain load of what a plain store wrote to the same place takes no time
+    bool renames_memory_operands = false;  ///< so does a load of another size at that place, and one that an operation needs
+    unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes
+    unsigned same_address_loads = 0;     ///< that one cycle can serve; 0: any number
+    unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
     unsigned lock_cycles = 0;  ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;
+    unsigned load_buffer = 0;  ///< 0: as LLVM's model has it, or without limit
+    unsigned general_store_cycles = 0;  ///< of a store port, for a store of a general register; 0: as LLVM's model has it
+    unsigned stores_committed = 1;  ///< stores to one line that leave the store buffer in a cycle
     unsigned reorder_buffer = 224;
-    std::vector<Correction> corrections;
+    unsigned retire_width = 0;      ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
+    unsigned general_registers = 0, vector_registers = 0;  ///< to rename into; 0: as LLVM's model has it, or without limit
+    unsigned scheduler = 0;         ///< entries of all schedulers together; 0: as LLVM's model has them
+    unsigned split_line_cycles = 0; ///< that a load takes longer when it lies in two lines
+    bool binds_ports_at_renaming = false;  ///< a micro-op's port is chosen when it is renamed, not when it is issued
+    bool eliminates_general_moves = false, eliminates_vector_moves = false;
+    unsigned adds_constants_below = 0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
+    bool stack_engine = false;                ///< push, pop, call and return change the stack pointer at renaming
+    bool stack_engine_synchronizes = false;   ///< an explicit use of the stack pointer then costs a micro-op
+    std::vector<Correction> corrections;      ///< of LLVM's scheduling data
+};
+
+struct Loaded {
+    unsigned extra = 0;        ///< cycles beyond a first-level hit until the data can be used
+    Cause waits = Cause::l1;   ///< for what
 };
 
 /// What the memory system answers. Cycles are those of the pipeline.
 class MemoryTiming {
   public:
     virtual ~MemoryTiming() = default;
-    /// Cycles beyond a first-level hit until the data of a load issued at `cycle` can be used.
-    virtual unsigned load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
+    /// No later question is about a cycle before this one. Otherwise loads ask in program order, not in that of cycles.
+    virtual void advance(std::uint64_t) {}
+    /// A load that is issued at `cycle`.
+    virtual Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
     /// The cycle in which a store that retired at `cycle` has its line and may leave the store buffer.
     virtual std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
     /// A hint that nothing waits for.
@@ -65,46 +98,12 @@ class BranchOracle {
     virtual bool mispredicts(const StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
 };
 
-/// Sums over the simulated window. Slots: retiring + frontend + backend + bad_speculation + recovery
-/// = slot_width * cycles, exactly.
-struct PipelineFacts {
-    std::uint64_t cycles = 0, instructions = 0, slots = 0;
-    std::uint64_t uops = 0;             ///< of the executed path, as slots count them
-    std::uint64_t uops_wrong_path = 0;  ///< dispatched after a mispredicted branch and thrown away
-    std::uint64_t uops_microcode = 0, uops_heavy = 0;  ///< heavy: of instructions of more than one
-    std::uint64_t macro_fused = 0;
-    std::uint64_t slots_frontend = 0, slots_frontend_latency = 0;
-    std::uint64_t slots_backend = 0, slots_backend_memory = 0, slots_recovery = 0;
-    std::uint64_t cycles_frontend_none = 0;  ///< nothing was delivered though it could have been taken
-    std::uint64_t cycles_no_execute = 0, cycles_no_execute_load = 0;
-    std::uint64_t cycles_one_execute = 0, cycles_two_execute = 0;
-    std::uint64_t cycles_store_bound = 0;  ///< nothing executed, no load in flight, store buffer full
-    std::uint64_t cycles_load_in_flight = 0;
-    std::uint64_t cycles_l1_miss = 0, cycles_no_execute_l1_miss = 0;  ///< a load waits for more than the first level
-    std::uint64_t cycles_no_retire = 0, cycles_no_retire_load = 0;  ///< the oldest is not complete; and is a load
-    std::uint64_t cycles_dispatch_nothing = 0;
-    std::uint64_t cycles_backend_none = 0;  ///< of these, refused by the back end
-    std::uint64_t cycles_backend_none_memory = 0;  ///< of these, the oldest waits for memory or stores have no room
-    std::uint64_t cycles_store_buffer_full = 0;  ///< a store could not be dispatched for want of room
-    std::uint64_t branches = 0, branches_taken = 0, conditional_branches = 0, mispredicts = 0;
-    std::uint64_t loads = 0, stores = 0;
-    std::uint64_t unmodelled = 0;  ///< executed instructions that the core model does not know
-};
-
-/// The difference of two snapshots.
-PipelineFacts operator-(const PipelineFacts& later, const PipelineFacts& earlier);
-
-/// By name, as mapping files call them.
-std::map<std::string, double> named(const PipelineFacts& facts);
-
 /// How much of the trace to simulate.
 struct Window {
     std::size_t first = 0, count = 0;   ///< steps of the trace
     std::size_t lead_in = 0;            ///< of these, executed before counting starts
-    std::uint64_t cycle_limit = 400000; ///< simulation ends here even when steps are left; cycles in which
-                                        ///< nothing can happen are not counted
-    bool every_cycle = false;           ///< simulates even cycles in which nothing can happen; for tests
     std::function<void()> on_counting;  ///< called when the lead-in is over
+    SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
 };
 
 struct Simulated {
@@ -116,7 +115,7 @@ struct Simulated {
 class Core {
   public:
     virtual ~Core() = default;
-    /// Runs one window from an empty pipeline. Errors: system when LLVM's simulation fails.
+    /// Runs one window from an empty pipeline. Errors: bad_input for a window that is not within the trace.
     virtual Result<Simulated> simulate(const Trace& trace, const Window& window, MemoryTiming& memory,
                                        BranchOracle& branches) = 0;
 };

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""The core gives small blocks the cycles that a machine of its kind took for them.
+
+Usage: known_blocks_test.py MODEL_BLOCKS
+"""
+
+import os
+import subprocess
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def main():
+    with open(os.path.join(FOLDER, "known.txt"), encoding="utf-8") as file:
+        known = [line.split(maxsplit=3) for line in file if not line.startswith("#")]
+    blocks = "".join(f"{code} {count}\n" for code, count, _, _ in known)
+    answer = subprocess.run([sys.argv[1], "sapphirerapids"], input=blocks, capture_output=True, text=True, check=True).stdout
+    modelled = [float(line.split()[2]) for line in answer.splitlines()]
+    assert len(modelled) == len(known) > 50, f"{len(modelled)} answers for {len(known)} blocks"
+    wrong = []
+    for (_, _, measured, text), cycles in zip(known, modelled):
+        # A tenth, or what a clock cannot tell apart.
+        if abs(cycles - float(measured)) > max(0.1 * float(measured), 0.045):
+            wrong.append(f"{text.strip()}: measured {measured}, modelled {cycles:.2f}")
+    print("\n".join(wrong) or f"{len(known)} blocks as measured")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
