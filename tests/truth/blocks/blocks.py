@@ -9,6 +9,7 @@ the blocks, chosen by hash, is held out: nothing is tuned on it.
 import argparse
 import hashlib
 import subprocess
+import tempfile
 
 
 def read(path):
@@ -40,10 +41,11 @@ def disassembled(codes):
     """Instructions of each block, by objdump."""
     lines = []
     for code in codes:
-        with open("/tmp/block.bin", "wb") as file:
+        with tempfile.NamedTemporaryFile() as file:
             file.write(bytes.fromhex(code))
-        listing = subprocess.run(["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "--no-show-raw-insn", "/tmp/block.bin"],
-                                 capture_output=True, text=True, check=False).stdout
+            file.flush()
+            listing = subprocess.run(["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "--no-show-raw-insn", file.name],
+                                     capture_output=True, text=True, check=False).stdout
         lines.append("; ".join(" ".join(line.split("\t")[1].split()) for line in listing.splitlines() if "\t" in line))
     return lines
 

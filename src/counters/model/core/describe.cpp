@@ -1,6 +1,7 @@
 #include "counters/model/core/describe.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tmaprobe::counters::model::core {
 namespace {
@@ -26,6 +27,19 @@ std::int8_t number_of(llvm::StringRef name, bool x86) {
         if ((name.consume_front("X") || name.consume_front("W")) && !name.getAsInteger(10, number)) return static_cast<std::int8_t>(number);
     }
     return MemoryOperand::none;
+}
+
+/// Bytes that an arm64 load or store moves, from its encoding.
+unsigned arm64_bytes(const StaticInstruction& instruction) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, instruction.bytes.data(), sizeof word);
+    const bool vector = word & (1u << 26);
+    const unsigned size = word >> 30, opcode = (word >> 22) & 3;
+    constexpr unsigned unknown = 16;
+    if ((word & 0x3a000000u) == 0x28000000u) return 2u << (vector ? size + 2 : 2 + (size >> 1));  // pairs
+    if ((word & 0x3a000000u) == 0x38000000u) return 1u << (vector ? size | (opcode & 2) << 1 : size);
+    if ((word & 0x3f000000u) == 0x08000000u) return 1u << size;  // exclusive, ordered
+    return unknown;
 }
 
 bool contains(const std::vector<std::uint64_t>& list, std::uint64_t ports) {
@@ -343,6 +357,8 @@ Descriptor Describer::describe(const StaticInstruction& instruction, bool fused)
     add_definitions(code, *facts, out);
     add_ports(*facts, out);
     if (instruction.loads || instruction.prefetch) set_load_latency(code, *facts, out);
+    if (!x86_ && out.loads) out.load_bytes = static_cast<std::uint8_t>(arm64_bytes(instruction));
+    if (!x86_ && out.stores) out.store_bytes = static_cast<std::uint8_t>(arm64_bytes(instruction));
     if (x86_) describe_x86(target_, parameters_, schedule_, code, out);
     set_slots(*facts, out);
     correct(code, out);
