@@ -148,7 +148,10 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
     measured.run.kernel = "command";
     measured.run.parameters["command"] = request.command;
     measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
-    if (!command) measured.run.time.reason = "nothing was started: what runs anyway was counted";
+    if (!command) measured.run.time.reason = "nothing was started here whose time could be taken";
+    using Kind = counters::Scope::Kind;
+    if (request.scope.kind == Kind::process) measured.run.parameters["pid"] = request.scope.pid;
+    if (request.scope.kind == Kind::cpus && !request.scope.cpus.empty()) measured.run.parameters["cpus"] = request.scope.cpus;
 
     const auto& sources = setup.decision.sources;
     const int runs = std::max(1, request.repetitions);

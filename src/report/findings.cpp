@@ -115,8 +115,9 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     const bool any_tree = std::any_of(run.metrics.begin(), run.metrics.end(),
                                       [](const Metric& metric) { return metric.level > 0 && has_value(metric); });
     if (!any_tree)
-        return record.source.kind == "none" ? "Without counts only the time is known: what bounds it is not."
-                                            : "No node of the tree has a value: what bounds it is not known.";
+        return record.source.kind != "none" ? "No node of the tree has a value: what bounds it is not known."
+               : run.time.known             ? "Without counts only the time is known: what bounds it is not."
+                                            : "No hardware event was counted: what bounds it is not known.";
     const Metric* node = bottleneck(run.metrics);
     if (!node) {
         const Metric* largest = nullptr;

@@ -108,7 +108,9 @@ void show_run_heading(Screen& screen, const Run& run, bool replayed) {
             text += " (held by the TLB as " + run.pages->effective + ")";
     }
     const bool command = run.kernel == "command" || run.parameters.contains("command");
-    screen.entry(replayed ? "Counts" : command ? "Command" : "Kernel", text);
+    const auto argv = run.parameters.find("command");
+    const bool started = argv == run.parameters.end() || !argv->is_array() || !argv->empty();
+    screen.entry(replayed ? "Counts" : !command ? "Kernel" : started ? "Command" : "Counted", text);
 }
 
 /// What the model says of translation stands beside what the TLB here was found to hold.

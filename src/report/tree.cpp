@@ -99,6 +99,18 @@ std::string pages_label(const record::Run& run) {
                        100 * static_cast<double>(right) / static_cast<double>(total));
 }
 
+namespace {
+
+/// "CPUs 0,1", or "all CPUs".
+std::string cpus_text(const record::Run& run) {
+    const auto cpus = run.parameters.find("cpus");
+    if (cpus == run.parameters.end() || !cpus->is_array() || cpus->empty()) return "all CPUs";
+    const std::string list = cpus->dump();
+    return "CPUs " + list.substr(1, list.size() - 2);
+}
+
+}  // namespace
+
 std::string run_label(const record::Run& run) {
     const auto command = run.parameters.find("command");
     if (command != run.parameters.end() && command->is_array()) {
@@ -106,7 +118,9 @@ std::string run_label(const record::Run& run) {
         for (const auto& word : *command)
             if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
         const auto pmu = run.parameters.find("pmu");
-        if (!line.empty()) return line + (pmu != run.parameters.end() && pmu->is_string() ? ", on " + pmu->get<std::string>() : "");
+        if (const auto pid = run.parameters.find("pid"); line.empty() && pid != run.parameters.end()) line = "process " + pid->dump();
+        if (line.empty()) line = "whatever runs on " + cpus_text(run);
+        return line + (pmu != run.parameters.end() && pmu->is_string() ? ", on " + pmu->get<std::string>() : "");
     }
     std::string label = run.kernel;
     if (!run.variant.empty()) label += " " + run.variant;

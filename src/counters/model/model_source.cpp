@@ -37,7 +37,8 @@ class ModelSource final : public CounterSource {
     }
 
     record::Source describe() const override {
-        std::string detail = fmt::format("LLVM's {} scheduling model on the instructions that ran", geometry_.core.llvm_cpu);
+        std::string detail = fmt::format("simulated with LLVM's {} scheduling data on the instructions that ran",
+                                         geometry_.core.llvm_cpu);
         if (!geometry_.borrowed_model.empty()) detail += "; " + geometry_.borrowed_model;
         return {"model", cpu_id_, detail};
     }
