@@ -2,7 +2,7 @@
 set(TMAPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # This g++ sees overlaps and overflows in std::string's own functions that are not there.
-    list(APPEND TMAPROBE_WARNINGS -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+    list(APPEND TMAPROBE_WARNINGS -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 
 function(tmaprobe_library name folder)
