@@ -265,7 +265,11 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     record.extra["why_source"] = setup.decision.why;
     if (!setup.decision.hint.empty()) record.extra["source_hint"] = setup.decision.hint;
     record.extra["level"] = request.level;
-    if (setup.table) record.extra["deeper"] = deeper_levels(*setup.table, request.level);
+    // The model has counterparts for the events of two levels (docs/model.md): deeper ones are not worth a try.
+    constexpr int levels_modelled = 2;
+    const bool counted = setup.decision.sources.front() != SourceChoice::model;
+    if (setup.table && (counted || request.level < levels_modelled))
+        record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
                                  {"source", setup.table->source}, {"tree", tree_of(*setup.table)}};
