@@ -267,8 +267,8 @@ record::Record start_record(const RunRequest& request, const Setup& setup) {
     record.extra["level"] = request.level;
     // The model has counterparts for the events of two levels (docs/model.md): deeper ones are not worth a try.
     constexpr int levels_modelled = 2;
-    const bool counted = setup.decision.sources.front() != SourceChoice::model;
-    if (setup.table && (counted || request.level < levels_modelled))
+    const bool modelled = setup.decision.sources == std::vector{SourceChoice::model};
+    if (setup.table && (!modelled || request.level < levels_modelled))
         record.extra["deeper"] = deeper_levels(*setup.table, request.level);
     if (setup.table)
         record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
