@@ -7,26 +7,7 @@ if(NOT SPDLOG_INCLUDE)
     message(FATAL_ERROR "spdlog is missing: run third_party/setup.sh")
 endif()
 find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 find_package(tl-expected REQUIRED)
-find_path(RAPIDJSON_INCLUDE rapidjson/document.h)
-if(NOT RAPIDJSON_INCLUDE)
-    message(FATAL_ERROR "rapidjson is missing: run third_party/setup.sh")
-endif()
-# Release 1.1.0 assigns to a constant member in a function that nobody calls, which newer compilers refuse, and adds
-# to a null pointer, which sanitizers report. Both are mended as the library's authors have since: in a copy.
-if(NOT EXISTS ${CMAKE_BINARY_DIR}/rapidjson/rapidjson/document.h)
-    file(COPY ${RAPIDJSON_INCLUDE}/rapidjson DESTINATION ${CMAKE_BINARY_DIR}/rapidjson)
-    file(READ ${RAPIDJSON_INCLUDE}/rapidjson/document.h rapidjson_document)
-    string(REPLACE "const SizeType length;" "SizeType length;" rapidjson_document "${rapidjson_document}")
-    file(READ ${RAPIDJSON_INCLUDE}/rapidjson/internal/stack.h rapidjson_stack)
-    string(REPLACE "stackTop_ + sizeof(T) * count > stackEnd_" "static_cast<std::ptrdiff_t>(sizeof(T) * count) > stackEnd_ - stackTop_"
-        rapidjson_stack "${rapidjson_stack}")
-    file(WRITE ${CMAKE_BINARY_DIR}/rapidjson/rapidjson/internal/stack.h "${rapidjson_stack}")
-    file(WRITE ${CMAKE_BINARY_DIR}/rapidjson/rapidjson/document.h "${rapidjson_document}")
-endif()
-add_library(rapidjson INTERFACE)
-target_include_directories(rapidjson SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/rapidjson)
 pkg_check_modules(hwloc REQUIRED hwloc)
 
 # As much as the distribution has is linked statically, so that the one binary runs on another machine.

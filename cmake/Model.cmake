@@ -1,5 +1,5 @@
 # The model's core stands on LLVM's MC libraries; without them the tool still builds and says
-# what it lacks (src/counters/model/core_missing.cpp).
+# what it lacks (src/model/model.cpp).
 set(TMAPROBE_HAVE_MODEL OFF)
 if(TMAPROBE_MODEL)
     find_program(LLVM_CONFIG NAMES llvm-config-19)
@@ -30,14 +30,19 @@ if(TMAPROBE_HAVE_MODEL)
     # Named by LLVM for its solver and its Windows manifests, which nothing here uses.
     list(FILTER llvm_system EXCLUDE REGEX "z3|xml2")
 
-    file(GLOB model_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/counters/model/core/*.cpp)
+    set(model_sources ${TMAPROBE_SOURCES_model})
+    list(FILTER model_sources INCLUDE REGEX "src/model/(core|llvm)/")
     add_library(tmaprobe_model_core STATIC ${model_sources})
     target_include_directories(tmaprobe_model_core PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_include_directories(tmaprobe_model_core SYSTEM PRIVATE ${llvm_include})
     target_compile_options(tmaprobe_model_core PRIVATE -Wall -Wextra $<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>)
-    target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
-    target_sources(tmaprobe_counters PRIVATE ${CMAKE_SOURCE_DIR}/src/counters/model/model_source.cpp
-                                             ${CMAKE_SOURCE_DIR}/src/counters/model/simulation.cpp)
-    target_link_libraries(tmaprobe_counters PUBLIC tmaprobe_model_core)
+    target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base tmaprobe_trace PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
+    target_sources(tmaprobe_model PRIVATE ${CMAKE_SOURCE_DIR}/src/model/model_source.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/simulation.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/command_simulation.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/sampled_windows.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/sum_of_windows.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/window_simulator.cpp)
+    target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_core)
 endif()
-target_compile_definitions(tmaprobe_counters PRIVATE TMAPROBE_HAVE_MODEL=$<BOOL:${TMAPROBE_HAVE_MODEL}>)
+target_compile_definitions(tmaprobe_model PRIVATE TMAPROBE_HAVE_MODEL=$<BOOL:${TMAPROBE_HAVE_MODEL}>)

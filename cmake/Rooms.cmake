@@ -1,3 +1,5 @@
+include(Sources)
+
 # One static library per room of src/, with the project's warnings.
 set(TMAPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -5,16 +7,18 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     list(APPEND TMAPROBE_WARNINGS -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 
-function(tmaprobe_library name folder)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
-    if(name STREQUAL "counters")
+function(tmaprobe_library name)
+    set(sources ${TMAPROBE_SOURCES_${name}})
+    if(name STREQUAL "model")
         # What needs LLVM is added by Model.cmake, if it is there.
-        list(FILTER sources EXCLUDE REGEX "/counters/model/(core/|model_source.cpp|simulation.cpp)")
+        list(FILTER sources EXCLUDE REGEX "/model/(core/|llvm/|model_source.cpp|simulation.cpp|command_simulation.cpp|sampled_windows.cpp|sum_of_windows.cpp|window_simulator.cpp)")
     endif()
     # Its machine code is copied into other programs.
-    set_source_files_properties(src/counters/model/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(src/trace/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "-O2;-mgeneral-regs-only;-fno-sanitize=all;-fno-stack-protector;-fno-jump-tables;-fcf-protection=none;-fno-profile-arcs;-fno-test-coverage")
     add_library(tmaprobe_${name} STATIC ${sources})
+    set_property(GLOBAL APPEND PROPERTY tmaprobe_rooms tmaprobe_${name})
+    target_compile_features(tmaprobe_${name} PUBLIC cxx_std_20)
     target_include_directories(tmaprobe_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
     target_compile_options(tmaprobe_${name} PRIVATE ${TMAPROBE_WARNINGS})
     target_compile_definitions(tmaprobe_${name} PRIVATE TMAPROBE_VERSION="${PROJECT_VERSION}")
@@ -23,7 +27,7 @@ endfunction()
 
 function(tmaprobe_room name)
     cmake_parse_arguments(ROOM "" "" "USES;LINKS" ${ARGN})
-    tmaprobe_library(${name} src/${name})
+    tmaprobe_library(${name})
     list(TRANSFORM ROOM_USES PREPEND tmaprobe_)
     target_link_libraries(tmaprobe_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS})
 endfunction()
@@ -31,7 +35,7 @@ endfunction()
 # kernels/ is beside src/; a variant's file is compiled for the plain architecture and switches its
 # instruction set on per function (target attributes), so that nothing else in it can use it.
 function(tmaprobe_kernels)
-    tmaprobe_library(kernels kernels)
+    tmaprobe_library(kernels)
     # Where a loop lies in its cache lines is worth some percent, and is not to depend on what was linked before it.
     target_compile_options(tmaprobe_kernels PRIVATE -O3 -fno-lto -falign-functions=64
                            -Wno-ignored-attributes)  # vectors are template arguments: the same type by another name

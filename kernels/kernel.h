@@ -22,10 +22,10 @@ namespace tmaprobe::kernels {
 /// What one iteration of a kernel does, by construction. Counting instructions in an emulator must
 /// confirm it.
 struct Work {
-    double operations = 1;  ///< in the descriptor's `operation` unit
-    double bytes = 0;       ///< as the program sees them; 0: the kernel moves no bytes
-    double bus_bytes = 0;  ///< as the bus to memory does, when no cache holds them: lines that are written
-                           ///< without a non-temporal store are read first; 0: as `bytes`
+    double operations = 1;         ///< in the descriptor's `operation` unit
+    double bytes = 0;              ///< as the program sees them; 0: the kernel moves no bytes
+    double bus_bytes = 0;          ///< as the bus to memory does, when no cache holds them: lines that are written
+                                   ///< without a non-temporal store are read first; 0: as `bytes`
     double loads = 0, stores = 0;  ///< instructions that touch the kernel's own memory
 };
 
@@ -56,8 +56,8 @@ class Kernel {
     virtual std::map<std::string, std::string> parameters() const { return {}; }
 };
 
-/// One block of memory that several variants of a kernel go over in turns, a slice at a time, so that each meets the same
-/// memory, pages and threads, and no slice is still in a cache when it is gone over again.
+/// One block of memory that several variants of a kernel go over in turns, a slice at a time, so that each meets the
+/// same memory, pages and threads, and no slice is still in a cache when it is gone over again.
 class VariantTrial {
   public:
     virtual ~VariantTrial() = default;
@@ -70,11 +70,11 @@ class VariantTrial {
 
 /// One implementation of a kernel for one instruction set.
 struct Variant {
-    std::string name;   ///< "shani"
-    std::string what;   ///< one line
+    std::string name;                ///< "shani"
+    std::string what;                ///< one line
     std::vector<std::string> needs;  ///< names as in machine::Host::features; empty: runs everywhere
-    bool built = true;  ///< false: not for this architecture
-    int vector_bytes = 0;  ///< of its loads; 0: nothing that a core could do in two pieces
+    bool built = true;               ///< false: not for this architecture
+    int vector_bytes = 0;            ///< of its loads; 0: nothing that a core could do in two pieces
 };
 
 /// An option that only this kernel has.
@@ -84,14 +84,14 @@ struct Option {
 };
 
 /// The plain facts of one kernel.
-struct Descriptor {
+struct KernelDescriptor {
     std::string name;
-    std::string what;        ///< one line: what it does
-    std::string operation;   ///< what ns per operation counts: "64-byte block", "load"
-    std::string bottleneck;  ///< category that it is built to show: "backend", with the part in words
+    std::string what;               ///< one line: what it does
+    std::string operation;          ///< what ns per operation counts: "64-byte block", "load"
+    std::string bottleneck;         ///< category that it is built to show: "backend", with the part in words
     std::vector<Variant> variants;  ///< best first
     std::vector<Option> options;
-    bool uses_memory = false;        ///< takes --size and --pages
+    bool uses_memory = false;  ///< takes --size and --pages
     std::uint64_t default_size = 0;
     int min_threads = 1, max_threads = 1;  ///< max 0: as many as there are CPUs
     /// The widest vectors that pay for these parameters on this host; 0: any. Without it, as wide as the host's loads.
@@ -100,34 +100,35 @@ struct Descriptor {
     std::uint64_t (*footprint)(const Parameters& parameters) = nullptr;
     /// A trial of these variants in a block of the parameters' size. Where it is empty the widest vectors are chosen by
     /// the CPU's table alone. Errors: as make.
-    Result<std::unique_ptr<VariantTrial>> (*make_trial)(const std::vector<std::string>& variants, const Parameters& parameters) = nullptr;
+    Result<std::unique_ptr<VariantTrial>> (*make_trial)(const std::vector<std::string>& variants,
+                                                        const Parameters& parameters) = nullptr;
     /// Builds the kernel in the named variant. Errors: bad_usage for parameters it cannot take,
     /// unavailable for memory it cannot get. Does not check the CPU: see choose_variant.
     Result<std::unique_ptr<Kernel>> (*make)(const std::string& variant, const Parameters& parameters) = nullptr;
 };
 
 /// All kernels, in the order they are listed.
-std::span<const Descriptor> all();
+std::span<const KernelDescriptor> all();
 
 /// Errors: bad_usage with a suggestion.
-Result<const Descriptor*> find(const std::string& name);
+Result<const KernelDescriptor*> find(const std::string& name);
 
 /// All variants that this host can run for the parameters without a choice by the user, best first, vectors wider than
 /// its loads among them.
-std::vector<Variant> runnable_variants(const Descriptor& kernel, const machine::Host& host);
+std::vector<Variant> runnable_variants(const KernelDescriptor& kernel, const machine::Host& host);
 
 /// Bytes of memory that the kernel maps for these parameters; 0 for one that uses none.
-std::uint64_t footprint(const Descriptor& kernel, const Parameters& parameters);
+std::uint64_t footprint(const KernelDescriptor& kernel, const Parameters& parameters);
 
 /// The best variant that this host can run for the parameters, or `wanted` if it can run it. Vectors wider than
-/// the host's loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage for an
-/// unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
-Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host,
+/// the host's loads are not the best: a core that moves 512 bits in two halves does 256 bits faster. Errors: bad_usage
+/// for an unknown variant; unavailable for one that the CPU lacks the instructions for (naming them).
+Result<Variant> choose_variant(const KernelDescriptor& kernel, const std::string& wanted, const machine::Host& host,
                                const Parameters& parameters = {});
 
 /// A kernel with its parameters in one word.
 struct Spec {
-    const Descriptor* kernel = nullptr;
+    const KernelDescriptor* kernel = nullptr;
     std::string variant;  ///< empty: the best
     int threads = 1;
     Parameters parameters;
@@ -140,7 +141,7 @@ Result<Spec> parse_spec(std::string_view text);
 
 /// The kernel's options with defaults filled in. Errors: bad_usage for an option that the kernel does not
 /// have or a value that is not one of its choices.
-Result<std::map<std::string, std::string>> complete_options(const Descriptor& kernel,
+Result<std::map<std::string, std::string>> complete_options(const KernelDescriptor& kernel,
                                                             const std::map<std::string, std::string>& given);
 
 /// An option whose values have names: those of a table's entries (`name`), the first being the default.
@@ -167,6 +168,6 @@ Result<std::uint64_t> number_option(const std::map<std::string, std::string>& op
 
 /// Refuses what no kernel of this descriptor can do: a wrong number of CPUs, a size or page mode for one
 /// that uses no memory, an unknown option. Every make() calls it first. Errors: bad_usage.
-Result<> check_parameters(const Descriptor& kernel, const Parameters& parameters);
+Result<> check_parameters(const KernelDescriptor& kernel, const Parameters& parameters);
 
 }  // namespace tmaprobe::kernels

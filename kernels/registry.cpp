@@ -43,7 +43,7 @@ std::optional<std::uint64_t> option_number(std::string_view text) {
     return size ? std::optional(*size) : std::nullopt;
 }
 
-Result<> check_option(const Descriptor& kernel, const std::string& name, const std::string& value) {
+Result<> check_option(const KernelDescriptor& kernel, const std::string& name, const std::string& value) {
     const auto option = std::find_if(kernel.options.begin(), kernel.options.end(),
                                      [&](const Option& candidate) { return candidate.name == name; });
     if (option == kernel.options.end())
@@ -76,17 +76,14 @@ Result<std::vector<int>> parse_cpus(std::string_view text) {
 /// Puts one key=value of a spec where it belongs.
 Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
     if (key == "size") {
-        const auto size = parse_size(value);
-        if (!size) return pass_on(size);
-        spec.parameters.size_bytes = *size;
+        const auto size = TRY(parse_size(value));
+        spec.parameters.size_bytes = size;
     } else if (key == "pages") {
-        const auto mode = memory::parse_page_mode(value);
-        if (!mode) return pass_on(mode);
-        spec.parameters.pages = *mode;
+        const auto mode = TRY(memory::parse_page_mode(value));
+        spec.parameters.pages = mode;
     } else if (key == "cpus" || key == "cpu") {
-        const auto cpus = parse_cpus(value);
-        if (!cpus) return pass_on(cpus);
-        spec.parameters.cpus = *cpus;
+        const auto cpus = TRY(parse_cpus(value));
+        spec.parameters.cpus = cpus;
     } else if (key == "numa-node") {
         const auto node = whole_number(value);
         if (!node || *node > 1'000'000)
@@ -108,35 +105,35 @@ Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
 
 }  // namespace
 
-std::span<const Descriptor> all() {
+std::span<const KernelDescriptor> all() {
     static const std::array kernels{sha256::descriptor(), chase::descriptor(), stream::descriptor(),
                                     pingpong::descriptor(), atomic::descriptor()};
     return kernels;
 }
 
-Result<const Descriptor*> find(const std::string& name) {
-    for (const Descriptor& kernel : all())
+Result<const KernelDescriptor*> find(const std::string& name) {
+    for (const KernelDescriptor& kernel : all())
         if (kernel.name == name) return &kernel;
-    return fail(ErrorCode::bad_usage, fmt::format("no kernel is called '{}'", name),
-                suggest(name, names_of(all())));
+    return fail(ErrorCode::bad_usage, fmt::format("no kernel is called '{}'", name), suggest(name, names_of(all())));
 }
 
-std::vector<Variant> runnable_variants(const Descriptor& kernel, const machine::Host& host) {
+std::vector<Variant> runnable_variants(const KernelDescriptor& kernel, const machine::Host& host) {
     std::vector<Variant> runnable;
     for (const Variant& variant : kernel.variants) {
-        const bool can = std::ranges::all_of(variant.needs, [&](const auto& need) { return machine::has_feature(host, need); });
+        const bool can =
+            std::ranges::all_of(variant.needs, [&](const auto& need) { return machine::has_feature(host, need); });
         if (variant.built && can) runnable.push_back(variant);
     }
     return runnable;
 }
 
-std::uint64_t footprint(const Descriptor& kernel, const Parameters& parameters) {
+std::uint64_t footprint(const KernelDescriptor& kernel, const Parameters& parameters) {
     if (!kernel.uses_memory) return 0;
     if (kernel.footprint) return kernel.footprint(parameters);
     return parameters.size_bytes ? parameters.size_bytes : kernel.default_size;
 }
 
-Result<Variant> choose_variant(const Descriptor& kernel, const std::string& wanted, const machine::Host& host,
+Result<Variant> choose_variant(const KernelDescriptor& kernel, const std::string& wanted, const machine::Host& host,
                                const Parameters& parameters) {
     const int widest = kernel.widest_vector ? kernel.widest_vector(parameters, host) : host.load_bytes;
     const auto missing = [&](const Variant& variant) {
@@ -171,9 +168,8 @@ Result<Variant> choose_variant(const Descriptor& kernel, const std::string& want
 
 Result<Spec> parse_spec(std::string_view text) {
     const auto colon = text.find(':');
-    const auto kernel = find(std::string(text.substr(0, colon)));
-    if (!kernel) return pass_on(kernel);
-    Spec spec{*kernel, {}, 1, {}};
+    const auto kernel = TRY(find(std::string(text.substr(0, colon))));
+    Spec spec{kernel, {}, 1, {}};
     if (colon == std::string_view::npos) return spec;
     std::string_view rest = text.substr(colon + 1);
     for (bool more = true; more;) {
@@ -191,10 +187,9 @@ Result<Spec> parse_spec(std::string_view text) {
     return spec;
 }
 
-Result<std::map<std::string, std::string>> complete_options(const Descriptor& kernel,
+Result<std::map<std::string, std::string>> complete_options(const KernelDescriptor& kernel,
                                                             const std::map<std::string, std::string>& given) {
-    for (const auto& [name, value] : given)
-        if (auto known = check_option(kernel, name, value); !known) return pass_on(known);
+    for (const auto& [name, value] : given) TRY(check_option(kernel, name, value));
     std::map<std::string, std::string> options = given;
     for (const Option& option : kernel.options) options.emplace(option.name, option.default_value);
     return options;
@@ -210,10 +205,9 @@ Result<std::uint64_t> number_option(const std::map<std::string, std::string>& op
                 fmt::format("from {} to {}", least, most));
 }
 
-Result<> check_parameters(const Descriptor& kernel, const Parameters& parameters) {
-    if (const auto options = complete_options(kernel, parameters.options); !options) return pass_on(options);
-    const bool asks_for_memory =
-        parameters.size_bytes != 0 || parameters.pages.hugetlb || parameters.pages.transparent;
+Result<> check_parameters(const KernelDescriptor& kernel, const Parameters& parameters) {
+    TRY(complete_options(kernel, parameters.options));
+    const bool asks_for_memory = parameters.size_bytes != 0 || parameters.pages.hugetlb || parameters.pages.transparent;
     if (!kernel.uses_memory && asks_for_memory)
         return fail(ErrorCode::bad_usage, fmt::format("kernel {} takes no size and no pages", kernel.name),
                     "leave out --size and --pages");

@@ -72,7 +72,7 @@ struct Team::Shared {
 
 Result<std::unique_ptr<Team>> Team::start(const std::vector<int>& cpus) {
     std::unique_ptr<Team> team(new Team(cpus.empty() ? std::vector<int>{-1} : cpus));
-    if (auto started = team->start_members(); !started) return pass_on(started);
+    TRY(team->start_members());
     return team;
 }
 

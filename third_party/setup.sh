@@ -30,12 +30,12 @@ update_package_lists() {
 }
 
 tool_packages=(g++ make cmake ninja-build pkg-config xz-utils
-    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev rapidjson-dev libexpected-dev libhwloc-dev libudev-dev
+    libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
-test_packages=(libgtest-dev libgmock-dev python3)
+test_packages=(libgtest-dev libgmock-dev nlohmann-json3-dev python3)
 # Without the first two nothing is fuzzed, without the others tests are skipped.
-further_test_packages=(clang-19 libclang-rt-19-dev python3-fusepy fuse3 valgrind)
+further_test_packages=(clang-19 clang-format-19 libclang-rt-19-dev python3-fusepy fuse3 valgrind)
 
 # Installs the named packages that are not installed yet.
 install_packages() {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/homes.h"
+#include "kernels/shared_lines.h"
 #include "kernels/team.h"
 
 namespace tmaprobe::kernels::atomic {
@@ -63,9 +63,8 @@ struct NamedIncrement {
     const char* name;
     Increment increment, with_one_instruction;  ///< the second in variant lse
 };
-constexpr std::array increments{
-    NamedIncrement{"lockinc", increment<add_locked>, increment<add_by_one_instruction>},
-    NamedIncrement{"inc", increment<add_plainly>, increment<add_plainly>}};
+constexpr std::array increments{NamedIncrement{"lockinc", increment<add_locked>, increment<add_by_one_instruction>},
+                                NamedIncrement{"inc", increment<add_plainly>, increment<add_plainly>}};
 constexpr const char* one_instruction = "lse";
 
 /// Where the members' counters lie, `apart` bytes from one to the next, and for how many there is room. Padded ones are
@@ -75,12 +74,12 @@ struct Sharing {
     std::size_t apart, most_threads;
 };
 constexpr std::array sharings{Sharing{"one", 0, 1024},
-                              Sharing{"false", sizeof(Counter), Homes::line_bytes / sizeof(Counter)},
-                              Sharing{"padded", 2 * Homes::line_bytes, Homes::lines / 2}};
+                              Sharing{"false", sizeof(Counter), SharedLines::line_bytes / sizeof(Counter)},
+                              Sharing{"padded", 2 * SharedLines::line_bytes, SharedLines::lines / 2}};
 
 class AtomicKernel final : public Kernel {
   public:
-    AtomicKernel(const std::string& variant, std::unique_ptr<Team> team, Homes homes,
+    AtomicKernel(const std::string& variant, std::unique_ptr<Team> team, SharedLines homes,
                  std::map<std::string, std::string> parameters)
         : team_(std::move(team)), homes_(std::move(homes)), parameters_(std::move(parameters)) {
         const NamedIncrement& named = chosen(parameters_, "op", increments);
@@ -111,33 +110,31 @@ class AtomicKernel final : public Kernel {
     }
 
     std::unique_ptr<Team> team_;
-    Homes homes_;
+    SharedLines homes_;
     Increment increment_ = nullptr;
     std::size_t apart_ = 0;
     std::map<std::string, std::string> parameters_;
 };
 
 Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
-    static const Descriptor facts = descriptor();
-    if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
-    if (auto distinct = check_distinct(parameters.cpus); !distinct) return pass_on(distinct);
+    static const KernelDescriptor facts = descriptor();
+    TRY(check_parameters(facts, parameters));
+    TRY(check_distinct(parameters.cpus));
     auto options = *complete_options(facts, parameters.options);
     const std::size_t most = chosen(options, "sharing", sharings).most_threads;
     if (parameters.cpus.size() > most)
         return fail(ErrorCode::bad_usage, fmt::format("sharing={} has room for {} threads", options["sharing"], most),
                     "use fewer --threads");
-    auto team = Team::start(parameters.cpus);
-    if (!team) return pass_on(team);
-    auto homes = Homes::make(**team, parameters.numa_node);
-    if (!homes) return pass_on(homes);
-    options["threads"] = std::to_string((*team)->size());
-    return std::make_unique<AtomicKernel>(variant, std::move(*team), std::move(*homes), std::move(options));
+    auto team = TRY(Team::start(parameters.cpus));
+    auto homes = TRY(SharedLines::make(*team, parameters.numa_node));
+    options["threads"] = std::to_string((team)->size());
+    return std::make_unique<AtomicKernel>(variant, std::move(team), std::move(homes), std::move(options));
 }
 
 }  // namespace
 
-Descriptor descriptor() {
-    Descriptor kernel;
+KernelDescriptor descriptor() {
+    KernelDescriptor kernel;
     kernel.name = "atomic";
     kernel.what = "a counter in memory incremented by one thread or several";
     kernel.operation = "increment by every thread";
@@ -150,9 +147,12 @@ Descriptor descriptor() {
     kernel.variants = {{one_instruction, "one atomic instruction of Armv8.1 per step", {"atomics"}, arm},
                        {"scalar", "one increment per step, as every CPU does it", {}, true}};
     kernel.options = {
-        named_option("op", "lockinc: with the lock prefix (Arm: an atomic add); inc: without, in memory all the same", increments),
-        named_option("sharing", "one: all threads one variable; false: variables of their own in one line; padded: in lines "
-                                "of their own", sharings),
+        named_option("op", "lockinc: with the lock prefix (Arm: an atomic add); inc: without, in memory all the same",
+                     increments),
+        named_option("sharing",
+                     "one: all threads one variable; false: variables of their own in one line; padded: in lines "
+                     "of their own",
+                     sharings),
     };
     kernel.max_threads = 0;
     kernel.make = make;

@@ -6,7 +6,7 @@ namespace tmaprobe::kernels::atomic {
 
 /// Counters incremented with and without a lock, by one thread or several, in one variable, in one line
 /// (false sharing) or in a line each. An operation is one increment by every thread.
-Descriptor descriptor();
+KernelDescriptor descriptor();
 
 /// Increments of each thread in one iteration.
 inline constexpr int increments_per_iteration = 16;

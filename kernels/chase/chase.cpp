@@ -55,8 +55,7 @@ constexpr auto walk_by_chains = walks(std::make_integer_sequence<int, most_chain
 
 class ChaseKernel final : public Kernel {
   public:
-    ChaseKernel(memory::Buffer buffer, const Layout& layout, int chains,
-                std::map<std::string, std::string> parameters)
+    ChaseKernel(memory::Buffer buffer, const Layout& layout, int chains, std::map<std::string, std::string> parameters)
         : buffer_(std::move(buffer)), chains_(chains), parameters_(std::move(parameters)) {
         refresh_ = parameters_["refresh"] == "yes";
         write_cycle(buffer_.data(), layout, seed);
@@ -113,7 +112,7 @@ class ChaseKernel final : public Kernel {
     /// The first place of the cycle at or after the page that holds the offset: the order tlb leaves most
     /// lines out.
     void* place_after(const Layout& layout, std::uint64_t offset) const {
-        const std::uint64_t unit = layout.order == Order::tlb ? layout.page_bytes : layout.line_bytes;
+        const std::uint64_t unit = layout.order == WalkOrder::tlb ? layout.page_bytes : layout.line_bytes;
         for (std::uint64_t at = offset / unit * unit;; at += layout.line_bytes)
             if (*reinterpret_cast<void**>(buffer_.data() + at)) return buffer_.data() + at;
     }
@@ -127,14 +126,14 @@ class ChaseKernel final : public Kernel {
 
 struct NamedOrder {
     const char* name;
-    Order order;
+    WalkOrder order;
 };
-constexpr std::array orders{NamedOrder{"random", Order::random}, NamedOrder{"page", Order::page},
-                            NamedOrder{"newpage", Order::new_page}, NamedOrder{"tlb", Order::tlb}};
+constexpr std::array orders{NamedOrder{"random", WalkOrder::random}, NamedOrder{"page", WalkOrder::page},
+                            NamedOrder{"newpage", WalkOrder::new_page}, NamedOrder{"tlb", WalkOrder::tlb}};
 
 Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
-    static const Descriptor facts = descriptor();
-    if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
+    static const KernelDescriptor facts = descriptor();
+    TRY(check_parameters(facts, parameters));
     auto options = *complete_options(facts, parameters.options);
     Layout layout;
     layout.bytes = parameters.size_bytes ? parameters.size_bytes : facts.default_size;
@@ -146,33 +145,37 @@ Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& param
         if (!*number) return pass_on(*number);
     layout.line_bytes = *line;
     layout.page_bytes = *page;
-    if (auto fine = check_layout(layout); !fine) return pass_on(fine);
+    TRY(check_layout(layout));
     if (*chains > places(layout))
         return fail(ErrorCode::bad_usage, "more chains than lines in the block", "choose a larger --size");
 
-    auto buffer = memory::Buffer::allocate(layout.bytes, parameters.pages, parameters.numa_node);
-    if (!buffer) return pass_on(buffer);
+    auto buffer = TRY(memory::Buffer::allocate(layout.bytes, parameters.pages, parameters.numa_node));
     options["size_bytes"] = std::to_string(layout.bytes);
     options["lines"] = std::to_string(places(layout));
-    return std::make_unique<ChaseKernel>(std::move(*buffer), layout, static_cast<int>(*chains), std::move(options));
+    return std::make_unique<ChaseKernel>(std::move(buffer), layout, static_cast<int>(*chains), std::move(options));
 }
 
 }  // namespace
 
-Descriptor descriptor() {
-    Descriptor kernel;
+KernelDescriptor descriptor() {
+    KernelDescriptor kernel;
     kernel.name = "chase";
     kernel.what = "dependent loads in random order over a block";
     kernel.operation = "load";
     kernel.bottleneck = "backend: memory latency, and translation where the block outgrows the TLB";
     kernel.variants = {{"scalar", "one load instruction per step", {}, true}};
     kernel.options = {
-        named_option("order", "random: any line after any; page: all of a page, then the next; newpage: another page "
-                              "each time; tlb: one line of each page", orders),
+        named_option("order",
+                     "random: any line after any; page: all of a page, then the next; newpage: another page "
+                     "each time; tlb: one line of each page",
+                     orders),
         {"chains", "independent chains side by side, 1 to 12", "1", {}},
         {"line", "bytes from one place to the next", "64", {}},
         {"page", "bytes that the orders by page take for a page", "4K", {}},
-        {"refresh", "read the block before each repetition, so that it is cached as far as it fits", "no", {"no", "yes"}},
+        {"refresh",
+         "read the block before each repetition, so that it is cached as far as it fits",
+         "no",
+         {"no", "yes"}},
     };
     kernel.uses_memory = true;
     kernel.default_size = std::uint64_t{16} << 20;

@@ -11,7 +11,7 @@ namespace tmaprobe::kernels::chase {
 
 /// In which order the lines of a block are visited. Each order is one closed cycle, so that every line
 /// of it is visited once per lap, and none that a prefetcher can foresee.
-enum class Order {
+enum class WalkOrder {
     random,    ///< all lines, any after any
     page,      ///< all lines, one page after the other, random inside the page: few translations
     new_page,  ///< all lines, each in another page than the one before: a translation for each
@@ -19,9 +19,9 @@ enum class Order {
 };
 
 struct Layout {
-    Order order = Order::random;
-    std::uint64_t bytes = 0;        ///< of the block
-    std::uint64_t line_bytes = 64;  ///< distance of the places visited
+    WalkOrder order = WalkOrder::random;
+    std::uint64_t bytes = 0;          ///< of the block
+    std::uint64_t line_bytes = 64;    ///< distance of the places visited
     std::uint64_t page_bytes = 4096;  ///< for the orders that know pages
 };
 
@@ -40,6 +40,6 @@ void write_cycle(std::byte* block, const Layout& layout, std::uint64_t seed);
 inline constexpr int loads_per_iteration = 64;
 inline constexpr int most_chains = 12;  ///< as many as fit the registers of x86-64
 
-Descriptor descriptor();
+KernelDescriptor descriptor();
 
 }  // namespace tmaprobe::kernels::chase

@@ -71,8 +71,7 @@ void write_new_page_each_time(std::byte* block, const Layout& layout, Random& ra
         std::vector<std::uint32_t> order = shuffled(pages, random);
         // The seams between rounds must change the page as well, and so must the one that closes the cycle.
         if (order.front() == last_page) std::swap(order.front(), order.back());
-        if (round + 1 == lines && order.back() == first_page && pages > 2)
-            std::swap(order.back(), order[pages - 2]);
+        if (round + 1 == lines && order.back() == first_page && pages > 2) std::swap(order.back(), order[pages - 2]);
         for (const std::uint64_t page : order) {
             const std::uint64_t line = (round * (own[page] >> 16 | 1) + (own[page] & 0xffff)) & (lines - 1);
             linker.visit(page * layout.page_bytes + line * layout.line_bytes);
@@ -94,7 +93,7 @@ void write_one_line_a_page(std::byte* block, const Layout& layout, Random& rando
 }  // namespace
 
 std::uint64_t places(const Layout& layout) {
-    return layout.bytes / (layout.order == Order::tlb ? layout.page_bytes : layout.line_bytes);
+    return layout.bytes / (layout.order == WalkOrder::tlb ? layout.page_bytes : layout.line_bytes);
 }
 
 Result<> check_layout(const Layout& layout) {
@@ -102,9 +101,9 @@ Result<> check_layout(const Layout& layout) {
     if (!usable(layout.line_bytes) || !usable(layout.page_bytes) || layout.page_bytes < layout.line_bytes)
         return fail(ErrorCode::bad_usage, "line and page must be powers of two, the line not larger than the page",
                     "for example line=64 page=4K");
-    const bool by_page = layout.order != Order::random;
+    const bool by_page = layout.order != WalkOrder::random;
     const std::uint64_t unit = by_page ? layout.page_bytes : layout.line_bytes;
-    const bool one_page_will_do = layout.order == Order::page && layout.page_bytes > layout.line_bytes;
+    const bool one_page_will_do = layout.order == WalkOrder::page && layout.page_bytes > layout.line_bytes;
     const std::uint64_t least = one_page_will_do ? unit : 2 * unit;
     if (layout.bytes < least)
         return fail(ErrorCode::bad_usage,
@@ -123,10 +122,14 @@ Result<> check_layout(const Layout& layout) {
 void write_cycle(std::byte* block, const Layout& layout, std::uint64_t seed) {
     Random random(seed);
     switch (layout.order) {
-        case Order::random: return write_random(block, layout, random);
-        case Order::page: return write_page_by_page(block, layout, random);
-        case Order::new_page: return write_new_page_each_time(block, layout, random);
-        case Order::tlb: return write_one_line_a_page(block, layout, random);
+        case WalkOrder::random:
+            return write_random(block, layout, random);
+        case WalkOrder::page:
+            return write_page_by_page(block, layout, random);
+        case WalkOrder::new_page:
+            return write_new_page_each_time(block, layout, random);
+        case WalkOrder::tlb:
+            return write_one_line_a_page(block, layout, random);
     }
 }
 

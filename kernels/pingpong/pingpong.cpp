@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/homes.h"
+#include "kernels/shared_lines.h"
 #include "kernels/team.h"
 
 namespace tmaprobe::kernels::pingpong {
@@ -40,7 +40,7 @@ constexpr std::array protocols{Protocol{"cas", play_by_swapping}, Protocol{"load
 
 class PingPongKernel final : public Kernel {
   public:
-    PingPongKernel(std::unique_ptr<Team> team, Homes homes, std::size_t line,
+    PingPongKernel(std::unique_ptr<Team> team, SharedLines homes, std::size_t line,
                    std::map<std::string, std::string> parameters)
         : team_(std::move(team)), homes_(std::move(homes)), line_(line), parameters_(std::move(parameters)) {
         play_ = chosen(parameters_, "protocol", protocols).play;
@@ -68,41 +68,39 @@ class PingPongKernel final : public Kernel {
     Ball& ball(std::size_t home) { return *std::launder(reinterpret_cast<Ball*>(homes_.line(home, line_))); }
 
     std::unique_ptr<Team> team_;
-    Homes homes_;
+    SharedLines homes_;
     std::size_t line_;
     decltype(Protocol::play) play_ = nullptr;
     std::map<std::string, std::string> parameters_;
 };
 
 Result<std::unique_ptr<Kernel>> make(const std::string&, const Parameters& parameters) {
-    static const Descriptor facts = descriptor();
-    if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
-    if (auto distinct = check_distinct(parameters.cpus); !distinct) return pass_on(distinct);
+    static const KernelDescriptor facts = descriptor();
+    TRY(check_parameters(facts, parameters));
+    TRY(check_distinct(parameters.cpus));
     auto options = *complete_options(facts, parameters.options);
-    const auto line = number_option(options, "line", 0, Homes::lines - 1);
-    if (!line) return pass_on(line);
-    const auto cpus = parameters.cpus.empty() ? first_cpus(2) : Result<std::vector<int>>(parameters.cpus);
-    if (!cpus) return pass_on(cpus);
-    auto team = Team::start(*cpus);
-    if (!team) return pass_on(team);
-    auto homes = Homes::make(**team, parameters.numa_node);
-    if (!homes) return pass_on(homes);
+    const auto line = TRY(number_option(options, "line", 0, SharedLines::lines - 1));
+    const auto cpus = TRY(parameters.cpus.empty() ? first_cpus(2) : Result<std::vector<int>>(parameters.cpus));
+    auto team = TRY(Team::start(cpus));
+    auto homes = TRY(SharedLines::make(*team, parameters.numa_node));
     options["time"] = "one way";
-    return std::make_unique<PingPongKernel>(std::move(*team), std::move(*homes), *line, std::move(options));
+    return std::make_unique<PingPongKernel>(std::move(team), std::move(homes), line, std::move(options));
 }
 
 }  // namespace
 
-Descriptor descriptor() {
-    Descriptor kernel;
+KernelDescriptor descriptor() {
+    KernelDescriptor kernel;
     kernel.name = "pingpong";
     kernel.what = "a cache line bounced between two CPUs";
     kernel.operation = "one-way transfer";
     kernel.bottleneck = "backend: cache coherency between two cores";
     kernel.variants = {{"scalar", "plain atomic instructions", {}, true}};
     kernel.options = {
-        named_option("protocol", "cas: both swap until they succeed, one transfer each way; load: both read until it is "
-                                 "their turn, then write, about two", protocols),
+        named_option("protocol",
+                     "cas: both swap until they succeed, one transfer each way; load: both read until it is "
+                     "their turn, then write, about two",
+                     protocols),
         {"line", "which line of a 4 KiB page, 0 to 63", "0", {}},
     };
     kernel.min_threads = kernel.max_threads = 2;

@@ -6,6 +6,6 @@ namespace tmaprobe::kernels::pingpong {
 
 /// One cache line bounced between two threads on two CPUs. An operation is one way; an iteration, there
 /// and back, is two.
-Descriptor descriptor();
+KernelDescriptor descriptor();
 
 }  // namespace tmaprobe::kernels::pingpong

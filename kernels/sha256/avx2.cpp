@@ -37,32 +37,30 @@ TMAPROBE_AVX2_INLINE __m256i next_words(__m256i w0, __m256i w1, __m256i w2, __m2
     const __m256i to_high = _mm256_set_epi32(0x0b0a0908, 0x03020100, -1, -1, 0x0b0a0908, 0x03020100, -1, -1);
     __m256i words = _mm256_add_epi32(w0, _mm256_alignr_epi8(w3, w2, 4));
     words = _mm256_add_epi32(words, small_sigma0(_mm256_alignr_epi8(w1, w0, 4)));
-    words = _mm256_add_epi32(
-        words, _mm256_shuffle_epi8(small_sigma1(_mm256_shuffle_epi32(w3, 0xfa)), to_low));
-    return _mm256_add_epi32(
-        words, _mm256_shuffle_epi8(small_sigma1(_mm256_shuffle_epi32(words, 0x50)), to_high));
+    words = _mm256_add_epi32(words, _mm256_shuffle_epi8(small_sigma1(_mm256_shuffle_epi32(w3, 0xfa)), to_low));
+    return _mm256_add_epi32(words, _mm256_shuffle_epi8(small_sigma1(_mm256_shuffle_epi32(words, 0x50)), to_high));
 }
 
 /// Four words of each block, of the first in the low half.
 TMAPROBE_AVX2_INLINE __m256i load(const std::uint8_t* first, const std::uint8_t* second) {
-    const __m256i to_big_endian = _mm256_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203,
-                                                    0x0c0d0e0f08090a0b, 0x0405060700010203);
-    const __m256i words = _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first))),
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(second)), 1);
+    const __m256i to_big_endian =
+        _mm256_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203, 0x0c0d0e0f08090a0b, 0x0405060700010203);
+    const __m256i words =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first))),
+                                _mm_loadu_si128(reinterpret_cast<const __m128i*>(second)), 1);
     return _mm256_shuffle_epi8(words, to_big_endian);
 }
 
 TMAPROBE_AVX2_INLINE void store_with_constants(std::uint32_t* kw, __m256i w, int t) {
-    const __m256i k = _mm256_broadcastsi128_si256(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(round_constants + t)));
+    const __m256i k =
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(round_constants + t)));
     _mm256_store_si256(reinterpret_cast<__m256i*>(kw), _mm256_add_epi32(w, k));
 }
 
 /// One round of the standard; `kw` is the round constant plus the message word. `ab` enters as (b ^ c) and leaves as
 /// (a ^ b), which the next round needs: the majority of a, b, c is ((a ^ b) & (b ^ c)) ^ b. The caller moves the names
-/// of the variables on by one instead of their values. The order of the instructions is one that was found to be fast by
-/// measuring (Zen 4): compilers choose orders that take 4 to 8% longer.
+/// of the variables on by one instead of their values. The order of the instructions is one that was found to be fast
+/// by measuring (Zen 4): compilers choose orders that take 4 to 8% longer.
 TMAPROBE_AVX2_INLINE void round(std::uint32_t a, std::uint32_t b, std::uint32_t& d, std::uint32_t e, std::uint32_t f,
                                 std::uint32_t g, std::uint32_t& h, const std::uint32_t& kw, std::uint32_t& ab) {
     std::uint32_t x, y, z, s;
@@ -89,7 +87,7 @@ TMAPROBE_AVX2_INLINE void round(std::uint32_t a, std::uint32_t b, std::uint32_t&
         "xor %[b], %[ab]\n\t"
         "xor %[y], %[z]\n\t"
         "add %[ab], %[h]\n\t"  // Maj(a, b, c)
-        "add %[z], %[h]"         // Sigma0(a)
+        "add %[z], %[h]"       // Sigma0(a)
         : [d] "+r"(d), [h] "+r"(h), [ab] "+r"(ab), [x] "=&r"(x), [y] "=&r"(y), [z] "=&r"(z), [s] "=&r"(s)
         : [a] "r"(a), [b] "r"(b), [e] "r"(e), [f] "r"(f), [g] "r"(g), [kw] "m"(kw)
         : "cc");

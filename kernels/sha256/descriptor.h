@@ -5,6 +5,6 @@
 namespace tmaprobe::kernels::sha256 {
 
 /// Hashes one message over and over: bound by the core's execution, with no memory traffic beyond L1.
-Descriptor descriptor();
+KernelDescriptor descriptor();
 
 }  // namespace tmaprobe::kernels::sha256

@@ -16,12 +16,8 @@ TMAPROBE_INLINE std::uint32_t load_big_endian(const std::uint8_t* bytes) {
     if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap32(word);
     return word;
 }
-TMAPROBE_INLINE std::uint32_t small_sigma0(std::uint32_t x) {
-    return std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3);
-}
-TMAPROBE_INLINE std::uint32_t small_sigma1(std::uint32_t x) {
-    return std::rotr(x, 17) ^ std::rotr(x, 19) ^ (x >> 10);
-}
+TMAPROBE_INLINE std::uint32_t small_sigma0(std::uint32_t x) { return std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3); }
+TMAPROBE_INLINE std::uint32_t small_sigma1(std::uint32_t x) { return std::rotr(x, 17) ^ std::rotr(x, 19) ^ (x >> 10); }
 
 TMAPROBE_INLINE std::uint32_t big_sigma0(std::uint32_t x) {
     return std::rotr(x, 2) ^ std::rotr(x, 13) ^ std::rotr(x, 22);

@@ -18,8 +18,7 @@ constexpr State initial_state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 
 class Sha256Kernel final : public Kernel {
   public:
-    Sha256Kernel(Compress compress, memory::Buffer message)
-        : compress_(compress), message_(std::move(message)) {
+    Sha256Kernel(Compress compress, memory::Buffer message) : compress_(compress), message_(std::move(message)) {
         auto* bytes = reinterpret_cast<std::uint8_t*>(message_.data());
         for (std::uint64_t i = 0; i < message_.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 131 >> 3);
     }
@@ -49,14 +48,13 @@ class Sha256Kernel final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
-    static const Descriptor facts = descriptor();
-    if (auto fine = check_parameters(facts, parameters); !fine) return pass_on(fine);
+    static const KernelDescriptor facts = descriptor();
+    TRY(check_parameters(facts, parameters));
     const Compress compress = find_compress(variant.c_str());
     if (!compress) return fail(ErrorCode::bad_usage, "sha256 has no variant '" + variant + "' in this build");
     const std::uint64_t bytes = parameters.size_bytes ? parameters.size_bytes : facts.default_size;
-    auto message = memory::Buffer::allocate(bytes, parameters.pages, parameters.numa_node);
-    if (!message) return pass_on(message);
-    return std::make_unique<Sha256Kernel>(compress, std::move(*message));
+    auto message = TRY(memory::Buffer::allocate(bytes, parameters.pages, parameters.numa_node));
+    return std::make_unique<Sha256Kernel>(compress, std::move(message));
 }
 
 }  // namespace
@@ -86,8 +84,7 @@ Digest hash(Compress compress, std::span<const std::uint8_t> message) {
     if (left) std::memcpy(tail.data(), message.data() + 64 * whole, left);
     tail[left] = 0x80;
     const std::uint64_t bits = 8 * std::uint64_t{message.size()};
-    for (std::size_t i = 0; i < 8; ++i)
-        tail[64 * tail_blocks - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
+    for (std::size_t i = 0; i < 8; ++i) tail[64 * tail_blocks - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
     compress(state, tail.data(), tail_blocks);
 
     Digest digest;
@@ -96,11 +93,11 @@ Digest hash(Compress compress, std::span<const std::uint8_t> message) {
     return digest;
 }
 
-Descriptor descriptor() {
+KernelDescriptor descriptor() {
     const auto variant = [](const char* name, const char* what, std::vector<std::string> needs) {
         return Variant{name, what, std::move(needs), find_compress(name) != nullptr};
     };
-    Descriptor kernel;
+    KernelDescriptor kernel;
     kernel.name = "sha256";
     kernel.what = "SHA-256 of one message, over and over";
     kernel.operation = "64-byte block";

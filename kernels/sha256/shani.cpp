@@ -30,7 +30,9 @@ TMAPROBE_SHA inline __attribute__((always_inline)) Words load(const std::uint8_t
     return _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)), to_big_endian);
 }
 
-TMAPROBE_SHA inline __attribute__((always_inline)) Words add(Words one, Words other) { return _mm_add_epi32(one, other); }
+TMAPROBE_SHA inline __attribute__((always_inline)) Words add(Words one, Words other) {
+    return _mm_add_epi32(one, other);
+}
 
 }  // namespace
 }  // namespace tmaprobe::kernels::sha256

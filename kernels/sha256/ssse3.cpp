@@ -43,8 +43,8 @@ TMAPROBE_SSSE3_INLINE void store_with_constants(std::uint32_t* kw, __m128i w, in
 
 /// One round of the standard; `kw` is the round constant plus the message word. `ab` enters as (b ^ c) and leaves as
 /// (a ^ b), which the next round needs: the majority of a, b, c is ((a ^ b) & (b ^ c)) ^ b. The caller moves the names
-/// of the variables on by one instead of their values. The order of the instructions is one that was found to be fast by
-/// measuring (Zen 4): compilers choose orders that take 4% longer.
+/// of the variables on by one instead of their values. The order of the instructions is one that was found to be fast
+/// by measuring (Zen 4): compilers choose orders that take 4% longer.
 TMAPROBE_SSSE3_INLINE void round(std::uint32_t a, std::uint32_t b, std::uint32_t& d, std::uint32_t e, std::uint32_t f,
                                  std::uint32_t g, std::uint32_t& h, const std::uint32_t& kw, std::uint32_t& ab) {
     std::uint32_t x, y, z, s;
@@ -77,7 +77,7 @@ TMAPROBE_SSSE3_INLINE void round(std::uint32_t a, std::uint32_t b, std::uint32_t
         "xor %[b], %[ab]\n\t"
         "xor %[z], %[y]\n\t"
         "add %[ab], %[h]\n\t"  // Maj(a, b, c)
-        "add %[y], %[h]"         // Sigma0(a)
+        "add %[y], %[h]"       // Sigma0(a)
         : [d] "+r"(d), [h] "+r"(h), [ab] "+r"(ab), [x] "=&r"(x), [y] "=&r"(y), [z] "=&r"(z), [s] "=&r"(s)
         : [a] "r"(a), [b] "r"(b), [e] "r"(e), [f] "r"(f), [g] "r"(g), [kw] "m"(kw)
         : "cc");

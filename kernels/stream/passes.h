@@ -69,8 +69,8 @@ TMAPROBE_TARGET void pass(const Share& share, std::uint64_t times) {
     constexpr bool reads = operation == Operation::read;
     constexpr bool writes = operation == Operation::write || operation == Operation::nt_write;
     constexpr bool copies = operation == Operation::copy || operation == Operation::nt_copy;
-    constexpr bool past_caches = operation == Operation::nt_write || operation == Operation::nt_copy ||
-                                 operation == Operation::nt_triad;
+    constexpr bool past_caches =
+        operation == Operation::nt_write || operation == Operation::nt_copy || operation == Operation::nt_triad;
     constexpr std::uint64_t width = Vector::bytes;
     const auto scalar = Vector::repeat(3.0);
     const std::uint64_t distance = share.distance;
@@ -115,13 +115,20 @@ Pass find_hint(Hint hint) {
 
 Pass find_pass(Operation operation, Hint hint) {
     switch (operation) {
-        case Operation::read: return find_hint<Operation::read>(hint);
-        case Operation::write: return find_hint<Operation::write>(hint);
-        case Operation::nt_write: return find_hint<Operation::nt_write>(hint);
-        case Operation::copy: return find_hint<Operation::copy>(hint);
-        case Operation::nt_copy: return find_hint<Operation::nt_copy>(hint);
-        case Operation::triad: return find_hint<Operation::triad>(hint);
-        case Operation::nt_triad: return find_hint<Operation::nt_triad>(hint);
+        case Operation::read:
+            return find_hint<Operation::read>(hint);
+        case Operation::write:
+            return find_hint<Operation::write>(hint);
+        case Operation::nt_write:
+            return find_hint<Operation::nt_write>(hint);
+        case Operation::copy:
+            return find_hint<Operation::copy>(hint);
+        case Operation::nt_copy:
+            return find_hint<Operation::nt_copy>(hint);
+        case Operation::triad:
+            return find_hint<Operation::triad>(hint);
+        case Operation::nt_triad:
+            return find_hint<Operation::nt_triad>(hint);
     }
     return nullptr;
 }

@@ -13,9 +13,7 @@ struct Vector {
     /// Volatile, or the compiler would make vectors of it.
     TMAPROBE_VECTOR double load(const std::byte* at) { return *reinterpret_cast<const volatile double*>(at); }
     TMAPROBE_VECTOR void keep(double) {}
-    TMAPROBE_VECTOR void store(std::byte* at, double value) {
-        *reinterpret_cast<volatile double*>(at) = value;
-    }
+    TMAPROBE_VECTOR void store(std::byte* at, double value) { *reinterpret_cast<volatile double*>(at) = value; }
     TMAPROBE_VECTOR void store_past_caches(std::byte* at, double value) {
 #if defined(__x86_64__)
         asm volatile("movnti %1, (%0)" ::"r"(at), "r"(value) : "memory");

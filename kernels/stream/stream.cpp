@@ -23,17 +23,17 @@ struct Facts {
     int arrays, loaded, stored, bus;
 };
 constexpr std::array operations{
-    Facts{"read", Operation::read, 1, 1, 0, 1},         Facts{"write", Operation::write, 1, 0, 1, 2},
-    Facts{"ntwrite", Operation::nt_write, 1, 0, 1, 1},  Facts{"copy", Operation::copy, 2, 1, 1, 3},
-    Facts{"ntcopy", Operation::nt_copy, 2, 1, 1, 2},    Facts{"triad", Operation::triad, 3, 2, 1, 4},
+    Facts{"read", Operation::read, 1, 1, 0, 1},        Facts{"write", Operation::write, 1, 0, 1, 2},
+    Facts{"ntwrite", Operation::nt_write, 1, 0, 1, 1}, Facts{"copy", Operation::copy, 2, 1, 1, 3},
+    Facts{"ntcopy", Operation::nt_copy, 2, 1, 1, 2},   Facts{"triad", Operation::triad, 3, 2, 1, 4},
     Facts{"nttriad", Operation::nt_triad, 3, 2, 1, 3},
 };
 struct NamedHint {
     const char* name;
     Hint hint;
 };
-constexpr std::array hints{NamedHint{"none", Hint::none}, NamedHint{"t0", Hint::t0}, NamedHint{"t1", Hint::t1},
-                           NamedHint{"t2", Hint::t2}, NamedHint{"nta", Hint::nta}, NamedHint{"w", Hint::w}};
+constexpr std::array hints{NamedHint{"none", Hint::none}, NamedHint{"t0", Hint::t0},   NamedHint{"t1", Hint::t1},
+                           NamedHint{"t2", Hint::t2},     NamedHint{"nta", Hint::nta}, NamedHint{"w", Hint::w}};
 
 struct VariantFacts {
     const char* name;
@@ -67,10 +67,14 @@ int widest_vector(const Parameters& parameters, const machine::Host& host) {
 class StreamKernel final : public Kernel {
   public:
     StreamKernel(const Facts& facts, Pass pass, std::uint64_t vector_bytes, memory::Buffer buffer,
-                 std::unique_ptr<Team> team, std::vector<Share> shares,
-                 std::map<std::string, std::string> parameters)
-        : facts_(facts), pass_(pass), vector_bytes_(vector_bytes), buffer_(std::move(buffer)),
-          team_(std::move(team)), shares_(std::move(shares)), parameters_(std::move(parameters)) {}
+                 std::unique_ptr<Team> team, std::vector<Share> shares, std::map<std::string, std::string> parameters)
+        : facts_(facts),
+          pass_(pass),
+          vector_bytes_(vector_bytes),
+          buffer_(std::move(buffer)),
+          team_(std::move(team)),
+          shares_(std::move(shares)),
+          parameters_(std::move(parameters)) {}
 
     void run(std::uint64_t iterations) override {
         team_->run([&](std::size_t member) { pass_(shares_[member], iterations); });
@@ -151,9 +155,8 @@ Result<Request> read_request(const std::map<std::string, std::string>& options) 
     Request request;
     request.facts = chosen(options, "op", operations);
     request.hint = chosen(options, "hint", hints).hint;
-    const auto distance = number_option(options, "distance", 0, std::uint64_t{1} << 24);
-    if (!distance) return pass_on(distance);
-    request.distance = *distance;
+    const auto distance = TRY(number_option(options, "distance", 0, std::uint64_t{1} << 24));
+    request.distance = distance;
     if (request.facts.operation == Operation::nt_write && request.hint != Hint::none)
         return fail(ErrorCode::bad_usage, "op=ntwrite reads nothing that could be prefetched", "leave out the hint");
     return request;
@@ -200,18 +203,17 @@ Result<Arena> make_arena(const Request& request, const Parameters& parameters) {
                     fmt::format("for example --size {}", format_size((bytes / 64 + 1) * 64)));
     const Layout layout = layout_of(request.facts, parameters, usual_size);
     if (layout.share == 0)
-        return fail(ErrorCode::bad_usage, fmt::format("size {} is too small for {} arrays and {} threads", bytes,
-                                                      arrays, threads),
+        return fail(ErrorCode::bad_usage,
+                    fmt::format("size {} is too small for {} arrays and {} threads", bytes, arrays, threads),
                     fmt::format("at least --size {}", format_size(arrays * threads * chunk_bytes)));
 
-    auto team = Team::start(parameters.cpus);
-    if (!team) return pass_on(team);
-    auto buffer = memory::Buffer::map(layout.whole, parameters.pages, parameters.numa_node);
-    if (!buffer) return pass_on(buffer);
-    std::vector<Share> shares = cut(buffer->data(), layout.array_distance, request.facts.arrays, layout.share, threads, request.distance);
-    if (auto there = first_touch(**team, *buffer, shares, request.facts.arrays); !there) return pass_on(there);
-    buffer->verify();
-    return Arena{layout, std::move(*team), std::move(*buffer), std::move(shares)};
+    auto team = TRY(Team::start(parameters.cpus));
+    auto buffer = TRY(memory::Buffer::map(layout.whole, parameters.pages, parameters.numa_node));
+    std::vector<Share> shares =
+        cut(buffer.data(), layout.array_distance, request.facts.arrays, layout.share, threads, request.distance);
+    TRY(first_touch(*team, buffer, shares, request.facts.arrays));
+    buffer.verify();
+    return Arena{layout, std::move(team), std::move(buffer), std::move(shares)};
 }
 
 /// The variant's facts and its loop. Errors: bad_usage.
@@ -221,33 +223,31 @@ Result<std::pair<const VariantFacts*, Pass>> find_loop(const std::string& varian
         if (variant == facts.name) chosen = &facts;
     const Pass pass = chosen ? chosen->find(request.facts.operation, request.hint) : nullptr;
     if (!pass)
-        return fail(ErrorCode::bad_usage, fmt::format("variant {} of stream has no op={} in this build", variant,
-                                                      request.facts.name));
+        return fail(ErrorCode::bad_usage,
+                    fmt::format("variant {} of stream has no op={} in this build", variant, request.facts.name));
     return std::pair(chosen, pass);
 }
 
 Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameters& parameters) {
-    static const Descriptor description = descriptor();
-    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
+    static const KernelDescriptor description = descriptor();
+    TRY(check_parameters(description, parameters));
     auto options = *complete_options(description, parameters.options);
-    const auto request = read_request(options);
-    if (!request) return pass_on(request);
-    const auto loop = find_loop(variant, *request);
-    if (!loop) return pass_on(loop);
-    auto arena = make_arena(*request, parameters);
-    if (!arena) return pass_on(arena);
-    const std::uint64_t array_bytes = arena->layout.share * arena->shares.size();
-    options["size_bytes"] = std::to_string(array_bytes * static_cast<std::uint64_t>(request->facts.arrays));
+    const auto request = TRY(read_request(options));
+    const auto loop = TRY(find_loop(variant, request));
+    auto arena = TRY(make_arena(request, parameters));
+    const std::uint64_t array_bytes = arena.layout.share * arena.shares.size();
+    options["size_bytes"] = std::to_string(array_bytes * static_cast<std::uint64_t>(request.facts.arrays));
     options["array_bytes"] = std::to_string(array_bytes);
-    options["threads"] = std::to_string(arena->shares.size());
-    return std::make_unique<StreamKernel>(request->facts, loop->second, loop->first->vector_bytes, std::move(arena->buffer),
-                                          std::move(arena->team), std::move(arena->shares), std::move(options));
+    options["threads"] = std::to_string(arena.shares.size());
+    return std::make_unique<StreamKernel>(request.facts, loop.second, loop.first->vector_bytes, std::move(arena.buffer),
+                                          std::move(arena.team), std::move(arena.shares), std::move(options));
 }
 
 /// The loops of several variants in one arena.
 class StreamTrial final : public VariantTrial {
   public:
-    StreamTrial(const Facts& facts, std::vector<Pass> passes, Arena arena) : facts_(facts), passes_(std::move(passes)), arena_(std::move(arena)) {
+    StreamTrial(const Facts& facts, std::vector<Pass> passes, Arena arena)
+        : facts_(facts), passes_(std::move(passes)), arena_(std::move(arena)) {
         // Short enough for many turns, long enough for prefetchers to get going and for the clock.
         constexpr std::uint64_t least = std::uint64_t{1} << 20;
         constexpr std::uint64_t most_slices = 48;
@@ -276,26 +276,23 @@ class StreamTrial final : public VariantTrial {
 };
 
 Result<std::unique_ptr<VariantTrial>> make_trial(const std::vector<std::string>& names, const Parameters& parameters) {
-    static const Descriptor description = descriptor();
-    if (auto fine = check_parameters(description, parameters); !fine) return pass_on(fine);
+    static const KernelDescriptor description = descriptor();
+    TRY(check_parameters(description, parameters));
     const auto options = *complete_options(description, parameters.options);
-    const auto request = read_request(options);
-    if (!request) return pass_on(request);
+    const auto request = TRY(read_request(options));
     std::vector<Pass> passes;
     for (const auto& name : names) {
-        const auto loop = find_loop(name, *request);
-        if (!loop) return pass_on(loop);
-        passes.push_back(loop->second);
+        const auto loop = TRY(find_loop(name, request));
+        passes.push_back(loop.second);
     }
-    auto arena = make_arena(*request, parameters);
-    if (!arena) return pass_on(arena);
-    return std::make_unique<StreamTrial>(request->facts, std::move(passes), std::move(*arena));
+    auto arena = TRY(make_arena(request, parameters));
+    return std::make_unique<StreamTrial>(request.facts, std::move(passes), std::move(arena));
 }
 
 }  // namespace
 
-Descriptor descriptor() {
-    Descriptor kernel;
+KernelDescriptor descriptor() {
+    KernelDescriptor kernel;
     kernel.name = "stream";
     kernel.what = "reads, writes or combines arrays in order";
     kernel.operation = "64-byte line";

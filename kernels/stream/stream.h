@@ -45,6 +45,6 @@ Pass find_sse2(Operation operation, Hint hint);
 Pass find_neon(Operation operation, Hint hint);
 Pass find_scalar(Operation operation, Hint hint);
 
-Descriptor descriptor();
+KernelDescriptor descriptor();
 
 }  // namespace tmaprobe::kernels::stream

@@ -42,7 +42,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
         return fail(ErrorCode::bad_input, "cannot read " + path.string() + ": " + why);
     };
     if (!file) return unreadable(std::generic_category().message(errno));
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) return unreadable("it is a directory");
 
     std::string content;
@@ -72,7 +72,7 @@ Result<> write_file(const std::filesystem::path& asked, std::string_view content
         const auto target = std::filesystem::read_symlink(asked, unresolved);
         path = unresolved ? asked : asked.parent_path() / target;
     }
-    struct stat status {};
+    struct stat status{};
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
         return fail(ErrorCode::system, "cannot write " + path.string() + ": it is a directory");
@@ -80,8 +80,7 @@ Result<> write_file(const std::filesystem::path& asked, std::string_view content
 
     std::string beside = path.string() + ".XXXXXX";
     Fd file(::mkostemp(beside.data(), O_CLOEXEC));
-    if (!file)
-        return fail_errno(errno, "cannot write " + path.string(), "is the directory there and writable?");
+    if (!file) return fail_errno(errno, "cannot write " + path.string(), "is the directory there and writable?");
     Result<> result = write_all(file.get(), content, path.string());
     // mkostemp makes the file private; a record is as readable as any file the user creates.
     const mode_t mask = ::umask(0);

@@ -10,8 +10,7 @@ namespace tmaprobe {
 
 /// The whole file. Errors: bad_input when it is missing, a directory, unreadable, or larger than
 /// `limit_bytes` (a guard against a mistaken path to something huge).
-Result<std::string> read_file(const std::filesystem::path& path,
-                              std::size_t limit_bytes = std::size_t{256} << 20);
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
 /// Replaces `path` with `content` as one step: writes beside it, syncs, renames. On any error the old
 /// file is left whole and nothing stays beside it. A symbolic link stays one: its target is replaced. What

@@ -13,9 +13,12 @@ namespace {
 
 spdlog::level::level_enum level_of(Level level) {
     switch (level) {
-        case Level::info: return spdlog::level::info;
-        case Level::detail: return spdlog::level::debug;
-        case Level::silent: break;
+        case Level::info:
+            return spdlog::level::info;
+        case Level::detail:
+            return spdlog::level::debug;
+        case Level::silent:
+            break;
     }
     return spdlog::level::off;
 }

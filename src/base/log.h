@@ -13,7 +13,8 @@ namespace tmaprobe::log {
 enum class Level {
     silent,
     info,    ///< -v: what was detected, planned and chosen, what was refused, and how long each step took
-    detail,  ///< -vv: also each single thing: every event that was opened, with its attributes, every file that was read
+    detail,  ///< -vv: also each single thing: every event that was opened, with its attributes, every file that was
+             ///< read
 };
 
 void set_level(Level level);

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace tmaprobe {
@@ -32,11 +33,26 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string what, std::string 
     return tl::unexpected<Error>(Error{code, std::move(what), std::move(hint)});
 }
 
-/// Hands an error on: `if (!x) return pass_on(x);`
+/// Hands an error on, where something has to be done first; else TRY says the same in a word.
 template <class T>
 tl::unexpected<Error> pass_on(const Result<T>& failed) {
     return tl::unexpected<Error>(failed.error());
 }
+
+/// What a Result holds, for TRY.
+template <class T>
+T take(Result<T>&& result) {
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+/// The value of a Result; where it is an error, the function that this stands in hands the error on:
+/// `const auto table = TRY(events::load(library, cpu));`
+#define TRY(...)                                                         \
+    __extension__({                                                      \
+        auto tmaprobe_tried = (__VA_ARGS__);                             \
+        if (!tmaprobe_tried) return ::tmaprobe::pass_on(tmaprobe_tried); \
+        ::tmaprobe::take(std::move(tmaprobe_tried));                     \
+    })
 
 /// As `fail(ErrorCode::system, ...)`, with errno's text appended; no_permission for EACCES and EPERM.
 tl::unexpected<Error> fail_errno(int error_number, const std::string& what, std::string hint = {});

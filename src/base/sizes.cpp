@@ -71,8 +71,13 @@ std::string format_rate(double bytes_per_second) {
     return scaled(bytes_per_second, std::array{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
 }
 
-std::string format_ns(double nanoseconds) {
-    return scaled(nanoseconds, std::array{"ns", "us", "ms", "s"});
+std::string format_ns(double nanoseconds) { return scaled(nanoseconds, std::array{"ns", "us", "ms", "s"}); }
+
+std::string format_page_size(std::uint64_t page_bytes) {
+    std::string name = format_size(page_bytes);
+    for (char& letter : name)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return name;
 }
 
 }  // namespace tmaprobe

@@ -16,6 +16,9 @@ Result<std::uint64_t> parse_size(std::string_view text);
 /// The shortest exact form with a binary suffix: 16384 -> "16K", 1500 -> "1500".
 std::string format_size(std::uint64_t bytes);
 
+/// A page size as page modes are named: "4k", "2m", "1g".
+std::string format_page_size(std::uint64_t page_bytes);
+
 /// Bytes per second in decimal units with three digits: 2.04e9 -> "2.04 GB/s".
 std::string format_rate(double bytes_per_second);
 

@@ -9,9 +9,10 @@ namespace tmaprobe {
 struct Summary {
     std::size_t count = 0;
     double median = 0, min = 0, max = 0;
-    double mad = 0;  ///< median absolute deviation from the median, not scaled to a sigma
+    double mad = 0;            ///< median absolute deviation from the median, not scaled to a sigma
     double low = 0, high = 0;  ///< confidence interval of the median: two of the values, by median_interval()
-    double confidence = 0;     ///< with which they hold the true median, below 0.95 for fewer than six values; 0: not known
+    double confidence =
+        0;  ///< with which they hold the true median, below 0.95 for fewer than six values; 0: not known
 };
 
 /// Two ranks, from 1, between whose values the true median lies.

@@ -32,7 +32,7 @@ std::string suggest(std::string_view given, const std::vector<std::string>& cand
     std::size_t best = std::max<std::size_t>(2, given.size() / 3) + 1;
     for (const auto& candidate : candidates) {
         const auto [shorter, longer] = std::minmax({given.size(), candidate.size()});  // by value: a list
-        if (longer - shorter >= best) continue;  // no fewer edits than that
+        if (longer - shorter >= best) continue;                                        // no fewer edits than that
         const std::size_t distance = edit_distance(given, candidate);
         if (distance < best) {
             best = distance;

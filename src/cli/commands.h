@@ -1,8 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/command_line.h"
 
 namespace tmaprobe::cli {
 
@@ -10,16 +11,16 @@ namespace tmaprobe::cli {
 // callback that does the work and leaves the exit status in `status`.
 
 /// The main job, without a command word: a kernel, or the user's `command` (what stood after "--").
-void add_run_command(CLI::App& app, const std::vector<std::string>& command, int& status);
+void add_run_command(CommandLine app, const std::vector<std::string>& command, int& status);
 
-void add_sweep_command(CLI::App& app, int& status);
-void add_pairs_command(CLI::App& app, int& status);
-void add_replay_command(CLI::App& app, int& status);
-void add_plan_command(CLI::App& app, int& status);
-void add_compare_command(CLI::App& app, int& status);
-void add_report_command(CLI::App& app, int& status);
-void add_doctor_command(CLI::App& app, int& status);
-void add_list_command(CLI::App& app, int& status);
-void add_interference_command(CLI::App& app, int& status);
+void add_sweep_command(CommandLine app, int& status);
+void add_pairs_command(CommandLine app, int& status);
+void add_replay_command(CommandLine app, int& status);
+void add_plan_command(CommandLine app, int& status);
+void add_compare_command(CommandLine app, int& status);
+void add_report_command(CommandLine app, int& status);
+void add_doctor_command(CommandLine app, int& status);
+void add_list_command(CommandLine app, int& status);
+void add_interference_command(CommandLine app, int& status);
 
 }  // namespace tmaprobe::cli

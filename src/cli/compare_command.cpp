@@ -2,13 +2,12 @@
 
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json_dump.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "experiments/compare.h"
+#include "judge/compare.h"
+#include "record/json/file.h"
 #include "report/comparison.h"
 
 namespace tmaprobe::cli {
@@ -27,24 +26,22 @@ Result<double> parse_percent(const std::string& text) {
     const auto [stop, error] = std::from_chars(text.data(), end, percent);
     const bool whole = stop == end || (stop + 1 == end && *stop == '%');
     if (error != std::errc{} || !whole || !(percent >= 0) || percent > 1e6)
-        return fail(ErrorCode::bad_usage, "--fail-above '" + text + "' is not a percentage", "write for example --fail-above 5%");
+        return fail(ErrorCode::bad_usage, "--fail-above '" + text + "' is not a percentage",
+                    "write for example --fail-above 5%");
     return percent / 100;
 }
 
 /// The only record of a file, or its last one: a file of JSON Lines grows at its end.
 Result<record::Record> read_last(const std::string& path) {
-    auto records = record::read_records(path);
-    if (!records) return pass_on(records);
-    if (records->empty()) return fail(ErrorCode::bad_input, path + " holds no record");
-    return std::move(records->back());
+    auto records = TRY(record::read_records(path));
+    if (records.empty()) return fail(ErrorCode::bad_input, path + " holds no record");
+    return std::move(records.back());
 }
 
-int write_result(const std::vector<experiments::Comparison>& comparisons, const OutputOptions& output) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const auto& comparison : comparisons) list.push_back(experiments::comparison_json(comparison));
-    const auto document = [&] {
-        return dump_indented({{"schema", "tmaprobe.comparison/1"}, {"comparison", list}});
-    };
+int write_result(const std::vector<judge::RunComparison>& comparisons, const OutputOptions& output) {
+    std::vector<record::Comparison> list;
+    for (const auto& comparison : comparisons) list.push_back(judge::summary_of(comparison));
+    const auto document = [&] { return record::serialize(list); };
     int status = 0;
     if (!output.json.empty() && output.json != "-")
         if (const auto written = write_file(output.json, document()); !written) status = complain(written.error());
@@ -52,35 +49,43 @@ int write_result(const std::vector<experiments::Comparison>& comparisons, const 
         status = print(document());
         if (output.output.empty()) return status;
     }
-    return std::max(status, deliver(output.format == "json" ? document() : report::render_comparisons(list, terminal_style(output)), output));
+    return std::max(
+        status, deliver(output.format == "json" ? document() : report::render_comparisons(list, terminal_style(output)),
+                        output));
 }
 
 /// Exit status of a comparison whose times cannot be told apart from noise: neither fine nor slower.
 constexpr int not_judged = 3;
 
-int say_not_judged(const experiments::Comparison& comparison) {
+int say_not_judged(const judge::RunComparison& comparison) {
     const bool few = comparison.timed && comparison.disturbed.empty();
-    static_cast<void>(complain({ErrorCode::unavailable, fmt::format("{}: whether it became slower cannot be judged: {}", comparison.subject, experiments::why_not_judged(comparison)),
-                                few ? "measure both with --repeat 10" : comparison.timed ? "measure again at a quiet time" : "measure both with a time"}));
+    static_cast<void>(complain({ErrorCode::unavailable,
+                                fmt::format("{}: whether it became slower cannot be judged: {}", comparison.subject,
+                                            judge::why_not_judged(comparison)),
+                                few                ? "measure both with --repeat 10"
+                                : comparison.timed ? "measure again at a quiet time"
+                                                   : "measure both with a time"}));
     return not_judged;
 }
 
 /// Times that are there and say nothing are said to.
-int judge(const std::vector<experiments::Comparison>& comparisons) {
+int judge(const std::vector<judge::RunComparison>& comparisons) {
     int status = 0;
     for (const auto& comparison : comparisons)
-        if (comparison.timed && !experiments::can_judge(comparison)) status = say_not_judged(comparison);
+        if (comparison.timed && !judge::can_judge(comparison)) status = say_not_judged(comparison);
     return status;
 }
 
 /// A slowdown that is certain weighs more than one that cannot be judged.
-int judge_against(const std::vector<experiments::Comparison>& comparisons, double limit, const std::string& limit_text) {
+int judge_against(const std::vector<judge::RunComparison>& comparisons, double limit, const std::string& limit_text) {
     int unknown = 0, slower = 0;
     for (const auto& comparison : comparisons) {
-        if (!experiments::can_judge(comparison)) unknown = say_not_judged(comparison);
-        if (experiments::slower_than(comparison, limit))
-            slower = complain({ErrorCode::unavailable, fmt::format("{}: slower by more than {}, with confidence ({:+.1f}% at least)",
-                                                                  comparison.subject, limit_text, 100 * (comparison.time.low - 1)), {}});
+        if (!judge::can_judge(comparison)) unknown = say_not_judged(comparison);
+        if (judge::slower_than(comparison, limit))
+            slower = complain({ErrorCode::unavailable,
+                               fmt::format("{}: slower by more than {}, with confidence ({:+.1f}% at least)",
+                                           comparison.subject, limit_text, 100 * (comparison.time.low - 1)),
+                               {}});
     }
     return slower != 0 ? slower : unknown;
 }
@@ -96,26 +101,34 @@ int compare(const Words& words) {
     for (const auto* record : {&before, &after})
         if (!*record) return complain(record->error());
 
-    const auto comparisons = experiments::compare_records(*before, *after, words.before, words.after, words.different);
+    const auto comparisons = judge::compare_records(*before, *after, words.before, words.after, words.different);
     if (!comparisons) return complain(comparisons.error());
     const int written = write_result(*comparisons, words.output);
-    const int judged = words.fail_above.empty() ? judge(*comparisons) : judge_against(*comparisons, *limit, words.fail_above);
+    const int judged =
+        words.fail_above.empty() ? judge(*comparisons) : judge_against(*comparisons, *limit, words.fail_above);
     return written != 0 ? written : judged;
 }
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("compare", "Two records side by side: time, tree and translation, with confidence");
+void add_compare_command(CommandLine app, int& status) {
+    CommandLine command =
+        app.add_subcommand("compare", "Two records side by side: time, tree and translation, with confidence");
     const auto words = std::make_shared<Words>();
-    command->add_option("before", words->before, "Record to compare with")->required()->type_name("BEFORE");
-    command->add_option("after", words->after, "Record to be judged")->required()->type_name("AFTER");
-    command->add_flag("--different", words->different, "Compare even if kernel or parameters differ");
-    command->add_option("--fail-above", words->fail_above, "Exit with 1 if AFTER is slower by more than this, with confidence")->type_name("PERCENT");
-    add_output_options(*command, words->output);
-    command->footer("Exit status: 0 done; 1 slower than --fail-above allows, with confidence, or it could not be done; 2 bad usage or records of\n"
-                    "different work; 3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are needed), or disturbed.");
-    command->callback([words, &status] { status = compare(*words); });
+    command.add_option("before", words->before, "Record to compare with").required().type_name("BEFORE");
+    command.add_option("after", words->after, "Record to be judged").required().type_name("AFTER");
+    command.add_flag("--different", words->different, "Compare even if kernel or parameters differ");
+    command
+        .add_option("--fail-above", words->fail_above,
+                    "Exit with 1 if AFTER is slower by more than this, with confidence")
+        .type_name("PERCENT");
+    add_output_options(command, words->output);
+    command.footer(
+        "Exit status: 0 done; 1 slower than --fail-above allows, with confidence, or it could not be done; 2 bad usage "
+        "or records of\n"
+        "different work; 3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are "
+        "needed), or disturbed.");
+    command.callback([words, &status] { status = compare(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -3,43 +3,63 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json_dump.h"
+#include "base/json/writer.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "counters/checks.h"
 #include "experiments/cache_share.h"
+#include "experiments/checks.h"
 #include "machine/host.h"
 #include "machine/topology.h"
 
 namespace tmaprobe::cli {
 namespace {
 
-using counters::Check;
+using experiments::Check;
 
 struct Options {
     std::string json;  ///< file, or "-"
     bool problems_only = false, quick = false;
 };
 
-nlohmann::json to_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
-    auto list = nlohmann::json::array();
-    for (const auto& check : checks)
-        list.push_back({{"id", check.id}, {"state", counters::state_name(check.state)}, {"what", check.what}, {"hint", check.hint}});
-    return {{"schema", "tmaprobe.doctor/1"},
-            {"host", {{"cpu_id", host.cpu_id}, {"cpu_model", host.cpu_model}, {"kernel", host.kernel}, {"hypervisor", host.hypervisor}}},
-            {"counts_hardware", can_count},
-            {"checks", list}};
+std::string to_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object();
+    writer.member("schema", "tmaprobe.doctor/1");
+    writer.key("host");
+    writer.begin_object();
+    writer.member("cpu_id", host.cpu_id);
+    writer.member("cpu_model", host.cpu_model);
+    writer.member("kernel", host.kernel);
+    writer.member("hypervisor", host.hypervisor);
+    writer.end_object();
+    writer.member("counts_hardware", can_count);
+    writer.key("checks");
+    writer.begin_array();
+    for (const auto& check : checks) {
+        writer.begin_object();
+        writer.member("id", check.id);
+        writer.member("state", experiments::state_name(check.state));
+        writer.member("what", check.what);
+        writer.member("hint", check.hint);
+        writer.end_object();
+    }
+    writer.end_array();
+    writer.end_object();
+    return writer.take();
 }
 
 const char* mark_of(Check::State state) {
     switch (state) {
-        case Check::State::ok: return "ok     ";
-        case Check::State::note: return "note   ";
-        case Check::State::warning: return "warning";
-        case Check::State::blocks: return "BLOCKS ";
+        case Check::State::ok:
+            return "ok     ";
+        case Check::State::note:
+            return "note   ";
+        case Check::State::warning:
+            return "warning";
+        case Check::State::blocks:
+            return "BLOCKS ";
     }
     return "";
 }
@@ -60,24 +80,29 @@ std::string to_text(const machine::Host& host, const std::vector<Check>& checks,
 /// How much of the last-level cache is really ours, measured: in a VM neighbours evict what we load.
 Check cache_check(const machine::Host& host) {
     const auto share = experiments::measure_cache_share(host, machine::default_cpu(machine::detect_topology()));
-    if (!share) return {Check::State::note, "cache_share", "the share of the last-level cache is not known: " + share.error().what, {}};
+    if (!share)
+        return {Check::State::note,
+                "cache_share",
+                "the share of the last-level cache is not known: " + share.error().what,
+                {}};
     const bool all = share->effective_bytes >= share->cache_bytes / 2;
-    return {all ? Check::State::ok : Check::State::warning, "cache_share",
-            experiments::describe(*share),
-            all ? "" : "neighbours evict the rest: knees come earlier than the cache size says; tmaprobe sweep shows where"};
+    return {all ? Check::State::ok : Check::State::warning, "cache_share", experiments::describe(*share),
+            all ? ""
+                : "neighbours evict the rest: knees come earlier than the cache size says; tmaprobe sweep shows where"};
 }
 
 int run(const Options& options) {
     const auto host = machine::detect();
-    auto checks = counters::check_all(host);
+    auto checks = experiments::check_all(host);
     if (!options.quick) checks.push_back(cache_check(host));
-    const bool can_count = std::none_of(checks.begin(), checks.end(), [](const auto& c) { return c.state == Check::State::blocks; });
+    const bool can_count =
+        std::none_of(checks.begin(), checks.end(), [](const auto& c) { return c.state == Check::State::blocks; });
 
     int written = 0;
     if (options.json.empty()) {
         written = print(to_text(host, checks, can_count, options.problems_only));
     } else {
-        const std::string text = dump_indented(to_json(host, checks, can_count));
+        const std::string text = to_json(host, checks, can_count);
         if (options.json == "-")
             written = print(text);
         else if (const auto saved = write_file(options.json, text); !saved)
@@ -88,16 +113,18 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("doctor", "Why are there no counters here, and what to do about it");
+void add_doctor_command(CommandLine app, int& status) {
+    CommandLine command = app.add_subcommand("doctor", "Why are there no counters here, and what to do about it");
     const auto options = std::make_shared<Options>();
-    auto* json = command->add_option("--json", options->json, "the checklist as JSON, to a file or to stdout (-)");
-    json->expected(0, 1)->type_name("[FILE]");
-    command->add_flag("--problems", options->problems_only, "leave out what is all right");
-    command->add_flag("--quick", options->quick, "leave out what takes a second to measure (the share of the last-level cache)");
-    command->footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
-    command->callback([options, json, &status] {
-        if (json->count() > 0 && options->json.empty()) options->json = "-";
+    const Option json = command.add_option("--json", options->json, "the checklist as JSON, to a file or to stdout (-)")
+                            .expected(0, 1)
+                            .type_name("[FILE]");
+    command.add_flag("--problems", options->problems_only, "leave out what is all right");
+    command.add_flag("--quick", options->quick,
+                     "leave out what takes a second to measure (the share of the last-level cache)");
+    command.footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
+    command.callback([options, json, &status] {
+        if (json.count() > 0 && options->json.empty()) options->json = "-";
         status = run(*options);
     });
 }

@@ -4,8 +4,8 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/option_values.h"
 #include "cli/options.h"
-#include "cli/words.h"
 #include "counters/resctrl/group.h"
 #include "experiments/interference.h"
 
@@ -32,21 +32,19 @@ Result<experiments::InterferenceRequest> understand(const Words& words) {
     request.rounds = words.rounds;
     request.seconds = words.seconds;
     request.resctrl_root = words.resctrl;
-    request.run.level = words.level;
-    request.run.reserve_pages = words.reserve_pages;
-    request.run.metrics = words.metrics;
-    request.run.library = event_library(words.events_directory);
+    request.run.counting.level = words.level;
+    request.run.workload.reserve_pages = words.reserve_pages;
+    request.run.counting.metrics = words.metrics;
+    request.run.counting.library = event_library(words.events_directory);
     request.run.command_line = command_line();
-    const auto source = parse_source(words.source);
-    if (!source) return pass_on(source);
-    request.run.source = *source;
+    const auto source = TRY(parse_source(words.source));
+    request.run.counting.source = source;
     for (const auto& [text, limit] : {std::pair{&words.limit, &request.limit}, {&words.protect, &request.protect}}) {
         if (text->empty()) continue;
-        auto parsed = counters::resctrl::parse_limit(*text);
-        if (!parsed) return pass_on(parsed);
-        *limit = *parsed;
+        auto parsed = TRY(counters::resctrl::parse_limit(*text));
+        *limit = parsed;
     }
-    if (const auto output = check_output(words.output); !output) return pass_on(output);
+    TRY(check_output(words.output));
     return request;
 }
 
@@ -69,9 +67,9 @@ int run(const Words& words) {
     if (!record) return complain(record.error());
     const auto leftovers = counters::resctrl::find_leftovers(words.resctrl);
     if (!leftovers.empty())
-        record->warnings.push_back({"resctrl_leftovers",
-                                    fmt::format("{} resctrl group(s) of a killed run are still there", leftovers.size()),
-                                    "tmaprobe interference --clean-up"});
+        record->warnings.push_back(
+            {"resctrl_leftovers", fmt::format("{} resctrl group(s) of a killed run are still there", leftovers.size()),
+             "tmaprobe interference --clean-up"});
     const int status = emit(*record, words.output);
     if (!record->partial) return status;
     return complain({ErrorCode::interrupted, "interrupted: what is shown is over fewer rounds than asked for", {}});
@@ -79,26 +77,43 @@ int run(const Words& words) {
 
 }  // namespace
 
-void add_interference_command(CLI::App& app, int& status) {
+void add_interference_command(CommandLine app, int& status) {
     const auto words = std::make_shared<Words>();
-    auto* command = app.add_subcommand("interference", "What a neighbour costs a victim, and what partitioning gives back");
-    command->add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")->type_name("SPEC");
-    command->add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")->type_name("SPEC");
-    command->add_flag("--reserve-pages", words->reserve_pages, "Reserve the huge pages that are missing, as root; they are given back at the end");
-    command->add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")->type_name("PLACE");
-    command->add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20")->type_name("LIMIT");
-    command->add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0")->type_name("LIMIT");
-    command->add_option("--allocations", words->allocations, "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")->delimiter(',')->allow_extra_args(false)->type_name("l3,mb");
-    command->add_option("--rounds", words->rounds, "Measure every state this often, in turn")->type_name("N");
-    command->add_option("--seconds", words->seconds, "Length of one measurement of a kernel")->check(CLI::Range(0.01, 3600.0))->type_name("S");
-    command->add_option("-l,--level", words->level, "Depth of the victim's top-down tree")->type_name("N")->check(level_number());
-    command->add_option("-m,--metric", words->metrics, "Further metrics")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
-    command->add_option("--source", words->source, "auto, perf or none")->type_name("SOURCE");
-    command->add_option("--resctrl", words->resctrl, "Where resctrl is mounted")->type_name("DIR");
-    command->add_flag("--clean-up", words->clean_up, "Only remove the resctrl groups that a killed run left behind");
-    add_library_option(*command, words->events_directory);
-    add_output_options(*command, words->output);
-    command->callback([words, &status] { status = run(*words); });
+    CommandLine command =
+        app.add_subcommand("interference", "What a neighbour costs a victim, and what partitioning gives back");
+    command.add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")
+        .type_name("SPEC");
+    command.add_option("--aggressor", words->aggressor, "The neighbour, in the same form (stream:size=256M,threads=1)")
+        .type_name("SPEC");
+    command.add_flag("--reserve-pages", words->reserve_pages,
+                     "Reserve the huge pages that are missing, as root; they are given back at the end");
+    command.add_option("--place", words->place, "Where the neighbour sits: smt, l2, l3, package or numa")
+        .type_name("PLACE");
+    command.add_option("--limit", words->limit, "Limit the neighbour through resctrl: l3=0x3,mb=20").type_name("LIMIT");
+    command.add_option("--protect", words->protect, "Give the victim a share of its own: l3=0xff0").type_name("LIMIT");
+    command
+        .add_option("--allocations", words->allocations,
+                    "The victim alone under growing shares of the cache (l3), of memory bandwidth (mb), or both")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("l3,mb");
+    command.add_option("--rounds", words->rounds, "Measure every state this often, in turn").type_name("N");
+    command.add_option("--seconds", words->seconds, "Length of one measurement of a kernel")
+        .check(between(0.01, 3600.0))
+        .type_name("S");
+    command.add_option("-l,--level", words->level, "Depth of the victim's top-down tree")
+        .type_name("N")
+        .check(level_number());
+    command.add_option("-m,--metric", words->metrics, "Further metrics")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("NAME,...");
+    command.add_option("--source", words->source, "auto, perf or none").type_name("SOURCE");
+    command.add_option("--resctrl", words->resctrl, "Where resctrl is mounted").type_name("DIR");
+    command.add_flag("--clean-up", words->clean_up, "Only remove the resctrl groups that a killed run left behind");
+    add_library_option(command, words->events_directory);
+    add_output_options(command, words->output);
+    command.callback([words, &status] { status = run(*words); });
 }
 
 }  // namespace tmaprobe::cli

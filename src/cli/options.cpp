@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "record/json/file.h"
 #include "report/terminal.h"
 #include "report/text.h"
 #include "report/writers.h"
@@ -39,9 +40,6 @@ bool is_dumb_terminal() {
     return kind && std::string(kind) == "dumb";
 }
 
-/// Whether one line of stderr may be written over and over; a log has lines below each other instead.
-bool may_redraw_line() { return ::isatty(STDERR_FILENO) && !is_dumb_terminal(); }
-
 int terminal_width(int terminal) {
     winsize size{};
     constexpr int least = 40;  // narrower, a line wraps rather than a table loses what it says
@@ -56,14 +54,9 @@ int report_descriptor(const OutputOptions& options, ReportStream usual) {
     return usual == ReportStream::standard_error ? STDERR_FILENO : STDOUT_FILENO;
 }
 
-std::optional<int> read_whole(const std::string& word) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool all = error == std::errc() && end == word.data() + word.size() && !word.empty();
-    return all ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
+
+bool may_redraw_line() { return ::isatty(STDERR_FILENO) && !is_dumb_terminal(); }
 
 report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream usual) {
     report::TerminalStyle style;
@@ -78,55 +71,35 @@ report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream 
     return style;
 }
 
-CLI::Validator whole_number(int least, int most) {
-    const auto check = [least, most](const std::string& word) {
-        const auto number = read_whole(word);
-        if (number && *number >= least && *number <= most) return std::string();
-        return fmt::format("'{}' is not a whole number from {} to {}", word, least, most);
-    };
-    return CLI::Validator(check, "");
-}
-
-CLI::Validator level_number() {
-    const auto check = [](const std::string& word) {
-        return read_whole(word) ? std::string() : fmt::format("'{}' is not a level: a whole number from 1 to 6", word);
-    };
-    return CLI::Validator(check, "");
-}
-
-void refuse_empty_values(CLI::App& app) {
-    const CLI::Validator not_empty([](const std::string& word) { return std::string(word.empty() ? "its value is empty" : ""); }, "");
-    for (CLI::Option* option : app.get_options())
-        if (option->nonpositional() && option->get_items_expected_max() > 0) option->check(not_empty);
-    for (CLI::App* command : app.get_subcommands({})) refuse_empty_values(*command);
-}
-
-void add_output_options(CLI::App& app, OutputOptions& options) {
+void add_output_options(CommandLine app, OutputOptions& options) {
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
-        ->type_name("FILE");
-    app.add_option("--format", options.format, "Write json, jsonl, csv, markdown, openmetrics or html instead of the text")
-        ->type_name("FORMAT");
-    app.add_option("-o,--output", options.output, "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")
-        ->type_name("FILE");
+        .type_name("FILE");
+    app.add_option("--format", options.format,
+                   "Write json, jsonl, csv, markdown, openmetrics or html instead of the text")
+        .type_name("FORMAT");
+    app.add_option("-o,--output", options.output,
+                   "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")
+        .type_name("FILE");
     add_verbose_flag(app, options.verbose);
     app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only");
     app.add_option("--color", options.colour, "auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->type_name("WHEN");
+        .check(one_of({"auto", "always", "never"}))
+        .type_name("WHEN");
 }
 
-void add_verbose_flag(CLI::App& app, bool& verbose) {
-    const auto raise = [&verbose](std::int64_t times) {
+void add_verbose_flag(CommandLine app, bool& verbose) {
+    const auto raise = [&verbose](int times) {
         verbose = times > 0;
         if (times > 0) log::set_level(times > 1 ? log::Level::detail : log::Level::info);
     };
-    app.add_flag_function("-v,--verbose", raise,
-                          "Add events, encodings and formulas, and say on stderr what is done; -vv: in detail");
+    app.add_flag("-v,--verbose", raise,
+                 "Add events, encodings and formulas, and say on stderr what is done; -vv: in detail");
 }
 
-void add_library_option(CLI::App& app, std::string& directory) {
-    app.add_option("--events", directory, "Read event tables from DIR (this project's layout or Linux's pmu-events/arch)")
-        ->type_name("DIR");
+void add_library_option(CommandLine app, std::string& directory) {
+    app.add_option("--events", directory,
+                   "Read event tables from DIR (this project's layout or Linux's pmu-events/arch)")
+        .type_name("DIR");
 }
 
 events::Library event_library(const std::string& directory) {
@@ -161,7 +134,8 @@ Result<> check_output(const OutputOptions& options) {
         return fail(ErrorCode::bad_usage, "no format is called '" + options.format + "'",
                     suggest(options.format, formats));
     if (options.json == "-" && options.output == "-")
-        return fail(ErrorCode::bad_usage, "--json - and --output - both want standard output", "name a file for one of them");
+        return fail(ErrorCode::bad_usage, "--json - and --output - both want standard output",
+                    "name a file for one of them");
     if (const auto possible = check_file("--json", options.json); !possible) return possible;
     return check_file("--output", options.output);
 }
@@ -175,7 +149,8 @@ void say(const std::string& text) { static_cast<void>(write_descriptor(STDERR_FI
 
 int deliver(const std::string& text, const OutputOptions& options, ReportStream usual) {
     if (report_descriptor(options, usual) == STDOUT_FILENO) return print(text);
-    const auto written = options.output.empty() ? write_descriptor(STDERR_FILENO, text, "standard error") : write_file(options.output, text);
+    const auto written = options.output.empty() ? write_descriptor(STDERR_FILENO, text, "standard error")
+                                                : write_file(options.output, text);
     return written ? 0 : complain(written.error());
 }
 
@@ -184,13 +159,15 @@ int emit(const record::Record& record, const OutputOptions& options, ReportStrea
     int status = 0;
     if (options.json == "-") {
         status = print(record::serialize(record));
-        if (options.output.empty()) return status;  // the record stands for the report, unless that has a file of its own
+        if (options.output.empty())
+            return status;  // the record stands for the report, unless that has a file of its own
     } else if (!options.json.empty()) {
         const auto written = write_file(options.json, record::serialize(record));
         if (!written) status = complain(written.error());
     }
     if (options.format.empty())
-        return std::max(status, deliver(report::render_terminal(record, terminal_style(options, usual)), options, usual));
+        return std::max(status,
+                        deliver(report::render_terminal(record, terminal_style(options, usual)), options, usual));
     const auto text = report::render({record}, options.format);
     return std::max(status, text ? deliver(*text, options, usual) : complain(text.error()));
 }
@@ -217,15 +194,17 @@ experiments::OnProgress progress_line() {
         const auto pause = terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
         const double spent = std::chrono::duration<double>(now - state->started).count();
         // What takes a moment only needs no progress at all; a log gets a line now and then.
-        if (spent < 1.0 || now - std::max(state->shown, terminal ? Clock::time_point{} : state->started) < pause) return;
+        if (spent < 1.0 || now - std::max(state->shown, terminal ? Clock::time_point{} : state->started) < pause)
+            return;
         state->shown = now;
         const double left = progress.done > 0.02 ? spent / progress.done - spent : 0;
-        const std::string text =
-            fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage, progress.estimate.empty() ? "" : "  ",
-                        progress.estimate, left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
+        const std::string text = fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage,
+                                             progress.estimate.empty() ? "" : "  ", progress.estimate,
+                                             left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
         constexpr int width = 20;
         const int filled = static_cast<int>(std::clamp(progress.done, 0.0, 1.0) * width);
-        say(terminal ? fmt::format("\r\033[K[{:=<{}}{:{}}] {}", "", filled, "", width - filled, text) : "tmaprobe: " + text + "\n");
+        say(terminal ? fmt::format("\r\033[K[{:=<{}}{:{}}] {}", "", filled, "", width - filled, text)
+                     : "tmaprobe: " + text + "\n");
     };
 }
 

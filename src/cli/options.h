@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "events/table.h"
 #include "experiments/progress.h"
 #include "record/record.h"
@@ -25,27 +25,17 @@ struct OutputOptions {
 /// More than any machine has or anybody waits for.
 inline constexpr int max_threads = 65536, max_nodes = 65535, max_pid = 1 << 22, max_repetitions = 1'000'000;
 
-/// Refuses what is no whole number from `least` to `most`, and says that these are the limits.
-CLI::Validator whole_number(int least, int most);
-
-/// Refuses what is no whole number; which levels there are, the commands say.
-CLI::Validator level_number();
-
-/// Makes every option that takes a value refuse an empty one, also those of the subcommands: in a script it is a variable
-/// that was forgotten, and must not mean the default.
-void refuse_empty_values(CLI::App& app);
-
 /// Where a report goes that no --output sends elsewhere.
 enum class ReportStream { standard_output, standard_error };
 
 /// Registers --json, --format, --output, --verbose, --ascii and --color.
-void add_output_options(CLI::App& app, OutputOptions& options);
+void add_output_options(CommandLine app, OutputOptions& options);
 
 /// Registers -v and -vv: more in the report, and the log (base/log.h) on stderr.
-void add_verbose_flag(CLI::App& app, bool& verbose);
+void add_verbose_flag(CommandLine app, bool& verbose);
 
 /// Registers --events DIR; see event_library.
-void add_library_option(CLI::App& app, std::string& directory);
+void add_library_option(CommandLine app, std::string& directory);
 events::Library event_library(const std::string& directory);
 
 /// Checks before anything is measured that the result can be written: the format exists, and the folders
@@ -57,7 +47,8 @@ report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream 
 
 /// Writes the record as asked: to --json, and as text or in --format to --output or the `usual` stream. Returns the
 /// exit status: 0, or 1 when something could not be written (said on stderr).
-int emit(const record::Record& record, const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
+int emit(const record::Record& record, const OutputOptions& options,
+         ReportStream usual = ReportStream::standard_output);
 
 /// Writes a report's text to --output or the `usual` stream. Returns 0, or 1 with a message when it cannot be written.
 int deliver(const std::string& text, const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
@@ -72,6 +63,8 @@ void say(const std::string& text);
 /// exit status.
 int complain(const Error& error);
 
+/// Whether one line of stderr may be written over and over; a log has lines below each other instead.
+bool may_redraw_line();
 /// Draws progress on stderr: one changing line on a terminal, sparse plain lines elsewhere.
 experiments::OnProgress progress_line();
 /// Removes the changing line, before anything else is printed.

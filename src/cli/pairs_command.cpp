@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/option_values.h"
 #include "cli/options.h"
-#include "cli/words.h"
 #include "experiments/pairs.h"
 #include "machine/host.h"
 #include "machine/topology.h"
@@ -26,13 +26,12 @@ Result<experiments::PairsRequest> understand(const Words& words) {
     request.repetitions = words.repeat;
     request.library = event_library(words.events_directory);
     request.command_line = command_line();
-    if (const auto options = parse_options(words.options, request.options); !options) return pass_on(options);
+    TRY(parse_options(words.options, request.options));
     if (!words.cpus.empty()) {
-        const auto cpus = parse_cpu_list(words.cpus);
-        if (!cpus) return pass_on(cpus);
-        request.cpus = *cpus;
+        const auto cpus = TRY(parse_cpu_list(words.cpus));
+        request.cpus = cpus;
     }
-    if (const auto writable = check_output(words.output); !writable) return pass_on(writable);
+    TRY(check_output(words.output));
     return request;
 }
 
@@ -40,7 +39,8 @@ int run_pairs(const Words& words) {
     const auto request = understand(words);
     if (!request) return complain(request.error());
     note_interrupts();
-    const auto record = experiments::pairs(*request, machine::detect(), machine::detect_topology(), {progress_line(), interrupted});
+    const auto record =
+        experiments::pairs(*request, machine::detect(), machine::detect_topology(), {progress_line(), interrupted});
     if (!record) return complain(record.error());
     const int written = emit(*record, words.output);
     if (record->partial) return complain({ErrorCode::interrupted, "interrupted: the matrix is not whole", {}});
@@ -49,17 +49,27 @@ int run_pairs(const Words& words) {
 
 }  // namespace
 
-void add_pairs_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("pairs", "What it costs two CPUs to share a cache line, by their distance");
+void add_pairs_command(CommandLine app, int& status) {
+    CommandLine command =
+        app.add_subcommand("pairs", "What it costs two CPUs to share a cache line, by their distance");
     const auto words = std::make_shared<Words>();
-    command->add_flag("--classes", words->classes, "One pair of each distance instead of all");
-    command->add_option("-k,--kernel", words->kernel, "atomic (both increment one variable) or pingpong (a line there and back)")->type_name("NAME")->capture_default_str();
-    command->add_option("--cpu", words->cpus, "Only these CPUs")->type_name("LIST");
-    command->add_option("--option", words->options, "An option of the kernel's own")->delimiter(',')->allow_extra_args(false)->type_name("NAME=VALUE,...");
-    command->add_option("-r,--repeat", words->repeat, "Repetitions of each pair; default: until the median is tight")->type_name("N")->check(whole_number(1, max_repetitions));
-    add_library_option(*command, words->events_directory);
-    add_output_options(*command, words->output);
-    command->callback([words, &status] { status = run_pairs(*words); });
+    command.add_flag("--classes", words->classes, "One pair of each distance instead of all");
+    command
+        .add_option("-k,--kernel", words->kernel,
+                    "atomic (both increment one variable) or pingpong (a line there and back)")
+        .type_name("NAME")
+        .capture_default_str();
+    command.add_option("--cpu", words->cpus, "Only these CPUs").type_name("LIST");
+    command.add_option("--option", words->options, "An option of the kernel's own")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("NAME=VALUE,...");
+    command.add_option("-r,--repeat", words->repeat, "Repetitions of each pair; default: until the median is tight")
+        .type_name("N")
+        .check(whole_number(1, max_repetitions));
+    add_library_option(command, words->events_directory);
+    add_output_options(command, words->output);
+    command.callback([words, &status] { status = run_pairs(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json/writer.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "counters/perf_command.h"
 #include "counters/plan.h"
-#include "experiments/assess.h"
+#include "experiments/further_events.h"
+#include "judge/assess.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -24,9 +25,12 @@ struct Words {
 /// the NMI watchdog may hold one.
 int safe_counters(events::PmuFormat format) {
     switch (format) {
-        case events::PmuFormat::amd: return 5;
-        case events::PmuFormat::arm: return 6;
-        default: return 4;
+        case events::PmuFormat::amd:
+            return 5;
+        case events::PmuFormat::arm:
+            return 6;
+        default:
+            return 4;
     }
 }
 
@@ -46,7 +50,8 @@ std::vector<counters::PmuLimits> limits_for(const events::Table& table, int coun
 }
 
 /// A shell line per pass, with a file each.
-std::vector<std::vector<std::string>> commands_of(const Words& words, const events::Table& table, const counters::Plan& plan) {
+std::vector<std::vector<std::string>> commands_of(const Words& words, const events::Table& table,
+                                                  const counters::Plan& plan) {
     std::vector<std::vector<std::string>> commands;
     for (std::size_t i = 0; i < plan.passes.size(); ++i) {
         const std::string file = plan.passes.size() == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1);
@@ -58,34 +63,59 @@ std::vector<std::vector<std::string>> commands_of(const Words& words, const even
 
 std::vector<std::string> replay_command(const Words& words, std::size_t passes) {
     std::vector<std::string> line = {"tmaprobe", "replay"};
-    for (std::size_t i = 0; i < passes; ++i) line.push_back(passes == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1));
+    for (std::size_t i = 0; i < passes; ++i)
+        line.push_back(passes == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1));
     line.insert(line.end(), {"--target", words.target, "--level", std::to_string(words.level)});
     for (const std::string& metric : words.metrics) line.insert(line.end(), {"--metric", metric});
     if (words.system_wide) line.insert(line.end(), {"--system-wide", "1"});
     return line;
 }
 
-nlohmann::json to_json(const Words& words, const events::Table& table, const counters::Plan& plan) {
-    auto json = nlohmann::json{{"target", table.cpu_id}, {"folder", table.folder}, {"level", words.level}};
-    for (const auto& command : commands_of(words, table, plan)) json["commands"].push_back(counters::shell_line(command));
-    json["replay"] = counters::shell_line(replay_command(words, plan.passes.size()));
-    json["passes"] = nlohmann::json::array();
-    for (const auto& pass : plan.passes) {
-        auto groups = nlohmann::json::array();
-        for (const auto& group : pass.groups) {
-            auto events = nlohmann::json::array();
-            for (const auto& event : group.events)
-                events.push_back({{"name", event.definition.name}, {"config", fmt::format("{:#x}", event.definition.config)},
-                                  {"config1", fmt::format("{:#x}", event.definition.config1)}, {"pmu", group.pmu}});
-            groups.push_back(std::move(events));
-        }
-        json["passes"].push_back(std::move(groups));
+void write_group(json::Writer& writer, const counters::EventGroup& group) {
+    writer.begin_array();
+    for (const auto& event : group.events) {
+        writer.begin_object();
+        writer.member("name", event.definition.name);
+        writer.member("config", fmt::format("{:#x}", event.definition.config));
+        writer.member("config1", fmt::format("{:#x}", event.definition.config1));
+        writer.member("pmu", group.pmu);
+        writer.end_object();
     }
-    json["notes"] = nlohmann::json::array();
+    writer.end_array();
+}
+
+std::string to_json(const Words& words, const events::Table& table, const counters::Plan& plan) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object();
+    writer.member("target", table.cpu_id);
+    writer.member("folder", table.folder);
+    writer.member("level", words.level);
+    std::vector<std::string> commands;
+    for (const auto& command : commands_of(words, table, plan)) commands.push_back(counters::shell_line(command));
+    writer.member("commands", commands);
+    writer.member("replay", counters::shell_line(replay_command(words, plan.passes.size())));
+    writer.key("passes");
+    writer.begin_array();
+    for (const auto& pass : plan.passes) {
+        writer.begin_array();
+        for (const auto& group : pass.groups) write_group(writer, group);
+        writer.end_array();
+    }
+    writer.end_array();
     auto notes = plan.notes;
     if (auto split = counters::split_warning(plan.split, plan.policy)) notes.push_back(std::move(*split));
-    for (const auto& note : notes) json["notes"].push_back({{"id", note.id}, {"what", note.what}, {"hint", note.hint}});
-    return json;
+    writer.key("notes");
+    writer.begin_array();
+    for (const auto& note : notes) {
+        writer.begin_object();
+        writer.member("id", note.id);
+        writer.member("what", note.what);
+        writer.member("hint", note.hint);
+        writer.end_object();
+    }
+    writer.end_array();
+    writer.end_object();
+    return writer.take();
 }
 
 std::string to_text(const Words& words, const events::Table& table, const counters::Plan& plan) {
@@ -111,12 +141,13 @@ int plan_elsewhere(const Words& words) {
     if (words.without_perf_metrics)
         if (const auto replaced = events::use_formulas_without_perf_metrics(library, *table); !replaced)
             return complain(replaced.error());
-    const auto metrics = experiments::choose_metrics(*table, words.level, words.metrics);
+    const auto metrics = judge::choose_metrics(*table, words.level, words.metrics);
     if (!metrics) return complain(metrics.error());
     const auto further = experiments::further_events(*table, words.events);
     if (!further) return complain(further.error());
     if (metrics->empty() && words.events.empty())
-        return complain({ErrorCode::unavailable, fmt::format("the vendor publishes no top-down tree for {}", table->folder),
+        return complain({ErrorCode::unavailable,
+                         fmt::format("the vendor publishes no top-down tree for {}", table->folder),
                          "--metric tlb plans the translation metrics"});
     metrics::Constants constants;
     constants.cpu_id = table->cpu_id;
@@ -124,12 +155,13 @@ int plan_elsewhere(const Words& words) {
     constants.values["#slots"] = table->slots_per_cycle.value_or(1);
     constants.has_event = [&](std::string_view name) { return events::resolve(*table, name).has_value(); };
     auto plan = counters::make_plan(*table, *metrics, further->events, limits_for(*table, words.counters), constants,
-                                          words.passes ? counters::Policy::passes : counters::Policy::multiplex);
+                                    words.passes ? counters::Policy::passes : counters::Policy::multiplex);
     if (!plan) return complain(plan.error());
-    if (plan->passes.empty()) return complain({ErrorCode::unavailable, "the formulas of these metrics need no counts", ""});
+    if (plan->passes.empty())
+        return complain({ErrorCode::unavailable, "the formulas of these metrics need no counts", ""});
     plan->notes.insert(plan->notes.end(), further->notes.begin(), further->notes.end());
     if (words.json.empty()) return print(to_text(words, *table, *plan));
-    const std::string json = to_json(words, *table, *plan).dump(1) + "\n";
+    const std::string json = to_json(words, *table, *plan);
     if (words.json == "-") return print(json);
     const auto written = write_file(words.json, json);
     return written ? 0 : complain(written.error());
@@ -137,21 +169,36 @@ int plan_elsewhere(const Words& words) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, int& status) {
+void add_plan_command(CommandLine app, int& status) {
     const auto words = std::make_shared<Words>();
-    auto* command = app.add_subcommand("plan", "The perf stat command that counts on another machine, for replay");
-    command->add_option("--target", words->target, "CPU of that machine: as perf spells it, or a name of tmaprobe list targets")->required()->type_name("CPU");
-    command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
-    command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
-    command->add_option("-e,--event", words->events, "Further events, however spelt; may be repeated")->allow_extra_args(false)->type_name("EVENT");
-    command->add_option("--counters", words->counters, "General-purpose counters free on that machine")->check(CLI::Range(1, 32))->type_name("N");
-    command->add_flag("--without-perf-metrics", words->without_perf_metrics,
-                      "For an Intel virtual machine that does not show slots and topdown-*");
-    command->add_flag("-a,--system-wide", words->system_wide, "Count all CPUs there, whatever runs: perf stat -a");
-    command->add_flag("--passes", words->passes, "One command per run instead of one that multiplexes");
-    command->add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")->type_name("FILE");
-    add_library_option(*command, words->events_directory);
-    command->callback([words, &status] { status = plan_elsewhere(*words); });
+    CommandLine command =
+        app.add_subcommand("plan", "The perf stat command that counts on another machine, for replay");
+    command
+        .add_option("--target", words->target,
+                    "CPU of that machine: as perf spells it, or a name of tmaprobe list targets")
+        .required()
+        .type_name("CPU");
+    command.add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")
+        .check(between(1, 6))
+        .type_name("N");
+    command.add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("NAME,...");
+    command.add_option("-e,--event", words->events, "Further events, however spelt; may be repeated")
+        .allow_extra_args(false)
+        .type_name("EVENT");
+    command.add_option("--counters", words->counters, "General-purpose counters free on that machine")
+        .check(between(1, 32))
+        .type_name("N");
+    command.add_flag("--without-perf-metrics", words->without_perf_metrics,
+                     "For an Intel virtual machine that does not show slots and topdown-*");
+    command.add_flag("-a,--system-wide", words->system_wide, "Count all CPUs there, whatever runs: perf stat -a");
+    command.add_flag("--passes", words->passes, "One command per run instead of one that multiplexes");
+    command.add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")
+        .type_name("FILE");
+    add_library_option(command, words->events_directory);
+    command.callback([words, &status] { status = plan_elsewhere(*words); });
 }
 
 }  // namespace tmaprobe::cli

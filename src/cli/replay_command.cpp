@@ -32,19 +32,36 @@ int replay(const Words& words) {
 
 }  // namespace
 
-void add_replay_command(CLI::App& app, int& status) {
+void add_replay_command(CommandLine app, int& status) {
     const auto words = std::make_shared<Words>();
-    auto* command = app.add_subcommand("replay", "The tree from counts that perf stat took elsewhere");
-    command->add_option("file", words->files, "Output of perf stat -x, or perf stat -j (see tmaprobe plan); several are passes")->required()->type_name("FILE");
-    command->add_option("--target", words->target, "CPU that counted: as perf spells it, or a name of tmaprobe list targets")->required()->type_name("CPU");
-    command->add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")->check(CLI::Range(1, 6))->type_name("N");
-    command->add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
-    command->add_option("--smt", words->smt, "Whether SMT was on there: 0 or 1")->check(CLI::Range(0, 1))->type_name("0|1");
-    command->add_option("--system-wide", words->system_wide, "Whether all CPUs were counted (perf stat -a): 0 or 1")->check(CLI::Range(0, 1))->type_name("0|1");
-    command->add_option("--slots", words->slots, "Slots per cycle, where Arm's formulas ask")->check(CLI::Range(1, 64))->type_name("N");
-    add_library_option(*command, words->events_directory);
-    add_output_options(*command, words->output);
-    command->callback([words, &status] { status = replay(*words); });
+    CommandLine command = app.add_subcommand("replay", "The tree from counts that perf stat took elsewhere");
+    command
+        .add_option("file", words->files,
+                    "Output of perf stat -x, or perf stat -j (see tmaprobe plan); several are passes")
+        .required()
+        .type_name("FILE");
+    command
+        .add_option("--target", words->target,
+                    "CPU that counted: as perf spells it, or a name of tmaprobe list targets")
+        .required()
+        .type_name("CPU");
+    command.add_option("-l,--level", words->level, "Depth of the top-down tree, 1 to 6")
+        .check(between(1, 6))
+        .type_name("N");
+    command.add_option("-m,--metric", words->metrics, "Metrics beyond the tree; 'tlb': all about translation")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("NAME,...");
+    command.add_option("--smt", words->smt, "Whether SMT was on there: 0 or 1").check(between(0, 1)).type_name("0|1");
+    command.add_option("--system-wide", words->system_wide, "Whether all CPUs were counted (perf stat -a): 0 or 1")
+        .check(between(0, 1))
+        .type_name("0|1");
+    command.add_option("--slots", words->slots, "Slots per cycle, where Arm's formulas ask")
+        .check(between(1, 64))
+        .type_name("N");
+    add_library_option(command, words->events_directory);
+    add_output_options(command, words->output);
+    command.callback([words, &status] { status = replay(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -4,10 +4,11 @@
 #include <memory>
 #include <thread>
 
-#include "base/suggest.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "record/json/file.h"
 #include "report/terminal.h"
 #include "report/writers.h"
 
@@ -69,22 +70,24 @@ int report(const ReportOptions& options) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, int& status) {
-    auto* command = app.add_subcommand("report", "Show records again, or write them as a page, a table or metrics");
+void add_report_command(CommandLine app, int& status) {
+    CommandLine command =
+        app.add_subcommand("report", "Show records again, or write them as a page, a table or metrics");
     const auto options = std::make_shared<ReportOptions>();
-    command->add_option("record", options->files, "Record files (JSON or JSON Lines) as --json writes them")
-        ->required()
-        ->type_name("RECORD...");
-    command->add_option("-f,--format", options->output.format,
-                        "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
-        ->type_name("FORMAT");
-    command->add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout")->type_name("FILE");
-    add_verbose_flag(*command, options->output.verbose);
-    command->add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
-    command->add_option("--color", options->output.colour, "Text: auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->type_name("WHEN");
-    command->callback([options, &status] { status = report(*options); });
+    command.add_option("record", options->files, "Record files (JSON or JSON Lines) as --json writes them")
+        .required()
+        .type_name("RECORD...");
+    command
+        .add_option("-f,--format", options->output.format,
+                    "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
+        .type_name("FORMAT");
+    command.add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout").type_name("FILE");
+    add_verbose_flag(command, options->output.verbose);
+    command.add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
+    command.add_option("--color", options->output.colour, "Text: auto, always or never")
+        .check(one_of({"auto", "always", "never"}))
+        .type_name("WHEN");
+    command.callback([options, &status] { status = report(*options); });
 }
 
 }  // namespace tmaprobe::cli

@@ -1,7 +1,7 @@
 #include <ctime>
 
-#include "counters/command.h"
 #include "counters/source.h"
+#include "process/held_command.h"
 
 namespace tmaprobe::counters {
 namespace {
@@ -15,6 +15,8 @@ std::uint64_t thread_ns() {
 
 class ClockSource final : public CounterSource {
   public:
+    SourceTraits traits() const override { return {}; }
+    std::vector<PmuLimits> limits() const override { return {}; }
     Result<> prepare(const Plan&) override { return {}; }
 
     Result<Sample> measure(Workload& workload, Repetition repetition) override {
@@ -24,28 +26,26 @@ class ClockSource final : public CounterSource {
         if (!argv.empty()) return measure_command(argv, std::move(sample));
         workload.prepare();
         const std::uint64_t thread_start = thread_ns();
-        const std::uint64_t start = now_ns();
+        const std::uint64_t start = process::now_ns();
         workload.run(repetition.iterations);
-        sample.elapsed_ns = now_ns() - start;
+        sample.elapsed_ns = process::now_ns() - start;
         sample.thread_ns = thread_ns() - thread_start;
         return sample;
     }
 
-    record::Source describe() const override { return {"none", "", "time alone"}; }
+    record::Source describe() const override { return {record::SourceKind::none, "", "time alone"}; }
 
   private:
     static Result<Sample> measure_command(const std::vector<std::string>& argv, Sample sample) {
-        auto command = HeldCommand::start(argv);
-        if (!command) return pass_on(command);
-        SignalWatch signals;
-        const std::uint64_t start = now_ns();
-        if (auto released = command->release(); !released) return pass_on(released);
-        const auto outcome = wait_for(*command, signals, {});
-        sample.elapsed_ns = now_ns() - start;
+        auto command = TRY(process::HeldCommand::start(argv));
+        process::SignalWatch signals;
+        const std::uint64_t start = process::now_ns();
+        TRY(command.release());
+        const auto outcome = wait_for(command, signals, {});
+        sample.elapsed_ns = process::now_ns() - start;
         sample.exit_status = outcome.status;
         sample.interrupted = outcome.interrupted;
         if (outcome.interrupted) {
-            sample.detail["interrupted"] = true;
             sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was measured until then", ""});
         }
         return sample;

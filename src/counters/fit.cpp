@@ -28,11 +28,16 @@ CounterMask general_mask(const PmuLimits& limits) { return (CounterMask{1} << li
 int fixed_counter(const events::EventDefinition& event, PmuFormat format) {
     if (format == PmuFormat::intel) {
         switch (event.config) {
-            case 0xc0: return 0;   // instructions
-            case 0x3c: return 1;   // cycles
-            case 0x300: return 2;  // reference cycles
-            case 0x400: return 3;  // slots
-            default: return -1;
+            case 0xc0:
+                return 0;  // instructions
+            case 0x3c:
+                return 1;  // cycles
+            case 0x300:
+                return 2;  // reference cycles
+            case 0x400:
+                return 3;  // slots
+            default:
+                return -1;
         }
     }
     if (format == PmuFormat::arm && (event.config & 0xffff) == 0x11) return 0;  // the cycle counter
@@ -69,10 +74,18 @@ int extra_register(const events::EventDefinition& event, int& copies) {
     copies = 1;
     if (event.config1 == 0) return 0;
     switch (event_code(event)) {
-        case 0xb7: case 0xbb: case 0x2a: case 0x2b: copies = 2; return 1;  // off-core response
-        case 0xc6: return 2;  // front end
-        case 0xcd: return 3;  // load latency
-        default: return 0;
+        case 0xb7:
+        case 0xbb:
+        case 0x2a:
+        case 0x2b:
+            copies = 2;
+            return 1;  // off-core response
+        case 0xc6:
+            return 2;  // front end
+        case 0xcd:
+            return 3;  // load latency
+        default:
+            return 0;
     }
 }
 
@@ -128,7 +141,8 @@ CounterMask allowed_counters(const events::EventDefinition& event, const PmuLimi
     const int fixed = fixed_counter(event, format);
     if (fixed < 0) return mask;
     if (format == PmuFormat::intel && event_code(event) == 0) mask = 0;
-    const bool taken = std::find(limits.fixed_taken.begin(), limits.fixed_taken.end(), fixed) != limits.fixed_taken.end();
+    const bool taken =
+        std::find(limits.fixed_taken.begin(), limits.fixed_taken.end(), fixed) != limits.fixed_taken.end();
     const bool there = fixed == 3 ? limits.has_slots : fixed < std::min(limits.fixed_counters, most_fixed);
     if (there && !taken) mask |= CounterMask{1} << (first_fixed + fixed);
     return mask;

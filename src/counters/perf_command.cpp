@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "counters/fit.h"
 #include "events/key.h"
 
 namespace tmaprobe::counters {
@@ -20,7 +21,8 @@ std::string bare_name(std::string name) {
 std::string topdown_name(const events::Table& table, const events::EventDefinition& event) {
     if (table.format != events::PmuFormat::intel || event.config1 || event.pmu == "cpu_atom") return {};
     for (const auto& known : table.kernel_events)
-        if (known.config == event.config && (known.name == "slots" || known.name.starts_with("topdown-"))) return known.name;
+        if (known.config == event.config && (known.name == "slots" || known.name.starts_with("topdown-")))
+            return known.name;
     return {};
 }
 
@@ -45,14 +47,18 @@ std::string spell(const events::Table& table, const PlannedEvent& event) {
 }
 
 /// A group's events as perf spells them.
-using Spelt = std::vector<std::string>;
+struct Spelt {
+    std::vector<std::string> events;
+    bool led_by_slots = false;  ///< then their order matters
+    bool operator==(const Spelt&) const = default;
+};
 
 /// No event stands twice in a row, the last of a group and the first of the next: in an output of perf stat that
 /// would look like a line that was pasted twice. A group that slots lead keeps its order.
 void keep_repeats_apart(std::vector<Spelt>& groups) {
-    const auto meet_alike = [&](std::size_t i) { return groups[i - 1].back() == groups[i].front(); };
+    const auto meet_alike = [&](std::size_t i) { return groups[i - 1].events.back() == groups[i].events.front(); };
     const auto turn = [](Spelt& group) {
-        if (group.front().find("slots") == std::string::npos) std::rotate(group.begin(), group.begin() + 1, group.end());
+        if (!group.led_by_slots) std::rotate(group.events.begin(), group.events.begin() + 1, group.events.end());
     };
     for (std::size_t i = 1; i < groups.size(); ++i) {
         if (meet_alike(i)) turn(groups[i]);
@@ -62,10 +68,12 @@ void keep_repeats_apart(std::vector<Spelt>& groups) {
 
 std::vector<Spelt> spell_groups(const events::Table& table, const Pass& pass) {
     std::vector<Spelt> groups;
-    for (const Group& group : pass.groups) {
+    for (const EventGroup& group : pass.groups) {
         Spelt spelt;
-        for (const PlannedEvent& event : group.events) spelt.push_back(spell(table, event));
-        if (!spelt.empty() && std::ranges::find(groups, spelt) == groups.end()) groups.push_back(std::move(spelt));
+        for (const PlannedEvent& event : group.events) spelt.events.push_back(spell(table, event));
+        spelt.led_by_slots = !group.events.empty() && is_slots(group.events.front().definition, table.format);
+        if (!spelt.events.empty() && std::ranges::find(groups, spelt) == groups.end())
+            groups.push_back(std::move(spelt));
     }
     keep_repeats_apart(groups);
     return groups;
@@ -73,10 +81,12 @@ std::vector<Spelt> spell_groups(const events::Table& table, const Pass& pass) {
 
 }  // namespace
 
-std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass, const std::string& output_file) {
+std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass,
+                                           const std::string& output_file) {
     std::vector<std::string> groups;
     for (const Spelt& spelt : spell_groups(table, pass))
-        groups.push_back(spelt.size() > 1 ? fmt::format("{{{}}}", fmt::join(spelt, ",")) : spelt.front());
+        groups.push_back(spelt.events.size() > 1 ? fmt::format("{{{}}}", fmt::join(spelt.events, ","))
+                                                 : spelt.events.front());
     return {"perf", "stat", "-x,", "-o", output_file, "-e", fmt::format("{}", fmt::join(groups, ","))};
 }
 

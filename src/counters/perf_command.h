@@ -10,7 +10,8 @@ namespace tmaprobe::counters {
 
 /// The perf stat command that counts one pass elsewhere, as words; the measured command is not among them.
 /// Events are spelt by encoding, which every perf version takes; topdown events by the kernel's names.
-std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass, const std::string& output_file);
+std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass,
+                                           const std::string& output_file);
 
 /// Words as one line for a POSIX shell.
 std::string shell_line(const std::vector<std::string>& words);

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "counters/fit.h"
-#include "counters/homes.h"
+#include "counters/metric_placement.h"
 
 namespace tmaprobe::counters {
 namespace {
@@ -27,7 +27,7 @@ struct Filling {
 
 class Packer {
   public:
-    Packer(const Homes& homes, events::PmuFormat format) : homes_(homes), format_(format) {}
+    Packer(const MetricPlacement& homes, events::PmuFormat format) : homes_(homes), format_(format) {}
 
     /// Puts the bundle into the first run that has room, or into a further one.
     void add(std::size_t number) {
@@ -64,8 +64,8 @@ class Packer {
     }
 
     /// What of these events the run does not have yet, under their names where these matter.
-    static std::vector<PlannedEvent> missing(const std::vector<PlannedEvent>& wanted, const std::vector<PlannedEvent>& there,
-                                             bool by_name) {
+    static std::vector<PlannedEvent> missing(const std::vector<PlannedEvent>& wanted,
+                                             const std::vector<PlannedEvent>& there, bool by_name) {
         std::vector<PlannedEvent> rest;
         for (const auto& event : wanted) {
             const bool known = std::ranges::any_of(there, [&](const auto& other) {
@@ -76,12 +76,14 @@ class Packer {
         return rest;
     }
 
-    /// The groups that a bundle adds to a run. A topdown group is taken whole or not at all: its metrics need their leader.
-    static std::vector<Group> groups_of(const Bundle& bundle, const std::vector<PlannedEvent>& there) {
-        std::vector<Group> groups;
+    /// The groups that a bundle adds to a run. A topdown group is taken whole or not at all: its metrics need their
+    /// leader.
+    static std::vector<EventGroup> groups_of(const Bundle& bundle, const std::vector<PlannedEvent>& there) {
+        std::vector<EventGroup> groups;
         const bool topdown = !missing(bundle.topdown, there, bundle.by_name).empty();
         if (topdown) groups.push_back({bundle.pmu, bundle.topdown});
-        if (auto rest = missing(bundle.ordinary, there, bundle.by_name); !rest.empty()) groups.push_back({bundle.pmu, std::move(rest)});
+        if (auto rest = missing(bundle.ordinary, there, bundle.by_name); !rest.empty())
+            groups.push_back({bundle.pmu, std::move(rest)});
         return groups;
     }
 
@@ -89,7 +91,8 @@ class Packer {
         const Bundle& bundle = homes_.bundle(number);
         auto together = filling.events[bundle.pmu];
         const auto groups = groups_of(bundle, together);
-        for (const Group& group : groups) together.insert(together.end(), group.events.begin(), group.events.end());
+        for (const EventGroup& group : groups)
+            together.insert(together.end(), group.events.begin(), group.events.end());
         if (!fits(together, homes_.limits_of(bundle.pmu), format_)) return false;
         put(filling, number, groups);
         return true;
@@ -99,22 +102,22 @@ class Packer {
         put(filling, number, groups_of(homes_.bundle(number), filling.events[homes_.bundle(number).pmu]));
     }
 
-    void put(Filling& filling, std::size_t number, const std::vector<Group>& groups) const {
+    void put(Filling& filling, std::size_t number, const std::vector<EventGroup>& groups) const {
         auto& events = filling.events[homes_.bundle(number).pmu];
-        for (const Group& group : groups) {
+        for (const EventGroup& group : groups) {
             events.insert(events.end(), group.events.begin(), group.events.end());
             filling.pass.groups.push_back(group);
         }
         filling.bundles.push_back(number);
     }
 
-    const Homes& homes_;
+    const MetricPlacement& homes_;
     events::PmuFormat format_;
     std::vector<Filling> fillings_;
 };
 
 /// One run of all bundles, whose groups take turns: each has all its events, so that a metric's come from one.
-Pass rotating(const Homes& homes, const std::vector<std::size_t>& bundles) {
+Pass rotating(const MetricPlacement& homes, const std::vector<std::size_t>& bundles) {
     Pass pass;
     std::map<std::string, std::vector<PlannedEvent>> topdown;
     for (const std::size_t number : bundles) {
@@ -130,7 +133,7 @@ Pass rotating(const Homes& homes, const std::vector<std::size_t>& bundles) {
 }
 
 /// Over how many runs, or groups that take turns, a metric's events are spread.
-std::size_t parts_of(const std::vector<std::size_t>& home, const Homes& homes, bool rotates) {
+std::size_t parts_of(const std::vector<std::size_t>& home, const MetricPlacement& homes, bool rotates) {
     std::map<std::string, std::size_t> parts;  // a hybrid's PMUs count apart: that is no split
     for (const std::size_t number : home) {
         const Bundle& bundle = homes.bundle(number);
@@ -143,7 +146,8 @@ std::size_t parts_of(const std::vector<std::size_t>& home, const Homes& homes, b
 }
 
 /// What runs of different length are compared by, in each run that has a part of a split metric.
-void add_references(const events::Table& table, const Homes& homes, const std::vector<std::size_t>& home, Packer& packer) {
+void add_references(const events::Table& table, const MetricPlacement& homes, const std::vector<std::size_t>& home,
+                    Packer& packer) {
     for (const std::size_t number : home)
         for (const char* name : {"cycles", "instructions"}) {
             auto definition = events::resolve(table, name);
@@ -155,29 +159,47 @@ void add_references(const events::Table& table, const Homes& homes, const std::v
 }
 
 void add_alone(Pass& pass, const PlannedEvent& event) {
-    const bool there = std::any_of(pass.groups.begin(), pass.groups.end(), [&](const Group& group) {
+    const bool there = std::any_of(pass.groups.begin(), pass.groups.end(), [&](const EventGroup& group) {
         return group.events.size() == 1 && group.events.front().name == event.name &&
                same_encoding(group.events.front(), event);
     });
     if (!there) pass.groups.push_back({event.definition.pmu, {event}});
 }
 
+/// Keys and encodings, so that no count is looked up by its text.
+void add_keys(const events::Table& table, Plan& plan) {
+    for (Pass& pass : plan.passes)
+        for (EventGroup& group : pass.groups)
+            for (PlannedEvent& event : group.events) {
+                event.key = events::key_of(table, event.definition);
+                event.config = fmt::format("{:#x}", event.definition.config);
+            }
+}
+
 }  // namespace
+
+record::Event describe(const PlannedEvent& event) {
+    record::Event described;
+    described.name = event.name;
+    described.pmu = event.definition.pmu.empty() ? "cpu" : event.definition.pmu;
+    described.config = event.config.empty() ? fmt::format("{:#x}", event.definition.config) : event.config;
+    described.key = event.key;
+    return described;
+}
 
 Result<Plan> make_plan(const events::Table& table, const std::vector<std::string>& metrics,
                        const std::vector<PlannedEvent>& further_events, const std::vector<PmuLimits>& limits,
                        const metrics::Constants& constants, Policy policy) {
-    Homes homes(table, limits, constants);
+    MetricPlacement homes(table, limits, constants);
     Plan plan;
     plan.policy = policy;
 
-    std::map<std::string, std::vector<std::size_t>> home_of;
+    std::map<std::string, std::vector<std::size_t>> bundles_of;
     std::set<std::size_t> needed;
     for (const auto& metric : metrics) {
-        const auto home = homes.home_of(metric);
-        if (!home) return pass_on(home);
-        needed.insert(home->begin(), home->end());
-        home_of[metric] = *home;
+        const auto home = TRY(homes.bundles_of(metric));
+        needed.insert(home.begin(), home.end());
+        bundles_of[metric] = home;
     }
     std::vector<PlannedEvent> beside = homes.events_beside();
     std::vector<std::size_t> bundles(needed.begin(), needed.end());
@@ -194,25 +216,25 @@ Result<Plan> make_plan(const events::Table& table, const std::vector<std::string
     const bool rotates = policy == Policy::multiplex && packer.runs() > 1;
     if (packer.runs() > 1) {
         for (const auto& metric : metrics)
-            if (const std::size_t parts = parts_of(home_of[metric], homes, rotates); parts > 1)
+            if (const std::size_t parts = parts_of(bundles_of[metric], homes, rotates); parts > 1)
                 plan.split.push_back({metric, parts});
         if (!rotates)
-            for (const auto& split : plan.split) add_references(table, homes, home_of[split.name], packer);
+            for (const auto& split : plan.split) add_references(table, homes, bundles_of[split.name], packer);
     }
     plan.passes = rotates ? std::vector{rotating(homes, bundles)} : packer.passes();
     if (plan.passes.empty() && !beside.empty()) plan.passes.emplace_back();
     for (const auto& event : beside) add_alone(plan.passes.front(), event);
+    add_keys(table, plan);
     return plan;
 }
 
 Result<std::vector<std::string>> countable(const events::Table& table, const std::vector<std::string>& metrics,
                                            const std::vector<PmuLimits>& limits, const metrics::Constants& constants) {
-    const Homes homes(table, limits, constants);
+    const MetricPlacement homes(table, limits, constants);
     std::vector<std::string> found;
     for (const auto& metric : metrics) {
-        const auto needed = metrics::events_needed(table.metrics, {metric}, constants);
-        if (!needed) return pass_on(needed);
-        const bool possible = std::ranges::all_of(*needed, [&](const std::string& spelling) {
+        const auto needed = TRY(metrics::events_needed(table.metrics, {metric}, constants));
+        const bool possible = std::ranges::all_of(needed, [&](const std::string& spelling) {
             const auto event = homes.plan_event(spelling);
             // What nobody can count is another matter.
             if (!event || event->definition.is_latency() || !homes.uses_counters(*event)) return true;
@@ -234,10 +256,11 @@ std::optional<record::Warning> split_warning(const std::vector<SplitMetric>& spl
         most = std::max(most, metric.parts);
     }
     const bool passes = policy == Policy::passes;
-    return record::Warning{"split_metric",
-                           fmt::format("the events of {} do not fit the counters at once: they were counted in up to {} {}", names,
-                                       most, passes ? "runs, which are brought to one length" : "groups that took turns"),
-                           passes ? "low..high hold what the runs differed by" : "--passes counts each group for the whole run"};
+    return record::Warning{
+        "split_metric",
+        fmt::format("the events of {} do not fit the counters at once: they were counted in up to {} {}", names, most,
+                    passes ? "runs, which are brought to one length" : "groups that took turns"),
+        passes ? "low..high hold what the runs differed by" : "--passes counts each group for the whole run"};
 }
 
 }  // namespace tmaprobe::counters

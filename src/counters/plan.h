@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "events/key.h"
 #include "events/table.h"
 #include "metrics/evaluate.h"
 #include "record/record.h"
@@ -16,17 +17,24 @@ struct PlannedEvent {
     std::string name;  ///< as the expression spells it
     events::EventDefinition definition;
     bool metric_only = false;  ///< topdown-*: needs slots as its group's leader
+    /// Set by make_plan, once for all repetitions, intervals and cores: what it counts, and its encoding as the record
+    /// has it.
+    std::optional<events::EventKey> key{};
+    std::string config{};
 };
 
+/// The record's entry of a planned event, without a count.
+record::Event describe(const PlannedEvent& event);
+
 /// Events that are scheduled together: one leader, all on one PMU.
-struct Group {
+struct EventGroup {
     std::string pmu;
     std::vector<PlannedEvent> events;
 };
 
 /// Groups that are counted in the same run of the workload. Without multiplexing all of them fit the PMU.
 struct Pass {
-    std::vector<Group> groups;
+    std::vector<EventGroup> groups;
 };
 
 enum class Policy {
@@ -37,12 +45,12 @@ enum class Policy {
 /// What the PMU can hold at once; probed, not assumed.
 struct PmuLimits {
     std::string pmu = "cpu";
-    int general_counters = 4;  ///< free for us now (a watchdog's counter is taken off)
-    int taken_counters = 0;    ///< general-purpose and fixed ones that exist and somebody else holds now
-    int fixed_counters = 0;    ///< that events of the table name
-    std::vector<int> fixed_taken;   ///< numbers of fixed counters that somebody else holds (a watchdog)
-    bool has_slots = false;          ///< slots and the four level-1 topdown events
-    bool has_level2_metrics = false; ///< topdown-heavy-ops and its three siblings
+    int general_counters = 4;         ///< free for us now (a watchdog's counter is taken off)
+    int taken_counters = 0;           ///< general-purpose and fixed ones that exist and somebody else holds now
+    int fixed_counters = 0;           ///< that events of the table name
+    std::vector<int> fixed_taken;     ///< numbers of fixed counters that somebody else holds (a watchdog)
+    bool has_slots = false;           ///< slots and the four level-1 topdown events
+    bool has_level2_metrics = false;  ///< topdown-heavy-ops and its three siblings
 };
 
 /// A metric whose events do not all count at the same time.
@@ -58,14 +66,14 @@ struct Plan {
     std::vector<SplitMetric> split;
     std::vector<record::Warning> notes;  ///< what else is to be said
     int level = 1;
-    bool user = true, kernel = false;    ///< which privilege levels count
+    bool user = true, kernel = false;  ///< which privilege levels count
 };
 
 /// Whose events are counted.
 struct Scope {
     enum class Kind { this_thread, command, process, cpus } kind = Kind::this_thread;
-    pid_t pid = 0;           ///< process
-    std::vector<int> cpus;   ///< cpus
+    pid_t pid = 0;          ///< process
+    std::vector<int> cpus;  ///< cpus
 };
 
 /// Groups and passes for the wanted metrics and further events.

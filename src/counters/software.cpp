@@ -5,14 +5,17 @@
 namespace tmaprobe::counters {
 
 Plan software_plan() {
-    Group group{"software", {}};
+    EventGroup group{"software", {}};
     const auto add = [&](const char* name, std::uint64_t config, const char* description) {
         events::EventDefinition definition;
         definition.name = name;
         definition.pmu = "software";
         definition.config = config;
         definition.description = description;
-        group.events.push_back({name, definition, false});
+        events::EventKey key;
+        key.pmu = definition.pmu;
+        key.config = config;
+        group.events.push_back({name, definition, false, std::move(key)});
     };
     add("task-clock", PERF_COUNT_SW_TASK_CLOCK, "nanoseconds on a CPU");
     add("page-faults", PERF_COUNT_SW_PAGE_FAULTS, "page faults");

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -30,34 +30,47 @@ struct Interval {
 
 /// The time of a command that ran under the model's tracer: what the clock showed, and what of it the tracer added.
 struct TracedTime {
-    double elapsed_ns = 0;                        ///< from its start to its end
-    double added_ns = 0;                          ///< by the tracer, as far as can be told
-    double added_low_ns = 0, added_high_ns = 0;   ///< and between which bounds that lies
+    double elapsed_ns = 0;                       ///< from its start to its end
+    double added_ns = 0;                         ///< by the tracer, as far as can be told
+    double added_low_ns = 0, added_high_ns = 0;  ///< and between which bounds that lies
 };
 
 /// What one run of the workload gave.
 struct Sample {
     std::vector<record::Event> events;  ///< of this pass
-    std::uint64_t elapsed_ns = 0;       ///< wall time of the region alone, without opening and reading; the model's: as modelled
-    std::optional<TracedTime> traced;   ///< of a command that was traced
-    bool interrupted = false;           ///< a signal to us ended it before its time
-    std::uint64_t thread_ns = 0;        ///< processor time of the calling thread in the region; 0: not measured
+    std::uint64_t elapsed_ns =
+        0;  ///< wall time of the region alone, without opening and reading; the model's: as modelled
+    std::optional<TracedTime> traced;  ///< of a command that was traced
+    bool interrupted = false;          ///< a signal to us ended it before its time
+    bool nothing_seen = false;         ///< it ended before the source saw anything of it: there is nothing to judge
+    std::uint64_t thread_ns = 0;       ///< processor time of the calling thread in the region; 0: not measured
     std::uint64_t iterations = 1;
-    std::optional<int> exit_status;     ///< of a command, as a shell would give it (128 + signal)
+    std::optional<int> exit_status;  ///< of a command, as a shell would give it (128 + signal)
     std::vector<record::Warning> warnings;
     std::map<int, std::vector<record::Event>> by_cpu;  ///< Scope::cpus only: the same events on each CPU by itself
-    std::vector<Interval> series;       ///< with an interval only; the last step may be shorter
-    nlohmann::json detail = nlohmann::json::object();  ///< source-specific: coverage of the model, overhead, ...
+    std::vector<Interval> series;                      ///< with an interval only; the last step may be shorter
+    std::optional<record::PerfDetail> perf;            ///< what counters say beside the counts
+    std::optional<record::ModelDetail> model;          ///< what the model ran on
     /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)
     /// from which bounds of metrics are taken. Each has the same events as `events`.
     std::vector<std::vector<record::Event>> variations;
 };
 
-/// The seam: measures a workload once. perf counts, replay returns what was recorded, model simulates.
-/// Everything above cannot tell them apart except by describe().
+/// What is true of a source whatever it measures, so that nobody has to ask which one it is.
+struct SourceTraits {
+    record::Status status = record::Status::measured;  ///< of a metric that has a value from its counts
+    bool repeats = true;        ///< another run gives counts of its own, and their spread says something
+    bool runs_natively = true;  ///< what it measures runs as by itself: its time is its own
+};
+
+/// The seam: measures a workload once. perf counts, model simulates. Everything above knows them by their traits and
+/// limits, and tells them apart only by describe().
 class CounterSource {
   public:
     virtual ~CounterSource() = default;
+    virtual SourceTraits traits() const = 0;
+    /// What it can count at once, by PMU; empty: nobody knows.
+    virtual std::vector<PmuLimits> limits() const = 0;
     /// Opens what the plan needs. Errors: unavailable or no_permission with the remedy.
     virtual Result<> prepare(const Plan& plan) = 0;
     virtual Result<Sample> measure(Workload& workload, Repetition repetition) = 0;

@@ -1,7 +1,7 @@
 #include "events/embedded.h"
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 
 // Laid out by cmake/EmbeddedEvents.cmake: four quad words a file.
 struct RawFile {
@@ -14,7 +14,6 @@ extern "C" const RawFile tmaprobe_embedded_files[];
 extern "C" const std::uint64_t tmaprobe_embedded_count;
 
 namespace tmaprobe::events {
-
 
 EmbeddedFile embedded_file(std::size_t index) {
     const RawFile& raw = tmaprobe_embedded_files[index];

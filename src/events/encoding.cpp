@@ -23,22 +23,36 @@ struct FieldBits {
 
 // As in the kernel's sysfs format files: arch/x86/events/{intel,amd}/core.c, drivers/perf/arm_pmuv3.c.
 constexpr std::array field_bits = {
-    FieldBits{PmuFormat::intel, "event", 0, 0, 8},     FieldBits{PmuFormat::intel, "umask", 0, 8, 8},
-    FieldBits{PmuFormat::intel, "umask", 0, 40, 8},    FieldBits{PmuFormat::intel, "edge", 0, 18, 1},
-    FieldBits{PmuFormat::intel, "pc", 0, 19, 1},       FieldBits{PmuFormat::intel, "any", 0, 21, 1},
-    FieldBits{PmuFormat::intel, "inv", 0, 23, 1},      FieldBits{PmuFormat::intel, "cmask", 0, 24, 8},
-    FieldBits{PmuFormat::intel, "in_tx", 0, 32, 1},    FieldBits{PmuFormat::intel, "in_tx_cp", 0, 33, 1},
-    FieldBits{PmuFormat::intel, "eq", 0, 36, 1},       FieldBits{PmuFormat::intel, "offcore_rsp", 1, 0, 64},
-    FieldBits{PmuFormat::intel, "ldlat", 1, 0, 16},    FieldBits{PmuFormat::intel, "frontend", 1, 0, 24},
+    FieldBits{PmuFormat::intel, "event", 0, 0, 8},
+    FieldBits{PmuFormat::intel, "umask", 0, 8, 8},
+    FieldBits{PmuFormat::intel, "umask", 0, 40, 8},
+    FieldBits{PmuFormat::intel, "edge", 0, 18, 1},
+    FieldBits{PmuFormat::intel, "pc", 0, 19, 1},
+    FieldBits{PmuFormat::intel, "any", 0, 21, 1},
+    FieldBits{PmuFormat::intel, "inv", 0, 23, 1},
+    FieldBits{PmuFormat::intel, "cmask", 0, 24, 8},
+    FieldBits{PmuFormat::intel, "in_tx", 0, 32, 1},
+    FieldBits{PmuFormat::intel, "in_tx_cp", 0, 33, 1},
+    FieldBits{PmuFormat::intel, "eq", 0, 36, 1},
+    FieldBits{PmuFormat::intel, "offcore_rsp", 1, 0, 64},
+    FieldBits{PmuFormat::intel, "ldlat", 1, 0, 16},
+    FieldBits{PmuFormat::intel, "frontend", 1, 0, 24},
     FieldBits{PmuFormat::intel, "snoop_rsp", 1, 0, 64},
-    FieldBits{PmuFormat::amd, "event", 0, 0, 8},       FieldBits{PmuFormat::amd, "event", 0, 32, 4},
-    FieldBits{PmuFormat::amd, "umask", 0, 8, 8},       FieldBits{PmuFormat::amd, "edge", 0, 18, 1},
-    FieldBits{PmuFormat::amd, "inv", 0, 23, 1},        FieldBits{PmuFormat::amd, "cmask", 0, 24, 8},
-    FieldBits{PmuFormat::arm, "event", 0, 0, 16},      FieldBits{PmuFormat::arm, "long", 1, 0, 1},
-    FieldBits{PmuFormat::arm, "rdpmc", 1, 1, 1},       FieldBits{PmuFormat::arm, "threshold_count", 1, 4, 1},
-    FieldBits{PmuFormat::arm, "threshold_compare", 1, 2, 2}, FieldBits{PmuFormat::arm, "threshold", 1, 5, 12},
+    FieldBits{PmuFormat::amd, "event", 0, 0, 8},
+    FieldBits{PmuFormat::amd, "event", 0, 32, 4},
+    FieldBits{PmuFormat::amd, "umask", 0, 8, 8},
+    FieldBits{PmuFormat::amd, "edge", 0, 18, 1},
+    FieldBits{PmuFormat::amd, "inv", 0, 23, 1},
+    FieldBits{PmuFormat::amd, "cmask", 0, 24, 8},
+    FieldBits{PmuFormat::arm, "event", 0, 0, 16},
+    FieldBits{PmuFormat::arm, "long", 1, 0, 1},
+    FieldBits{PmuFormat::arm, "rdpmc", 1, 1, 1},
+    FieldBits{PmuFormat::arm, "threshold_count", 1, 4, 1},
+    FieldBits{PmuFormat::arm, "threshold_compare", 1, 2, 2},
+    FieldBits{PmuFormat::arm, "threshold", 1, 5, 12},
     // PMUs that only have to be told apart: event and umask as most have them.
-    FieldBits{PmuFormat::other, "event", 0, 0, 16},    FieldBits{PmuFormat::other, "umask", 0, 16, 32},
+    FieldBits{PmuFormat::other, "event", 0, 0, 16},
+    FieldBits{PmuFormat::other, "umask", 0, 16, 32},
 };
 
 std::uint64_t& word_of(EventDefinition& event, int word) {
@@ -82,8 +96,7 @@ Result<> set_field(EventDefinition& event, PmuFormat format, std::string_view fi
         return fail(ErrorCode::bad_usage, fmt::format("this CPU's events have no field '{}'", field),
                     suggest(field, fields));
     }
-    if (rest != 0)
-        return fail(ErrorCode::bad_usage, fmt::format("{}={:#x} does not fit into the field", field, value));
+    if (rest != 0) return fail(ErrorCode::bad_usage, fmt::format("{}={:#x} does not fit into the field", field, value));
     return {};
 }
 

@@ -20,8 +20,8 @@ std::string with_pmu(const std::string& text, const std::string& pmu, const Tabl
     };
     std::string result;
     std::uint32_t copied = 0;
-    for (const metrics::Node& node : parsed->nodes()) {
-        if (node.operation != metrics::Operation::name) continue;
+    for (const metrics::ExpressionNode& node : parsed->nodes()) {
+        if (node.operation != metrics::Operator::name) continue;
         const std::string& name = parsed->names()[node.first];
         if (name.find('@') != std::string::npos || !is_event(name)) continue;
         const std::size_t colon = std::min(name.find(':'), name.size());

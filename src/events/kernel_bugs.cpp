@@ -22,10 +22,10 @@ using events::KernelBugRow;
 
 template <>
 struct Description<KernelBugRow> {
-    static constexpr auto fields =
-        std::make_tuple(field("id", &KernelBugRow::id), field("what", &KernelBugRow::what), field("hint", &KernelBugRow::hint),
-                        field("state", &KernelBugRow::state), field("affects", &KernelBugRow::affects),
-                        optional("cpus", &KernelBugRow::cpus), optional("needs", &KernelBugRow::needs));
+    static constexpr auto fields = std::make_tuple(
+        field("id", &KernelBugRow::id), field("what", &KernelBugRow::what), field("hint", &KernelBugRow::hint),
+        field("state", &KernelBugRow::state), field("affects", &KernelBugRow::affects),
+        optional("cpus", &KernelBugRow::cpus), optional("needs", &KernelBugRow::needs));
 };
 
 }  // namespace tmaprobe::json
@@ -34,17 +34,16 @@ namespace tmaprobe::events {
 
 Result<std::vector<KernelBug>> kernel_bugs(const Library& library) {
     constexpr const char* file_name = "kernel-bugs.json";
-    const auto there = read_if_there(library, file_name);
-    if (!there) return pass_on(there);
-    if (!*there) return std::vector<KernelBug>{};
-    auto rows = read_rows<KernelBugRow>(library, file_name);
-    if (!rows) return pass_on(rows);
+    const auto there = TRY(read_if_there(library, file_name));
+    if (!there) return std::vector<KernelBug>{};
+    auto rows = TRY(read_rows<KernelBugRow>(library, file_name));
     std::vector<KernelBug> bugs;
-    for (KernelBugRow& row : *rows) {
+    for (KernelBugRow& row : rows) {
         KernelBug bug{row.id, row.what, row.hint, row.state == "warning", {}, row.needs, row.cpus};
         for (const auto& range : row.affects) {
             if (range.size() != 2)
-                return fail(ErrorCode::bad_input, label_of(library, file_name) + ": " + row.id + ": affects is not pairs of versions");
+                return fail(ErrorCode::bad_input,
+                            label_of(library, file_name) + ": " + row.id + ": affects is not pairs of versions");
             bug.affects.emplace_back(machine::parse_kernel_version(range[0]), machine::parse_kernel_version(range[1]));
         }
         bugs.push_back(std::move(bug));
@@ -54,7 +53,8 @@ Result<std::vector<KernelBug>> kernel_bugs(const Library& library) {
 
 bool has_bug(const machine::KernelVersion& version, const KernelBug& bug) {
     if (version == machine::KernelVersion{}) return false;
-    return std::ranges::any_of(bug.affects, [&](const auto& range) { return version >= range.first && version < range.second; });
+    return std::ranges::any_of(bug.affects,
+                               [&](const auto& range) { return version >= range.first && version < range.second; });
 }
 
 }  // namespace tmaprobe::events

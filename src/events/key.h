@@ -1,22 +1,13 @@
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <string>
 
 #include "events/table.h"
+#include "record/event_key.h"
 
 namespace tmaprobe::events {
 
-/// What an event counts, however it is spelt. PMU names of the one core PMU are all "".
-struct EventKey {
-    std::string pmu;
-    std::uint64_t config = 0, config1 = 0, config2 = 0;
-    bool latency = false;  ///< "EVENT:R"
-    std::string privilege;  ///< of "EVENT:u", "EVENT:k": whose instructions are meant; "" = all that were counted
-    std::string name;      ///< of events without an encoding of their own (tool and uncore ones), else ""
-    auto operator<=>(const EventKey&) const = default;
-};
+using record::EventKey;
 
 EventKey key_of(const Table& table, const EventDefinition& event);
 

@@ -17,8 +17,10 @@ bool started() {
         const std::string saved = before ? before : "";
         ::setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
         const bool good = pfm_initialize() == PFM_SUCCESS;
-        if (before) ::setenv("LIBPFM_ENCODE_INACTIVE", saved.c_str(), 1);
-        else ::unsetenv("LIBPFM_ENCODE_INACTIVE");
+        if (before)
+            ::setenv("LIBPFM_ENCODE_INACTIVE", saved.c_str(), 1);
+        else
+            ::unsetenv("LIBPFM_ENCODE_INACTIVE");
         return good;
     }();
     return success;
@@ -62,7 +64,8 @@ Result<EventDefinition> encode_with_libpfm(const std::string& event) {
     definition.config = attributes.config;
     definition.config1 = attributes.config1;
     definition.config2 = attributes.config2;
-    if (attributes.exclude_user != attributes.exclude_kernel) definition.modifiers.push_back(attributes.exclude_kernel ? 'u' : 'k');
+    if (attributes.exclude_user != attributes.exclude_kernel)
+        definition.modifiers.push_back(attributes.exclude_kernel ? 'u' : 'k');
     if (attributes.type == PERF_TYPE_SOFTWARE) definition.pmu = "software";
     return definition;
 }

@@ -36,8 +36,10 @@ std::optional<std::string_view> embedded(std::string_view path) {
     std::size_t high = embedded_count();
     while (low < high) {
         const std::size_t middle = low + (high - low) / 2;
-        if (embedded_file(middle).path < path) low = middle + 1;
-        else high = middle;
+        if (embedded_file(middle).path < path)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low == embedded_count() || embedded_file(low).path != path) return std::nullopt;
     return embedded_file(low).content;
@@ -58,9 +60,8 @@ Result<std::optional<std::string>> read_if_there(const Library& library, std::st
     std::error_code problem;
     const auto path = *library.directory / relative_path;
     if (!std::filesystem::exists(path, problem)) return std::nullopt;
-    auto content = read_file(path);
-    if (!content) return pass_on(content);
-    return std::move(*content);
+    auto content = TRY(read_file(path));
+    return std::move(content);
 }
 
 Result<std::vector<std::string>> files_in(const Library& library, std::string_view folder) {
@@ -76,8 +77,7 @@ Result<std::vector<std::string>> files_in(const Library& library, std::string_vi
     }
     std::error_code problem;
     std::filesystem::directory_iterator at(*library.directory / folder, problem), end;
-    if (problem)
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, folder), problem.message()));
+    if (problem) return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, folder), problem.message()));
     for (; at != end; at.increment(problem)) {
         if (problem) break;
         if (at->is_regular_file(problem)) names.push_back(at->path().filename().string());
@@ -94,9 +94,10 @@ Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view t
         const std::string_view row = trimmed(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
         if (row.empty() || row.starts_with('#') || row.starts_with("Family-model")) continue;
-        if (const auto strange = std::ranges::find_if(row, [](unsigned char c) { return c < ' ' || c > '~'; }); strange != row.end())
-            return fail(ErrorCode::bad_input, fmt::format("{}:{}:{}: a byte that no CPU id and no file name has", label, line,
-                                                          strange - row.begin() + 1));
+        if (const auto strange = std::ranges::find_if(row, [](unsigned char c) { return c < ' ' || c > '~'; });
+            strange != row.end())
+            return fail(ErrorCode::bad_input, fmt::format("{}:{}:{}: a byte that no CPU id and no file name has", label,
+                                                          line, strange - row.begin() + 1));
         // A pattern may itself hold a comma: the other columns are taken from the end.
         std::vector<std::string_view> columns;
         std::string_view rest = row;
@@ -114,9 +115,10 @@ Result<std::vector<MapRow>> parse_map(std::string_view label, std::string_view t
                         fmt::format("{}:{}:1: the folder '{}' lies outside", label, line, columns[1]));
         // Passed over, a later and wider row would take its place: another CPU's formulas.
         if (check_patterns && !metrics::is_cpuid_pattern(std::string(trimmed(rest))))
-            return fail(ErrorCode::bad_input, fmt::format("{}:{}:1: '{}' is no pattern of CPU ids", label, line, trimmed(rest)));
-        rows.push_back({std::string(trimmed(rest)), std::string(columns[2]), std::string(root) + std::string(columns[1]),
-                        std::string(root)});
+            return fail(ErrorCode::bad_input,
+                        fmt::format("{}:{}:1: '{}' is no pattern of CPU ids", label, line, trimmed(rest)));
+        rows.push_back({std::string(trimmed(rest)), std::string(columns[2]),
+                        std::string(root) + std::string(columns[1]), std::string(root)});
     }
     return rows;
 }
@@ -127,13 +129,11 @@ Result<std::vector<MapRow>> read_map(const Library& library) {
     std::vector<MapRow> rows;
     bool found = false;
     for (const std::string& root : roots) {
-        const auto text = read_if_there(library, root + "mapfile.csv");
-        if (!text) return pass_on(text);
-        if (!*text) continue;
-        auto more = parse_map(label_of(library, root + "mapfile.csv"), **text, root, library.directory.has_value());
-        if (!more) return pass_on(more);
+        const auto text = TRY(read_if_there(library, root + "mapfile.csv"));
+        if (!text) continue;
+        auto more = TRY(parse_map(label_of(library, root + "mapfile.csv"), *text, root, library.directory.has_value()));
         found = true;
-        rows.insert(rows.end(), std::make_move_iterator(more->begin()), std::make_move_iterator(more->end()));
+        rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
         if (root.empty()) break;
     }
     if (!found)

@@ -24,13 +24,13 @@ Result<std::vector<std::string>> files_in(const Library& library, std::string_vi
 struct MapRow {
     std::string pattern;  ///< of CPU ids; see metrics::cpuid_matches
     std::string version;
-    std::string folder;   ///< relative to the library's root: "cascadelakex", "x86/skylakex"
-    std::string root;     ///< where the mapfile lies: "" or "x86/"
+    std::string folder;  ///< relative to the library's root: "cascadelakex", "x86/skylakex"
+    std::string root;    ///< where the mapfile lies: "" or "x86/"
 };
 
 /// Rows for core PMUs of the root's mapfile.csv, or of those one folder below (a `pmu-events/arch` tree),
-/// in file order. Errors: bad_input for a row with too few columns or a pattern that is none (file and line), and for a directory
-/// without any mapfile.
+/// in file order. Errors: bad_input for a row with too few columns or a pattern that is none (file and line), and for a
+/// directory without any mapfile.
 Result<std::vector<MapRow>> read_map(const Library& library);
 
 /// Splits rows of one mapfile; `root` as in MapRow. The embedded map's patterns need no check, which takes longer

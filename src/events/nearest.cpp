@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "base/sizes.h"
-#include "events/core_data.h"
-#include "events/json_text.h"
+#include "base/json/read_text.h"
+#include "events/cpu_geometry.h"
 #include "events/library.h"
 #include "events/model_tree.h"
 #include "metrics/cpuid.h"
@@ -18,21 +16,71 @@
 namespace tmaprobe::events {
 namespace {
 
-using nlohmann::json;
+/// nearest.json.
+struct Distances {
+    double missing = 1, extra = 1, cache = 1;
+};
+struct ChoiceFile {
+    std::vector<CoreChoice::Relative> relatives;
+    std::vector<CoreChoice::Vendor> vendors;
+    std::vector<KnownCore> cores;
+    Distances distances;
+};
+
+}  // namespace
+}  // namespace tmaprobe::events
+
+namespace tmaprobe::json {
+
+using namespace events;
+
+template <>
+struct Description<CoreChoice::Relative> {
+    using S = CoreChoice::Relative;
+    static constexpr auto fields =
+        std::make_tuple(field("cpu", &S::pattern), field("core", &S::core), field("why", &S::why));
+};
+template <>
+struct Description<CoreChoice::Vendor> {
+    using S = CoreChoice::Vendor;
+    static constexpr auto fields = std::make_tuple(field("prefix", &S::prefix), field("vendor", &S::name));
+};
+template <>
+struct Description<KnownCore> {
+    using S = KnownCore;
+    static constexpr auto fields =
+        std::make_tuple(field("folder", &S::folder), field("vendor", &S::vendor), field("features", &S::features));
+};
+template <>
+struct Description<Distances> {
+    using S = Distances;
+    static constexpr auto fields =
+        std::make_tuple(field("missing", &S::missing), field("extra", &S::extra), field("cache", &S::cache));
+};
+template <>
+struct Description<ChoiceFile> {
+    using S = ChoiceFile;
+    static constexpr auto fields = std::make_tuple(field("relatives", &S::relatives), field("vendors", &S::vendors),
+                                                   field("distances", &S::distances), field("cores", &S::cores));
+};
+
+}  // namespace tmaprobe::json
+
+namespace tmaprobe::events {
+namespace {
 
 /// Both kinds of instruction set are told apart by how perf spells an id.
 bool is_arm(std::string_view id_or_prefix) { return id_or_prefix.starts_with("0x"); }
 
 const CoreChoice::Vendor* vendor_of(const CoreChoice& choice, std::string_view cpu_id) {
-    const auto found = std::ranges::find_if(choice.vendors,
-                                            [&](const auto& vendor) { return cpu_id.starts_with(vendor.prefix); });
+    const auto found =
+        std::ranges::find_if(choice.vendors, [&](const auto& vendor) { return cpu_id.starts_with(vendor.prefix); });
     return found == choice.vendors.end() ? nullptr : &*found;
 }
 
 bool has_instruction_set(const CoreChoice& choice, const KnownCore& core, bool arm) {
-    return std::ranges::any_of(choice.vendors, [&](const auto& vendor) {
-        return vendor.name == core.vendor && is_arm(vendor.prefix) == arm;
-    });
+    return std::ranges::any_of(
+        choice.vendors, [&](const auto& vendor) { return vendor.name == core.vendor && is_arm(vendor.prefix) == arm; });
 }
 
 std::uint64_t cache_bytes(const machine::Host& cpu, int level) {
@@ -63,17 +111,12 @@ double distance(const CoreChoice& choice, const KnownCore& core, const machine::
 
 /// Sizes of the data caches of the first two levels, as its geometry has them.
 void read_caches(const Library& library, KnownCore& core) {
-    const auto text = read_core_data(library, core.folder, "geometry.json");
-    if (!text) return;
-    const json geometry = json::parse(*text, nullptr, false);
-    const auto caches = geometry.find("caches");
-    if (caches == geometry.end() || !caches->is_array()) return;
-    for (const json& cache : *caches) {
-        if (!cache.is_object() || cache.value("kind", "") == "instruction") continue;
-        const auto bytes = parse_size(cache.value("size", ""));
-        if (!bytes) continue;
-        if (cache.value("level", 0) == 1) core.l1_data_bytes = *bytes;
-        if (cache.value("level", 0) == 2) core.l2_bytes = *bytes;
+    const auto cpu = read_cpu_geometry(library, core.folder);
+    if (!cpu) return;
+    for (const CacheGeometry& cache : cpu->caches) {
+        if (cache.kind == Holds::instruction) continue;
+        if (cache.level == 1) core.l1_data_bytes = cache.size_bytes;
+        if (cache.level == 2) core.l2_bytes = cache.size_bytes;
     }
 }
 
@@ -102,40 +145,21 @@ Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& 
 
 Result<CoreChoice> read_core_choice(const Library& library) {
     constexpr const char* path = "nearest.json";
-    const auto text = read_data(library, path);
-    if (!text) return pass_on(text);
-    const auto parsed = parse_json(label_of(library, path), *text);
-    if (!parsed) return pass_on(parsed);
-    CoreChoice choice;
-    try {
-        for (const json& row : parsed->at("relatives"))
-            choice.relatives.push_back({row.at("cpu"), row.at("core"), row.at("why")});
-        for (const json& row : parsed->at("vendors")) choice.vendors.push_back({row.at("prefix"), row.at("vendor")});
-        const json& distances = parsed->at("distances");
-        choice.missing = distances.at("missing").get<double>();
-        choice.extra = distances.at("extra").get<double>();
-        choice.cache = distances.at("cache").get<double>();
-        for (const json& row : parsed->at("cores")) {
-            KnownCore core{row.at("folder"), row.at("vendor"), row.at("features").get<std::vector<std::string>>()};
-            read_caches(library, core);
-            choice.cores.push_back(std::move(core));
-        }
-    } catch (const json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("{}: {}", label_of(library, path), error.what()));
-    }
-    return choice;
+    const auto text = TRY(read_data(library, path));
+    auto file = TRY(json::read_text<ChoiceFile>(text, label_of(library, path)));
+    for (KnownCore& core : file.cores) read_caches(library, core);
+    return CoreChoice{std::move(file.relatives), std::move(file.vendors), std::move(file.cores),
+                      file.distances.missing,    file.distances.extra,    file.distances.cache};
 }
 
 Result<StandIn> stand_in_for(const Library& library, const machine::Host& cpu) {
-    const auto choice = read_core_choice(library);
-    if (!choice) return pass_on(choice);
-    auto nearest = nearest_core(*choice, cpu);
-    if (!nearest) return pass_on(nearest);
+    const auto choice = TRY(read_core_choice(library));
+    auto nearest = TRY(nearest_core(choice, cpu));
     // A foreign tree need not have that core.
-    auto known = load(library, nearest->core);
-    if (!known && library.directory) known = load({}, nearest->core);
+    auto known = load(library, nearest.core);
+    if (!known && library.directory) known = load({}, nearest.core);
     if (!known) return pass_on(known);
-    StandIn stand_in{{}, std::move(*nearest)};
+    StandIn stand_in{{}, std::move(nearest)};
     Table& table = stand_in.table;
     table.cpu_id = known->cpu_id;
     table.folder = known->folder;
@@ -143,7 +167,7 @@ Result<StandIn> stand_in_for(const Library& library, const machine::Host& cpu) {
     table.format = known->format;
     table.source = "tmaprobe: the model's own tree";
     table.kernel_events = std::move(known->kernel_events);
-    if (const auto added = add_model_tree(library, table); !added) return pass_on(added);
+    TRY(add_model_tree(library, table));
     return stand_in;
 }
 

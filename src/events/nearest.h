@@ -33,9 +33,9 @@ struct CoreChoice {
     std::vector<Relative> relatives;
     std::vector<Vendor> vendors;
     std::vector<KnownCore> cores;  ///< oldest first
-    double missing = 1;  ///< distance of a feature that the CPU has and the core has not
-    double extra = 1;    ///< of one that the core has and the CPU has not: a hypervisor may hide it
-    double cache = 1;    ///< of a cache twice or half as large
+    double missing = 1;            ///< distance of a feature that the CPU has and the core has not
+    double extra = 1;              ///< of one that the core has and the CPU has not: a hypervisor may hide it
+    double cache = 1;              ///< of a cache twice or half as large
 };
 
 struct NearestCore {
@@ -44,8 +44,8 @@ struct NearestCore {
 };
 
 /// The core that stands in for this CPU: a known relative of its id; else, of the cores of its vendor (of its
-/// instruction set, where the vendor has none here), the one with the least distance in features and cache sizes; of several the
-/// newest. Errors: unavailable when no core has the CPU's instruction set.
+/// instruction set, where the vendor has none here), the one with the least distance in features and cache sizes; of
+/// several the newest. Errors: unavailable when no core has the CPU's instruction set.
 Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& cpu);
 
 /// Reads nearest.json and the geometries of its cores. Errors: bad_input for a broken file.

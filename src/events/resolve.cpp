@@ -32,7 +32,8 @@ bool is_modifier_text(std::string_view text) {
 const EventDefinition* find_event(const std::vector<EventDefinition>& events, const std::string& name,
                                   const std::optional<std::string>& pmu) {
     const std::string wanted = lower_case(name);
-    const auto begin = std::ranges::lower_bound(events, wanted, {}, [](const EventDefinition& event) { return lower_case(event.name); });
+    const auto begin = std::ranges::lower_bound(events, wanted, {},
+                                                [](const EventDefinition& event) { return lower_case(event.name); });
     const EventDefinition* found = nullptr;
     const auto rank = [](const EventDefinition& event) {
         return event.pmu.empty() ? 0 : event.pmu == "cpu_core" ? 1 : event.pmu == "cpu_atom" ? 2 : 3;
@@ -77,7 +78,7 @@ bool is_raw(const std::string& text) {
 
 /// Terms of perf's that say nothing about what is counted.
 bool is_idle_term(std::string_view key) {
-    static constexpr std::array<std::string_view, 8> idle = {"name", "period", "freq", "cpu",
+    static constexpr std::array<std::string_view, 8> idle = {"name",    "period",    "freq", "cpu",
                                                              "percore", "metric-id", "time", "aggr-mode"};
     return std::ranges::find(idle, key) != idle.end();
 }
@@ -91,7 +92,8 @@ tl::unexpected<Error> unknown_event(const Table& table, const std::string& name)
     std::string hint = suggest(name, names);
     if (hint.empty() && !upper) {
         std::string in_upper = name;
-        std::ranges::transform(in_upper, in_upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        std::ranges::transform(in_upper, in_upper.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
         hint = suggest(in_upper, names);
     }
     if (hint.empty()) hint = fmt::format("tmaprobe list events --target {} shows what there is", table.folder);
@@ -137,7 +139,8 @@ Result<EventDefinition> resolve_terms(const Table& table, const Spelling& spelli
         }
         if (const auto done = set_field(event, format, key, value); !done) {
             if (equals == term.npos && i == 0) return unknown_event(table, key);
-            return fail(ErrorCode::bad_usage, fmt::format("event '{}': {}", text, done.error().what), done.error().hint);
+            return fail(ErrorCode::bad_usage, fmt::format("event '{}': {}", text, done.error().what),
+                        done.error().hint);
         }
     }
     event.name = text;
@@ -159,12 +162,19 @@ std::string privilege_of(const EventDefinition& event) {
     for (const char level : {'u', 'k', 'h'})
         if (event.modifiers.find(level) != std::string::npos) levels += level;
     // The host, or host and guests, is what is counted anyway.
-    const bool guests_alone = event.modifiers.find('G') != std::string::npos && event.modifiers.find('H') == std::string::npos;
+    const bool guests_alone =
+        event.modifiers.find('G') != std::string::npos && event.modifiers.find('H') == std::string::npos;
     return guests_alone ? levels + 'G' : levels;
 }
 
 EventKey key_of(const Table& table, const EventDefinition& event) {
-    EventKey key{canonical_pmu(table, event.pmu), event.config, event.config1, event.config2, event.is_latency(), privilege_of(event), {}};
+    EventKey key{canonical_pmu(table, event.pmu),
+                 event.config,
+                 event.config1,
+                 event.config2,
+                 event.is_latency(),
+                 privilege_of(event),
+                 {}};
     if (key.privilege.starts_with("uk")) key.privilege = key.privilege.ends_with('G') ? "G" : "";
     const bool encoded = is_core_pmu(key.pmu) || key.pmu == "msr" || key.pmu == "software" || key.pmu == "tool";
     if (!encoded) key.name = lower_case(event.name);
@@ -181,9 +191,8 @@ Result<EventDefinition> resolve(const Table& table, std::string_view given) {
     if (text.empty()) return fail(ErrorCode::bad_usage, "an event's name is empty");
     if (text.find("::") != text.npos) return encode_with_libpfm(text);
 
-    const auto spelling = take_apart(text);
-    if (!spelling) return pass_on(spelling);
-    if (!spelling->head.empty()) return resolve_terms(table, *spelling, text);
+    const auto spelling = TRY(take_apart(text));
+    if (!spelling.head.empty()) return resolve_terms(table, spelling, text);
 
     if (const EventDefinition* event = find_named(table, text, std::nullopt)) return *event;
     const std::size_t colon = text.find(':');

@@ -1,17 +1,22 @@
 #pragma once
 
+#include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json/value.h"
 #include "base/result.h"
 #include "events/table.h"
 
 namespace tmaprobe::events {
 
 /// An architecture's standard events and metrics by lower-case name, to which rows refer by ArchStdEvent.
-using StandardRows = std::map<std::string, nlohmann::json, std::less<>>;
+struct StandardRows {
+    std::map<std::string, json::Value, std::less<>> rows;
+    std::vector<json::Document> documents;  ///< that the rows are of
+};
 
 /// One JSON file of a CPU's folder, or of an architecture's root.
 struct TableFile {

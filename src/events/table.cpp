@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/suggest.h"
+#include "events/classification.h"
 #include "events/hybrid.h"
 #include "events/library.h"
-#include "events/places.h"
 #include "events/rows.h"
 #include "events/schema.h"
 #include "metrics/cpuid.h"
@@ -38,9 +37,9 @@ using events::CpuRow, events::PmuRow;
 
 template <>
 struct Description<CpuRow> {
-    static constexpr auto fields =
-        std::make_tuple(field("folder", &CpuRow::folder), optional("cpu", &CpuRow::pattern), optional("title", &CpuRow::title),
-                        optional("names", &CpuRow::names), optional("slots", &CpuRow::slots));
+    static constexpr auto fields = std::make_tuple(field("folder", &CpuRow::folder), optional("cpu", &CpuRow::pattern),
+                                                   optional("title", &CpuRow::title), optional("names", &CpuRow::names),
+                                                   optional("slots", &CpuRow::slots));
 };
 template <>
 struct Description<PmuRow> {
@@ -74,29 +73,27 @@ struct FoundTarget {
 };
 
 Result<FoundTarget> find_target(const Library& library, std::string_view target) {
-    const auto rows = read_map(library);
-    if (!rows) return pass_on(rows);
-    for (const MapRow& row : *rows)
+    const auto rows = TRY(read_map(library));
+    for (const MapRow& row : rows)
         if (metrics::cpuid_matches(row.pattern, target)) return FoundTarget{row, std::string(target)};
     const std::string wanted = lower_case(target);
-    for (const MapRow& row : *rows)
+    for (const MapRow& row : rows)
         if (lower_case(row.folder) == wanted || lower_case(short_name(row.folder)) == wanted)
             return FoundTarget{row, std::string(short_name(row.folder))};
-    auto cpus = read_rows<CpuRow>(library, "cpus.json");
-    if (!cpus) return pass_on(cpus);
+    auto cpus = TRY(read_rows<CpuRow>(library, "cpus.json"));
     std::vector<std::string> names;
-    for (const CpuRow& cpu : *cpus) {
+    for (const CpuRow& cpu : cpus) {
         // A foreign tree need not have every CPU that has a name here.
-        const auto row = std::ranges::find_if(*rows, [&](const MapRow& candidate) {
+        const auto row = std::ranges::find_if(rows, [&](const MapRow& candidate) {
             return short_name(candidate.folder) == cpu.folder &&
                    (cpu.pattern.empty() || metrics::cpuid_matches(candidate.pattern, cpu.pattern));
         });
-        if (row == rows->end()) continue;
+        if (row == rows.end()) continue;
         for (const std::string& name : cpu.names)
             if (name == wanted) return FoundTarget{*row, cpu.pattern.empty() ? cpu.folder : cpu.pattern};
         names.insert(names.end(), cpu.names.begin(), cpu.names.end());
     }
-    for (const MapRow& row : *rows) names.emplace_back(short_name(row.folder));
+    for (const MapRow& row : rows) names.emplace_back(short_name(row.folder));
     if (looks_like_cpu_id(target))
         return fail(ErrorCode::bad_usage, fmt::format("no event table for CPU id '{}'", target),
                     "tmaprobe list targets shows what there is; --events DIR reads other tables");
@@ -113,63 +110,56 @@ bool is_table_file(const std::string& name) {
 }
 
 Result<TableFile> read_table_text(const Library& library, const std::string& path) {
-    auto text = read_if_there(library, path);
-    if (!text) return pass_on(text);
-    if (!*text) return fail(ErrorCode::bad_input, label_of(library, path) + " cannot be read");
-    return TableFile{label_of(library, path), std::move(**text)};
+    auto text = TRY(read_if_there(library, path));
+    if (!text) return fail(ErrorCode::bad_input, label_of(library, path) + " cannot be read");
+    return TableFile{label_of(library, path), std::move(*text)};
 }
 
 /// The standard events of the architecture, which lie beside its mapfile; only Arm and RISC-V have any.
 Result<StandardRows> read_standard(const Library& library, const std::string& root) {
     StandardRows standard;
     if (root.empty()) return standard;
-    const auto names = files_in(library, root.substr(0, root.size() - 1));
-    if (!names) return pass_on(names);
-    for (const std::string& name : *names) {
+    const auto names = TRY(files_in(library, root.substr(0, root.size() - 1)));
+    for (const std::string& name : names) {
         if (!name.ends_with(".json")) continue;
-        const auto file = read_table_text(library, root + name);
-        if (!file) return pass_on(file);
-        if (const auto read = read_standard_file(*file, standard); !read) return pass_on(read);
+        const auto file = TRY(read_table_text(library, root + name));
+        TRY(read_standard_file(file, standard));
     }
     return standard;
 }
 
 Result<> read_folder(const Library& library, const MapRow& row, Table& table) {
-    const auto names = files_in(library, row.folder);
-    if (!names) return pass_on(names);
+    const auto names = TRY(files_in(library, row.folder));
     StandardRows standard;
     bool standard_read = false;
-    for (const std::string& name : *names) {
+    for (const std::string& name : names) {
         if (!is_table_file(name)) continue;
-        const auto file = read_table_text(library, row.folder + "/" + name);
-        if (!file) return pass_on(file);
-        if (!standard_read && file->text.find("\"ArchStdEvent\"") != std::string::npos) {
-            auto rows = read_standard(library, row.root);
-            if (!rows) return pass_on(rows);
-            standard = std::move(*rows);
+        const auto file = TRY(read_table_text(library, row.folder + "/" + name));
+        if (!standard_read && file.text.find("\"ArchStdEvent\"") != std::string::npos) {
+            auto rows = TRY(read_standard(library, row.root));
+            standard = std::move(rows);
             standard_read = true;
         }
-        if (const auto read = read_table_file(*file, standard, table); !read) return read;
+        if (const auto read = read_table_file(file, standard, table); !read) return read;
     }
     if (table.events.empty() && table.metrics.empty())
-        return fail(ErrorCode::bad_input, fmt::format("{} holds no events and no metrics", label_of(library, row.folder)));
+        return fail(ErrorCode::bad_input,
+                    fmt::format("{} holds no events and no metrics", label_of(library, row.folder)));
     return {};
 }
 
 /// Title, slots and libpfm4's name, from the small lists beside the folders.
 Result<> read_names(const Library& library, std::string_view cpu_id, Table& table) {
-    const auto cpus = read_rows<CpuRow>(library, "cpus.json");
-    if (!cpus) return pass_on(cpus);
-    for (const CpuRow& cpu : *cpus) {
+    const auto cpus = TRY(read_rows<CpuRow>(library, "cpus.json"));
+    for (const CpuRow& cpu : cpus) {
         if (cpu.folder != table.folder) continue;
         const bool fits = cpu.pattern.empty() || metrics::cpuid_matches(cpu.pattern, cpu_id);
         if (!fits && !table.title.empty()) continue;
         table.title = cpu.title;
         if (fits && cpu.slots) table.slots_per_cycle = cpu.slots;
     }
-    const auto pmus = read_rows<PmuRow>(library, "libpfm4.json");
-    if (!pmus) return pass_on(pmus);
-    for (const PmuRow& row : *pmus)
+    const auto pmus = TRY(read_rows<PmuRow>(library, "libpfm4.json"));
+    for (const PmuRow& row : pmus)
         if (row.folder == table.folder) table.libpfm4_pmu = row.pmu;
     return {};
 }
@@ -181,20 +171,18 @@ bool before(const EventDefinition& a, const EventDefinition& b) {
 }  // namespace
 
 Result<Table> load(const Library& library, std::string_view target) {
-    const auto found = find_target(library, target);
-    if (!found) return pass_on(found);
+    const auto found = TRY(find_target(library, target));
     Table table;
-    table.cpu_id = found->cpu_id;
-    table.folder = std::string(short_name(found->row.folder));
-    table.format = format_of(found->row);
-    if (const auto read = read_folder(library, found->row, table); !read) return pass_on(read);
+    table.cpu_id = found.cpu_id;
+    table.folder = std::string(short_name(found.row.folder));
+    table.format = format_of(found.row);
+    TRY(read_folder(library, found.row, table));
 
-    const auto kernel_events = read_data(library, "kernel-events.json");
-    if (!kernel_events) return pass_on(kernel_events);
-    const TableFile kernel_file{label_of(library, "kernel-events.json"), *kernel_events};
-    if (const auto read = read_kernel_events(kernel_file, table); !read) return pass_on(read);
-    if (const auto read = read_names(library, found->cpu_id, table); !read) return pass_on(read);
-    if (const auto placed = place_metrics(library, table); !placed) return pass_on(placed);
+    const auto kernel_events = TRY(read_data(library, "kernel-events.json"));
+    const TableFile kernel_file{label_of(library, "kernel-events.json"), kernel_events};
+    TRY(read_kernel_events(kernel_file, table));
+    TRY(read_names(library, found.cpu_id, table));
+    TRY(classify_metrics(library, table));
     for (auto& metric : table.metrics) {
         if (metric.pmu != "cpu_core" && metric.pmu != "cpu_atom") continue;
         metric.expression = with_pmu(metric.expression, metric.pmu, table);
@@ -203,26 +191,23 @@ Result<Table> load(const Library& library, std::string_view target) {
     std::ranges::stable_sort(table.events, before);
     std::ranges::stable_sort(table.kernel_events, before);
 
-    const auto source = read_if_there(library, found->row.folder + "/SOURCE");
-    if (!source) return pass_on(source);
-    table.source = *source ? (*source)->substr(0, (*source)->find('\n'))
-                           : fmt::format("{}, table version {}", label_of(library, found->row.folder), found->row.version);
+    const auto source = TRY(read_if_there(library, found.row.folder + "/SOURCE"));
+    table.source = source ? (source)->substr(0, (source)->find('\n'))
+                          : fmt::format("{}, table version {}", label_of(library, found.row.folder), found.row.version);
     return table;
 }
 
 Result<std::vector<Target>> known_targets(const Library& library) {
-    const auto rows = read_map(library);
-    if (!rows) return pass_on(rows);
+    const auto rows = TRY(read_map(library));
     std::map<std::string, Target> targets;
-    for (const MapRow& row : *rows) {
+    for (const MapRow& row : rows) {
         Target& target = targets[std::string(short_name(row.folder))];
         target.folder = std::string(short_name(row.folder));
         target.patterns.push_back(row.pattern);
         target.version = row.version;
     }
-    const auto cpus = read_rows<CpuRow>(library, "cpus.json");
-    if (!cpus) return pass_on(cpus);
-    for (const CpuRow& cpu : *cpus) {
+    const auto cpus = TRY(read_rows<CpuRow>(library, "cpus.json"));
+    for (const CpuRow& cpu : cpus) {
         const auto found = targets.find(cpu.folder);
         if (found == targets.end()) continue;
         Target& target = found->second;
@@ -235,10 +220,9 @@ Result<std::vector<Target>> known_targets(const Library& library) {
 }
 
 Result<std::vector<std::string>> targets(const Library& library) {
-    const auto known = known_targets(library);
-    if (!known) return pass_on(known);
+    const auto known = TRY(known_targets(library));
     std::vector<std::string> names;
-    for (const Target& target : *known) names.push_back(target.folder);
+    for (const Target& target : known) names.push_back(target.folder);
     return names;
 }
 

@@ -19,12 +19,12 @@ struct RetireLatency {
 
 /// One event as a table gives it, with the fields that a perf_event_attr and a planner need.
 struct EventDefinition {
-    std::string name;         ///< upstream's: "UOPS_RETIRED.RETIRE_SLOTS"
-    std::string pmu;          ///< sysfs name of the PMU: "cpu", "cpu_core", ...; "" = the core PMU
+    std::string name;  ///< upstream's: "UOPS_RETIRED.RETIRE_SLOTS"
+    std::string pmu;   ///< sysfs name of the PMU: "cpu", "cpu_core", ...; "" = the core PMU
     std::uint64_t config = 0, config1 = 0, config2 = 0;
-    std::string counters;     ///< Counter as published: "0,1,2,3", "Fixed counter 0", ""
+    std::string counters;  ///< Counter as published: "0,1,2,3", "Fixed counter 0", ""
     std::string description;
-    std::string modifiers;    ///< what followed ':' where it was asked for: "u", "k", "R"; never part of config
+    std::string modifiers;  ///< what followed ':' where it was asked for: "u", "k", "R"; never part of config
     std::optional<RetireLatency> retire_latency;
     bool deprecated = false;
 
@@ -38,14 +38,14 @@ enum class PmuFormat { intel, amd, arm, other };
 
 /// All that one CPU's folder says.
 struct Table {
-    std::string cpu_id;      ///< the id that was asked for
-    std::string folder;      ///< "cascadelakex"
-    std::string title;       ///< "Cascade Lake"
-    std::string source;      ///< where the facts come from, with version (first line of SOURCE)
+    std::string cpu_id;  ///< the id that was asked for
+    std::string folder;  ///< "cascadelakex"
+    std::string title;   ///< "Cascade Lake"
+    std::string source;  ///< where the facts come from, with version (first line of SOURCE)
     PmuFormat format = PmuFormat::other;
-    std::optional<double> slots_per_cycle;  ///< "#slots" of this CPU, where its formulas ask for it
-    std::string libpfm4_pmu;  ///< libpfm4's name of this CPU ("skx"); empty: it does not know it
-    std::vector<EventDefinition> events;  ///< sorted by lower-case name
+    std::optional<double> slots_per_cycle;       ///< "#slots" of this CPU, where its formulas ask for it
+    std::string libpfm4_pmu;                     ///< libpfm4's name of this CPU ("skx"); empty: it does not know it
+    std::vector<EventDefinition> events;         ///< sorted by lower-case name
     std::vector<EventDefinition> kernel_events;  ///< that the kernel names: "cycles", "topdown-retiring"; sorted
     std::vector<metrics::MetricDefinition> metrics;
 };

@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "events/hybrid.h"
 #include "events/library.h"
 #include "events/schema.h"
@@ -9,12 +7,11 @@ namespace tmaprobe::events {
 
 Result<bool> use_formulas_without_perf_metrics(const Library& library, Table& table) {
     const std::string path = table.folder + "/without-perf-metrics/metrics.json";
-    auto text = read_if_there(library, path);
-    if (!text) return pass_on(text);
-    if (!*text) return false;
+    auto text = TRY(read_if_there(library, path));
+    if (!text) return false;
     Table others;
     others.format = table.format;
-    if (const auto read = read_table_file({label_of(library, path), std::move(**text)}, {}, others); !read)
+    if (const auto read = read_table_file({label_of(library, path), std::move(*text)}, {}, others); !read)
         return pass_on(read);
     bool replaced = false;
     for (const auto& other : others.metrics)

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "base/sizes.h"
 #include "counters/source.h"
-#include "experiments/timing.h"
+#include "experiments/timed_workload.h"
 #include "experiments/workloads.h"
 #include "kernels/kernel.h"
 #include "machine/topology.h"
+#include "timing/timing.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -24,28 +24,24 @@ const machine::Cache* last_level(const machine::Host& host) {
 }
 
 /// ns per load of a random chase over `size` bytes of small pages.
-Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const TimingRequest& timing) {
-    const auto kernel = kernels::find("chase");
-    if (!kernel) return pass_on(kernel);
-    const auto pages = memory::parse_page_mode("4k");
-    if (!pages) return pass_on(pages);
+Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const timing::TimingRequest& timing) {
+    const auto kernel = TRY(kernels::find("chase"));
+    const auto pages = TRY(memory::parse_page_mode("4k"));
     kernels::Parameters parameters;
     parameters.size_bytes = size;
-    parameters.pages = *pages;
+    parameters.pages = pages;
     parameters.cpus = {cpu};
     parameters.options["refresh"] = refresh ? "yes" : "no";
-    auto instance = (*kernel)->make((*kernel)->variants.front().name, parameters);
-    if (!instance) return pass_on(instance);
-    KernelWorkload workload(std::move(*instance));
+    auto instance = TRY((kernel)->make((kernel)->variants.front().name, parameters));
+    KernelWorkload workload(std::move(instance));
     const auto clock = counters::make_clock_source();
-    const auto timed = time_workload(*clock, workload, {}, timing, {});
-    if (!timed) return pass_on(timed);
-    return summarize_timing(*timed, workload.kernel().per_iteration(), "load").ns_per_op.median;
+    const auto timed = TRY(timing::time_region(timed_region(*clock, workload), {}, timing, {}));
+    return timing::summarize_timing(timed, {workload.kernel().per_iteration().operations}, "load").ns_per_op.median;
 }
 
 }  // namespace
 
-std::uint64_t effective_share(const std::vector<SharePoint>& points, double memory_ns) {
+std::uint64_t effective_share(const std::vector<record::SharePoint>& points, double memory_ns) {
     std::uint64_t effective = 0;
     for (const auto& point : points) {
         if (point.kept_ns > std::sqrt(point.refreshed_ns * memory_ns)) break;
@@ -54,21 +50,14 @@ std::uint64_t effective_share(const std::vector<SharePoint>& points, double memo
     return effective;
 }
 
-bool impossible(const CacheShare& share) {
+bool impossible(const record::CacheShare& share) {
     constexpr double doubt = 1.5;  // memory's own latency varies by less from block to block
     return std::any_of(share.points.begin(), share.points.end(), [&](const auto& point) {
         return std::max(point.kept_ns, point.refreshed_ns) > doubt * share.memory_ns;
     });
 }
 
-nlohmann::json to_json(const CacheShare& share) {
-    auto points = nlohmann::json::array();
-    for (const auto& point : share.points)
-        points.push_back({{"size_bytes", point.size_bytes}, {"kept_ns", point.kept_ns}, {"refreshed_ns", point.refreshed_ns}});
-    return {{"cache_bytes", share.cache_bytes}, {"effective_bytes", share.effective_bytes}, {"memory_ns", share.memory_ns}, {"points", points}};
-}
-
-std::string describe(const CacheShare& share) {
+std::string describe(const record::CacheShare& share) {
     const std::string cache = format_size(share.cache_bytes);
     if (share.effective_bytes == 0)
         return fmt::format("of the last-level cache ({}) not even an eighth stays cached while it is used", cache);
@@ -76,31 +65,28 @@ std::string describe(const CacheShare& share) {
                        format_size(share.effective_bytes));
 }
 
-Result<CacheShare> measure_cache_share(const machine::Host& host, int cpu) {
+Result<record::CacheShare> measure_cache_share(const machine::Host& host, int cpu) {
     const auto* cache = last_level(host);
     if (!cache) return fail(ErrorCode::unavailable, "no last-level cache is known on this machine");
-    if (const auto pinned = machine::pin_this_thread(cpu); !pinned) return pass_on(pinned);
+    TRY(machine::pin_this_thread(cpu));
 
-    TimingRequest laps, bursts;
+    timing::TimingRequest laps, bursts;
     laps.repetitions = bursts.repetitions = 5;
     laps.repetition_ns = 12e6;
     bursts.repetition_ns = 1e6;  // short, so that neighbours have no time to evict what was just read
 
-    CacheShare share;
+    record::CacheShare share;
     share.cache_bytes = cache->size_bytes;
     constexpr std::uint64_t page = 4096;
-    const auto memory = chase_ns(cache->size_bytes * 3 / page * page, false, cpu, laps);
-    if (!memory) return pass_on(memory);
-    share.memory_ns = *memory;
+    const auto memory = TRY(chase_ns(cache->size_bytes * 3 / page * page, false, cpu, laps));
+    share.memory_ns = memory;
     for (const int eighths : {1, 2, 3, 4, 6, 8}) {
-        SharePoint point;
+        record::SharePoint point;
         point.size_bytes = cache->size_bytes * static_cast<std::uint64_t>(eighths) / 8 / page * page;
-        const auto kept = chase_ns(point.size_bytes, false, cpu, laps);
-        if (!kept) return pass_on(kept);
-        const auto refreshed = chase_ns(point.size_bytes, true, cpu, bursts);
-        if (!refreshed) return pass_on(refreshed);
-        point.kept_ns = *kept;
-        point.refreshed_ns = *refreshed;
+        const auto kept = TRY(chase_ns(point.size_bytes, false, cpu, laps));
+        const auto refreshed = TRY(chase_ns(point.size_bytes, true, cpu, bursts));
+        point.kept_ns = kept;
+        point.refreshed_ns = refreshed;
         share.points.push_back(point);
     }
     if (impossible(share))

@@ -2,30 +2,31 @@
 
 #include <algorithm>
 
-#include "experiments/count_index.h"
+#include "judge/count_index.h"
 #include "machine/counter_users.h"
 
 namespace tmaprobe::experiments {
 namespace {
 
-machine::Cause held_or_lost(const char* id, const machine::Host& host) {
+machine::PerfProblem held_or_lost(machine::PerfCause cause, const machine::Host& host) {
     auto access = machine::perf_access_of(host);
     access.counter_users = machine::find_counter_users();
-    return machine::cause(id, access);
+    return machine::problem_of(cause, access);
 }
 
 }  // namespace
 
 void say_impossible_zeros(const events::Table& table, Counted& counted, std::vector<record::Warning>& warnings) {
-    flag_impossible_zeros(table, counted.events);
-    for (auto& events : counted.repetitions) flag_impossible_zeros(table, events);
-    for (auto& interval : counted.series) flag_impossible_zeros(table, interval.events);
+    judge::flag_impossible_zeros(table, counted.events);
+    for (auto& events : counted.repetitions) judge::flag_impossible_zeros(table, events);
+    for (auto& interval : counted.series) judge::flag_impossible_zeros(table, interval.events);
     std::string names;
     for (const auto& event : counted.events)
-        if (event.note == "impossible_zero") names += (names.empty() ? "" : ", ") + event.name;
+        if (event.note == record::Note::impossible_zero) names += (names.empty() ? "" : ", ") + event.name;
     if (!names.empty())
-        warnings.push_back({"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
-                            "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
+        warnings.push_back(
+            {"impossible_zero", names + " counted 0 while the program ran: the counter does not work",
+             "a hypervisor or simulator may offer counters that do not count: tmaprobe doctor, or --source model"});
 }
 
 std::optional<record::Warning> say_split(const counters::Plan& plan, const std::vector<record::Metric>& metrics) {
@@ -44,14 +45,18 @@ bool nothing_was_counted(const std::vector<record::Event>& events) {
     bool wanted = false;
     for (const auto& event : events) {
         if (event.pmu == "software" || event.pmu == "tool" || event.pmu == "msr") continue;
-        if (event.reading.time_running_ns > 0 || event.note == "other_cores") return false;
-        wanted = wanted || (event.note == "not_counted" && event.reading.time_enabled_ns > 0);
+        if (event.reading.time_running_ns > 0 || event.note == record::Note::other_cores) return false;
+        wanted = wanted || (event.note == record::Note::not_counted && event.reading.time_enabled_ns > 0);
     }
     return wanted;
 }
 
-machine::Cause counters_held(const machine::Host& host) { return held_or_lost("counters_held", host); }
+machine::PerfProblem counters_held(const machine::Host& host) {
+    return held_or_lost(machine::PerfCause::counters_held, host);
+}
 
-machine::Cause counters_lost(const machine::Host& host) { return held_or_lost("counters_lost", host); }
+machine::PerfProblem counters_lost(const machine::Host& host) {
+    return held_or_lost(machine::PerfCause::counters_lost, host);
+}
 
 }  // namespace tmaprobe::experiments

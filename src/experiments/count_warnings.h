@@ -23,7 +23,7 @@ bool nothing_was_counted(const std::vector<record::Event>& events);
 
 /// No counter can be had for a tree now, and nothing was started yet; or all were lost while it ran. Both name who
 /// holds them, as far as that can be seen.
-machine::Cause counters_held(const machine::Host& host);
-machine::Cause counters_lost(const machine::Host& host);
+machine::PerfProblem counters_held(const machine::Host& host);
+machine::PerfProblem counters_lost(const machine::Host& host);
 
 }  // namespace tmaprobe::experiments

@@ -16,7 +16,7 @@ bool same_counter(const record::Event& a, const record::Event& b) {
     return a.name == b.name && a.pmu == b.pmu && a.pass == b.pass && a.group == b.group;
 }
 
-bool never_ran(const record::Event& event) { return event.note == "not_counted"; }
+bool never_ran(const record::Event& event) { return event.note == record::Note::not_counted; }
 
 /// Adds a further run's count to the sum: raw, times and scaled values add up.
 void add_to(record::Event& sum, const record::Event& more) {
@@ -29,8 +29,10 @@ void add_to(record::Event& sum, const record::Event& more) {
     if (sum.low || more.low) sum.low = sum.low.value_or(reading.value - more.reading.value) + low;
     if (sum.high || more.high) sum.high = sum.high.value_or(reading.value - more.reading.value) + high;
     // One run without a counter makes the sum a part, not nothing.
-    if (never_ran(sum) != never_ran(more)) sum.note = never_ran(sum) ? more.note : sum.note;
-    else if (!more.note.empty()) sum.note = more.note;
+    if (never_ran(sum) != never_ran(more))
+        sum.note = never_ran(sum) ? more.note : sum.note;
+    else if (more.note != record::Note::none)
+        sum.note = more.note;
 }
 
 /// Runs in which the event never had a counter are taken to be like those in which it had one, and the bounds say
@@ -55,7 +57,9 @@ void add_warning(std::vector<record::Warning>& warnings, const record::Warning& 
     if (!known) warnings.push_back(warning);
 }
 
-double ns_of(const timeval& time) { return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec); }
+double ns_of(const timeval& time) {
+    return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
+}
 
 /// Processor time of the children that have ended since `before`.
 CommandRun run_since(const rusage& before, const counters::Sample& sample) {
@@ -71,7 +75,7 @@ CommandRun run_since(const rusage& before, const counters::Sample& sample) {
     return run;
 }
 
-std::string names_of(const counters::Group& group) {
+std::string names_of(const counters::EventGroup& group) {
     std::string names;
     for (const auto& event : group.events) names += (names.empty() ? "" : ", ") + event.name;
     return names;
@@ -85,7 +89,8 @@ std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>&
     std::vector<std::uint64_t> uncounted_ns;
     for (const auto& events : sets)
         for (const auto& event : events) {
-            auto found = std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return same_counter(sum, event); });
+            auto found =
+                std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return same_counter(sum, event); });
             const bool is_new = found == sums.end();
             if (is_new) {
                 found = sums.insert(sums.end(), event);
@@ -93,7 +98,8 @@ std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>&
             } else {
                 add_to(*found, event);
             }
-            if (never_ran(event)) uncounted_ns[static_cast<std::size_t>(found - sums.begin())] += event.reading.time_enabled_ns;
+            if (never_ran(event))
+                uncounted_ns[static_cast<std::size_t>(found - sums.begin())] += event.reading.time_enabled_ns;
         }
     for (std::size_t index = 0; index < sums.size(); ++index) scale_to_all_runs(sums[index], uncounted_ns[index]);
     return sums;
@@ -101,14 +107,14 @@ std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>&
 
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
                       std::uint64_t iterations, int repetitions, const OnProgress& on_progress) {
-    const auto prepared = source.prepare(plan);
-    if (!prepared) return pass_on(prepared);
+    TRY(source.prepare(plan));
 
-    const log::Step step("counting with " + source.describe().kind);
+    const log::Step step("counting with " + text_of(source.describe().kind));
     for (std::size_t pass = 0; pass < plan.passes.size(); ++pass)
         for (std::size_t group = 0; group < plan.passes[pass].groups.size(); ++group)
             log::detail("pass {} group {}: {}", pass, group, names_of(plan.passes[pass].groups[group]));
     Counted counted;
+    counted.nothing_seen = true;
     const std::size_t passes = std::max<std::size_t>(1, plan.passes.size());
     const double total = static_cast<double>(passes) * repetitions;
     const bool command = !workload.command().empty();
@@ -119,20 +125,21 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (command) workload.prepare();
             rusage before{};
             ::getrusage(RUSAGE_CHILDREN, &before);
-            auto sample = source.measure(workload, {pass, repetition, iterations});
-            if (!sample) return pass_on(sample);
-            events.insert(events.end(), sample->events.begin(), sample->events.end());
-            for (auto& variation : sample->variations) counted.variations.push_back(std::move(variation));
-            for (const auto& [cpu, on_cpu] : sample->by_cpu) {
+            auto sample = TRY(source.measure(workload, {pass, repetition, iterations}));
+            events.insert(events.end(), sample.events.begin(), sample.events.end());
+            for (auto& variation : sample.variations) counted.variations.push_back(std::move(variation));
+            for (const auto& [cpu, on_cpu] : sample.by_cpu) {
                 auto& sum = counted.by_cpu[cpu];
                 sum = sum_of({sum, on_cpu});
             }
-            if (counted.series.empty()) counted.series = std::move(sample->series);
-            for (const auto& warning : sample->warnings) add_warning(counted.warnings, warning);
-            counted.elapsed_ns += static_cast<double>(sample->elapsed_ns);
-            if (command) counted.runs.push_back(run_since(before, *sample));
-            interrupted = command && sample->interrupted;
-            if (!sample->detail.empty()) counted.detail.update(sample->detail);
+            if (counted.series.empty()) counted.series = std::move(sample.series);
+            for (const auto& warning : sample.warnings) add_warning(counted.warnings, warning);
+            counted.nothing_seen = counted.nothing_seen && sample.nothing_seen;
+            counted.elapsed_ns += static_cast<double>(sample.elapsed_ns);
+            if (command) counted.runs.push_back(run_since(before, sample));
+            interrupted = command && sample.interrupted;
+            if (sample.perf) counted.perf = std::move(sample.perf);
+            if (sample.model) counted.model = std::move(sample.model);
             if (on_progress)
                 on_progress({passes > 1 ? fmt::format("counting, pass {} of {}", pass + 1, passes) : "counting",
                              (repetition * static_cast<double>(passes) + static_cast<double>(pass) + 1) / total,

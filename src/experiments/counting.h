@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -16,7 +15,7 @@ struct CommandRun {
     double elapsed_ns = 0;
     double user_ns = 0, system_ns = 0;  ///< processor time of the command and the children that it waited for
     std::optional<counters::TracedTime> traced;
-    int exit_status = 0;                ///< as a shell gives it: 128 + signal
+    int exit_status = 0;  ///< as a shell gives it: 128 + signal
     bool interrupted = false;
 };
 
@@ -27,18 +26,21 @@ struct Counted {
     std::vector<std::vector<record::Event>> repetitions;  ///< the same events, each repetition for itself
     std::vector<std::vector<record::Event>> variations;   ///< the model's; see counters::Sample
     std::map<int, std::vector<record::Event>> by_cpu;     ///< the same events on each CPU, where CPUs are counted
-    std::vector<counters::Interval> series;  ///< of the first run, when an interval was asked for
-    double elapsed_ns = 0;               ///< of all runs of the workload
-    std::vector<CommandRun> runs;        ///< a command's, one for each pass and repetition
-    nlohmann::json detail = nlohmann::json::object();
+    std::vector<counters::Interval> series;               ///< of the first run, when an interval was asked for
+    double elapsed_ns = 0;                                ///< of all runs of the workload
+    std::vector<CommandRun> runs;                         ///< a command's, one for each pass and repetition
+    std::optional<record::PerfDetail> perf;               ///< of the last run
+    std::optional<record::ModelDetail> model;
     std::vector<record::Warning> warnings;
+    bool nothing_seen = false;  ///< by the source, of any run
 };
 
 /// Counts of the same events added up: raw and times, and the scaled values with their bounds. A set in which an
 /// event never had a counter lowers its share and widens its bounds; it is "not_counted" only if it never had one.
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets);
 
-/// Runs the workload once per pass and repetition; no more once a signal has ended a command. Errors: those of the source.
+/// Runs the workload once per pass and repetition; no more once a signal has ended a command. Errors: those of the
+/// source.
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
                       std::uint64_t iterations, int repetitions, const OnProgress& on_progress);
 

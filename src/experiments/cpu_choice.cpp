@@ -38,14 +38,15 @@ std::map<int, std::pair<double, double>> ticks_by_cpu() {
 }
 
 /// How much there is against the CPU; 0: nothing.
-int trouble(const CpuLook& look, const CanaryLimits& limits) {
-    const bool shared = look.reading.overlap > halved_above || look.reading.ipc < limits.least_share * limits.expected_ipc;
+int trouble(const CpuLook& look, const timing::CanaryLimits& limits) {
+    const bool shared =
+        look.reading.overlap > timing::halved_above || look.reading.ipc < limits.least_share * limits.expected_ipc;
     return (shared ? 1 : 0) + static_cast<int>(look.busy_share / busy_from) * 2;
 }
 
 }  // namespace
 
-std::vector<int> quietest_first(std::vector<CpuLook> looks, const CanaryLimits& limits) {
+std::vector<int> quietest_first(std::vector<CpuLook> looks, const timing::CanaryLimits& limits) {
     std::stable_sort(looks.begin(), looks.end(), [&](const CpuLook& one, const CpuLook& other) {
         if (one.looked != other.looked) return one.looked;
         return trouble(one, limits) < trouble(other, limits);
@@ -63,11 +64,11 @@ std::vector<CpuLook> look_at_cpus(const std::vector<int>& cpus, const machine::H
     const auto before = ticks_by_cpu();
     ::usleep(look_us);
     const auto after = ticks_by_cpu();
-    ReorderProbe probe(host.reorder_buffer);
+    timing::ReorderProbe probe(host.reorder_buffer);
     for (auto& look : looks) {
         if (!machine::pin_this_thread(look.cpu)) continue;
         look.looked = true;
-        look.reading = read_canary(&probe);
+        look.reading = timing::read_canary(&probe);
         const auto old = before.find(look.cpu), now = after.find(look.cpu);
         if (old == before.end() || now == after.end() || !(now->second.second > old->second.second)) continue;
         look.busy_share = (now->second.first - old->second.first) / (now->second.second - old->second.second);
@@ -76,12 +77,14 @@ std::vector<CpuLook> look_at_cpus(const std::vector<int>& cpus, const machine::H
     return looks;
 }
 
-std::string why_chosen(int chosen, const std::vector<CpuLook>& looks, const CanaryLimits& limits) {
+std::string why_chosen(int chosen, const std::vector<CpuLook>& looks, const timing::CanaryLimits& limits) {
     if (looks.empty() || looks.front().cpu == chosen || !looks.front().looked) return {};
     const auto& usual = looks.front();
     if (usual.busy_share >= busy_from)
-        return fmt::format("CPU {} is used: CPU {} is busy {:.0f}% of the time", chosen, usual.cpu, 100 * usual.busy_share);
-    if (trouble(usual, limits) > 0) return fmt::format("CPU {} is used: another hyperthread of CPU {}'s core is busy", chosen, usual.cpu);
+        return fmt::format("CPU {} is used: CPU {} is busy {:.0f}% of the time", chosen, usual.cpu,
+                           100 * usual.busy_share);
+    if (trouble(usual, limits) > 0)
+        return fmt::format("CPU {} is used: another hyperthread of CPU {}'s core is busy", chosen, usual.cpu);
     return {};
 }
 

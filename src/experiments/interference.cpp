@@ -8,16 +8,16 @@
 
 #include "counters/resctrl/group.h"
 #include "counters/resctrl/keeper.h"
-#include "experiments/child.h"
-#include "experiments/interference_findings.h"
 #include "experiments/interference_states.h"
-#include "experiments/neighbour.h"
+#include "experiments/kernel_run.h"
 #include "experiments/measure.h"
+#include "experiments/measure_in_child.h"
 #include "experiments/monitoring.h"
-#include "experiments/point.h"
+#include "experiments/neighbour.h"
 #include "experiments/requirements.h"
 #include "experiments/setup.h"
 #include "experiments/variant_trial.h"
+#include "judge/interference_findings.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -28,60 +28,57 @@ record::Warning no_resctrl(const Error& error) {
     return {"no_resctrl", "nothing was limited or monitored: " + error.what, error.hint};
 }
 
-using MaybeGroup = std::optional<resctrl::Group>;
+using MaybeGroup = std::optional<resctrl::ResourceGroup>;
 
 /// A bandwidth between two steps of the hardware is not what it gets.
-void add_rounding(const Result<resctrl::Info>& info, const std::optional<resctrl::Limit>& limit, std::vector<record::Warning>& warnings) {
+void add_rounding(const Result<resctrl::Info>& info, const std::optional<resctrl::Limit>& limit,
+                  std::vector<record::Warning>& warnings) {
     if (!info || !info->bandwidth || !limit || !limit->bandwidth) return;
     const int given = resctrl::bandwidth_given(*info->bandwidth, *limit->bandwidth);
     if (given != *limit->bandwidth)
-        warnings.push_back({"bandwidth_rounded", fmt::format("mb={}: this hardware takes steps of {}, and the kernel gives {}",
-                                                             *limit->bandwidth, info->bandwidth->step, given), ""});
+        warnings.push_back({"bandwidth_rounded",
+                            fmt::format("mb={}: this hardware takes steps of {}, and the kernel gives {}",
+                                        *limit->bandwidth, info->bandwidth->step, given),
+                            ""});
 }
 
 /// A group with its schemata where the state limits, one that only monitors where it does not; else none.
-Result<MaybeGroup> make_group(const Result<resctrl::Info>& info, const std::optional<std::string>& schemata, bool monitored,
-                              const char* label) {
+Result<MaybeGroup> make_group(const Result<resctrl::Info>& info, const std::optional<std::string>& schemata,
+                              bool monitored, const char* label) {
     if (!info || (!schemata && !monitored)) return MaybeGroup{};
-    auto group = schemata ? resctrl::Group::create(*info, label) : resctrl::Group::create_monitor(*info, label);
-    if (!group) return pass_on(group);
-    if (schemata)
-        if (const auto assigned = group->assign(*schemata); !assigned) return pass_on(assigned);
-    return MaybeGroup(std::move(*group));
+    auto group = TRY(schemata ? resctrl::ResourceGroup::create(*info, label)
+                              : resctrl::ResourceGroup::create_monitor(*info, label));
+    if (schemata) TRY(group.assign(*schemata));
+    return MaybeGroup(std::move(group));
 }
 
 /// Makes and removes what the states will need, so that a lack shows before anything is measured.
-Result<> try_groups(const Result<resctrl::Info>& info, const std::vector<State>& states) {
+Result<> try_groups(const Result<resctrl::Info>& info, const std::vector<LoadState>& states) {
     for (const auto& state : states) {
-        const auto victim = make_group(info, state.victim_schemata, state.monitored, "victim");
-        if (!victim) return pass_on(victim);
-        const auto aggressor = make_group(info, state.aggressor_schemata, false, "neighbour");
-        if (!aggressor) return pass_on(aggressor);
-        if (*victim)
-            if (const auto moved = (*victim)->add_task(::gettid()); !moved) return pass_on(moved);
+        const auto victim = TRY(make_group(info, state.victim_schemata, state.monitored, "victim"));
+        TRY(make_group(info, state.aggressor_schemata, false, "neighbour"));
+        if (victim) TRY((victim)->add_task(::gettid()));
     }
     return {};
 }
 
 /// Where resctrl cannot be used after all, what needs none of it.
-std::vector<State> without_resctrl(std::vector<State> states) {
-    std::erase_if(states, [](const State& state) { return state.victim_schemata || state.aggressor_schemata; });
+std::vector<LoadState> without_resctrl(std::vector<LoadState> states) {
+    std::erase_if(states, [](const LoadState& state) { return state.victim_schemata || state.aggressor_schemata; });
     for (auto& state : states) state.monitored = false;
     return states;
 }
 
 /// One measurement of the victim in one state; its groups live no longer than this call.
-Result<record::Record> measure_state(const State& state, const Subject& victim, const Subject& aggressor,
+Result<record::Record> measure_state(const LoadState& state, const Subject& victim, const Subject& aggressor,
                                      const Result<resctrl::Info>& info, const InterferenceHooks& hooks) {
-    auto victim_group = make_group(info, state.victim_schemata, state.monitored, "victim");
-    if (!victim_group) return pass_on(victim_group);
-    auto aggressor_group = make_group(info, state.aggressor_schemata, false, "neighbour");
-    if (!aggressor_group) return pass_on(aggressor_group);
+    auto victim_group = TRY(make_group(info, state.victim_schemata, state.monitored, "victim"));
+    auto aggressor_group = TRY(make_group(info, state.aggressor_schemata, false, "neighbour"));
 
     std::optional<Neighbour> neighbour;
     if (state.loaded) {
         auto started = Neighbour::start(aggressor, [&](pid_t pid) -> Result<> {
-            return *aggressor_group ? (*aggressor_group)->add_task(pid) : Result<>{};
+            return aggressor_group ? (aggressor_group)->add_task(pid) : Result<>{};
         });
         if (!started) return pass_on(started);
         neighbour = std::move(*started);
@@ -89,16 +86,15 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
     // Read while it runs: what a process held of the cache is soon gone when it has ended.
     std::vector<Look> looks;
     const auto look = [&] {
-        if (*victim_group && state.monitored) looks.push_back(look_at(**victim_group));
+        if (victim_group && state.monitored) looks.push_back(look_at(*victim_group));
     };
     const auto into_group = [&](pid_t pid) -> Result<> {
         look();
-        return *victim_group ? (*victim_group)->add_task(pid) : Result<>{};
+        return victim_group ? (victim_group)->add_task(pid) : Result<>{};
     };
     auto record = measure_in_child([&] { return victim.measure(state.loaded); }, into_group, hooks.interrupted, look);
     if (!record) return record;
-    if (neighbour)
-        if (const auto lasted = neighbour->check(); !lasted) return pass_on(lasted);
+    if (neighbour) TRY(neighbour->check());
     if (record->runs.empty()) return record;
     if (!looks.empty()) {
         auto& events = record->runs.front().events;
@@ -108,20 +104,20 @@ Result<record::Record> measure_state(const State& state, const Subject& victim, 
     return record;
 }
 
-record::Record finish(const RunRequest& run, const Setup& setup, const std::vector<State>& states,
-                      const std::map<std::string, Outcomes>& outcomes) {
-    record::Record record = start_record(run, setup);
-    record.experiment = "interference";
+record::Record finish(const std::string& command_line, const Setup& setup, const std::vector<LoadState>& states,
+                      const std::map<std::string, judge::Outcomes>& outcomes) {
+    record::Record record = start_record(command_line, setup);
+    record.experiment = record::Experiment::interference;
     record.source = outcomes.at("alone").records.front().source;
-    record.extra["verdicts"] = nlohmann::json::array();
     for (const auto& state : states) {
         const auto& outcome = outcomes.at(state.name);
-        record.runs.push_back(summarize_state(state.name, outcome, outcomes.at("alone")));
-        if (!state.allocation.is_null()) record.runs.back().extra["allocation"] = state.allocation;
-        if (state.loaded) record.extra["verdicts"].push_back(state_sentence(record.runs.back()));
+        record.runs.push_back(judge::summarize_state(state.name, outcome, outcomes.at("alone")));
+        record.runs.back().extra.allocation = state.allocation;
+        if (state.loaded) record.extra.verdicts.push_back(judge::state_sentence(record.runs.back()));
     }
-    for (const char* control : {"l3", "mb"})
-        if (const auto said = allocation_sentence(record.runs, control); !said.empty()) record.extra["verdicts"].push_back(said);
+    for (const auto control : {record::AllocationControl::l3, record::AllocationControl::mb})
+        if (const auto said = judge::allocation_sentence(record.runs, control); !said.empty())
+            record.extra.verdicts.push_back(said);
     return record;
 }
 
@@ -130,42 +126,37 @@ record::Record finish(const RunRequest& run, const Setup& setup, const std::vect
 Result<record::Record> interference(const InterferenceRequest& request, const machine::Host& host,
                                     const machine::Topology& topology, const InterferenceHooks& hooks) {
     if (request.rounds < 1) return fail(ErrorCode::bad_usage, "--rounds must be at least one");
-    auto subjects = choose_subjects(request, host, topology);
-    if (!subjects) return pass_on(subjects);
-    auto& [victim, aggressor, setup] = *subjects;
+    auto subjects = TRY(choose_subjects(request, host, topology));
+    auto& [victim, aggressor, setup] = subjects;
 
     const auto info = resctrl::read_info(request.resctrl_root);
-    auto states = choose_states(request, info);
-    if (!states) return pass_on(states);
+    auto states = TRY(choose_states(request, info));
     std::optional<resctrl::Keeper> keeper;
     if (info) {
-        auto started = resctrl::Keeper::start(request.resctrl_root);
-        if (!started) return pass_on(started);
-        keeper = std::move(*started);
+        auto started = TRY(resctrl::Keeper::start(request.resctrl_root));
+        keeper = std::move(started);
     }
-    const auto groups = try_groups(info, *states);
+    const auto groups = try_groups(info, states);
     if (!groups && !request.allocations.empty()) return pass_on(groups);
-    if (!groups) *states = without_resctrl(std::move(*states));
+    if (!groups) states = without_resctrl(std::move(states));
 
     std::vector<MemoryNeed> needs;
     if (victim.point) needs.push_back(need_of(*victim.point));
     if (aggressor.point && request.allocations.empty()) needs.push_back(need_of(*aggressor.point));
     memory::ReservedPages reserved;
-    if (request.run.reserve_pages) {
-        auto pages = reserve_for(needs, true, host);
-        if (!pages) return pass_on(pages);
-        reserved = std::move(*pages);
+    if (request.run.workload.reserve_pages) {
+        auto pages = TRY(reserve_for(needs, true, host));
+        reserved = std::move(pages);
     }
-    if (const auto possible = check_needs(needs, true); !possible) return pass_on(possible);
+    TRY(check_needs(needs, true));
     for (Subject* subject : {&victim, &aggressor})
-        if (subject->point)
-            if (const auto tried = choose_by_trial(subject->request, subject->setup, *subject->point); !tried) return pass_on(tried);
+        if (subject->point) TRY(choose_by_trial(subject->request.workload, subject->setup, *subject->point));
 
-    std::map<std::string, Outcomes> outcomes;
+    std::map<std::string, judge::Outcomes> outcomes;
     bool partial = false;
     for (int round = 0; round < request.rounds && !partial; ++round) {
         std::map<std::string, record::Record> this_round;
-        for (const auto& state : *states) {
+        for (const auto& state : states) {
             auto record = measure_state(state, victim, aggressor, info, hooks);
             if (!record && record.error().code == ErrorCode::interrupted && round > 0) {
                 partial = true;
@@ -184,25 +175,29 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
         }
         if (hooks.on_progress)
             hooks.on_progress({fmt::format("round {} of {}", round + 1, request.rounds),
-                               static_cast<double>(round + 1) / request.rounds, {}});
+                               static_cast<double>(round + 1) / request.rounds,
+                               {}});
     }
-    record::Record record = finish(victim.request, setup, *states, outcomes);
+    record::Record record = finish(victim.request.command_line, setup, states, outcomes);
     record.partial = partial;
-    record.extra["victim"] = request.victim;
+    record.extra.victim = request.victim;
     if (!request.allocations.empty()) {
-        record.extra["allocations"] = request.allocations;
+        for (const auto& control : request.allocations)
+            if (const auto known = value_named<record::AllocationControl>(control))
+                record.extra.allocations.push_back(*known);
     } else {
-        record.extra["aggressor"] = request.aggressor;
-        record.extra["place"] = aggressor.place;
-        record.extra["aggressor_cpus"] = aggressor.point ? aggressor.point->parameters.cpus : std::vector<int>{aggressor.cpu};
+        record.extra.aggressor = request.aggressor;
+        record.extra.place = aggressor.place;
+        record.extra.aggressor_cpus =
+            aggressor.point ? aggressor.point->parameters.cpus : std::vector<int>{aggressor.cpu};
     }
     if (!info && (request.limit || request.protect)) record.warnings.push_back(no_resctrl(info.error()));
     if (!groups) record.warnings.push_back(no_resctrl(groups.error()));
     for (const auto& limit : {request.limit, request.protect}) add_rounding(info, limit, record.warnings);
-    if (setup.decision.sources.front() != SourceChoice::perf && request.run.source != SourceChoice::none)
-        record.warnings.push_back({"no_tree_under_load",
-                                   "no counters here: the states are compared by time alone",
-                                   "a model cannot see a neighbour; tmaprobe doctor says what keeps the counters away"});
+    if (!setup.decision.counts() && request.run.counting.source != SourceChoice::none)
+        record.warnings.push_back(
+            {"no_tree_under_load", "no counters here: the states are compared by time alone",
+             "a model cannot see a neighbour; tmaprobe doctor says what keeps the counters away"});
     give_back(reserved, record);
     return record;
 }

@@ -9,9 +9,9 @@
 #include "counters/perf/session.h"
 #include "experiments/measure.h"
 #include "experiments/measure_parts.h"
-#include "experiments/timing_words.h"
 #include "experiments/monitoring.h"
 #include "experiments/workloads.h"
+#include "judge/timing_warnings.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -41,11 +41,17 @@ Runs timed_runs(const Runs& runs) {
     return chosen;
 }
 
-nlohmann::json entry_of(const CommandRun& run, bool counted) {
-    nlohmann::json entry = {{"ns_per_op", own_ns(run)}, {"clean", counted}, {"exit_status", run.exit_status}};
-    if (!counted) entry["reason"] = run.interrupted ? "stopped by a signal" : fmt::format("exit status {}", run.exit_status);
+record::TimedRepetition entry_of(const CommandRun& run, bool counted) {
+    record::TimedRepetition entry;
+    entry.ns_per_op = own_ns(run);
+    entry.clean = counted;
+    entry.exit_status = run.exit_status;
+    if (!counted)
+        entry.reason = run.interrupted ? "stopped by a signal" : fmt::format("exit status {}", run.exit_status);
     // A tracer's work is done on the command's processor time, too.
-    if (!run.traced) entry.update({{"user_ns", run.user_ns}, {"system_ns", run.system_ns}});
+    if (run.traced) return entry;
+    entry.user_ns = run.user_ns;
+    entry.system_ns = run.system_ns;
     return entry;
 }
 
@@ -73,9 +79,11 @@ void add_time(const Runs& runs, record::Run& run) {
         time.ns_per_op.high = traced.elapsed_ns - traced.added_low_ns;
     }
     const bool all_failed = timed.front().exit_status != 0;
-    auto& list = run.extra["repetitions"] = nlohmann::json::array();
+    auto& list = run.extra.repetitions;
+    list.clear();
     for (const auto& one : runs)
-        if (one.traced.has_value() != native) list.push_back(entry_of(one, !one.interrupted && (all_failed || one.exit_status == 0)));
+        if (one.traced.has_value() != native)
+            list.push_back(entry_of(one, !one.interrupted && (all_failed || one.exit_status == 0)));
 }
 
 /// "1 (runs 2 and 7)", each status once.
@@ -94,23 +102,28 @@ void add_failures(const Runs& runs, std::vector<record::Warning>& warnings) {
     const auto failed = those(runs, [](const CommandRun& run) { return run.exit_status != 0 && !run.interrupted; });
     if (runs.size() < 2 || failed.empty()) return;
     if (failed.size() == runs.size())
-        warnings.push_back({"command_failed", fmt::format("every run of the command failed, with exit status {}", statuses_of(runs)),
+        warnings.push_back({"command_failed",
+                            fmt::format("every run of the command failed, with exit status {}", statuses_of(runs)),
                             "the time is that of failing runs"});
     else
-        warnings.push_back({"command_failed", fmt::format("{} of {} runs of the command failed, with exit status {}", failed.size(), runs.size(), statuses_of(runs)),
+        warnings.push_back({"command_failed",
+                            fmt::format("{} of {} runs of the command failed, with exit status {}", failed.size(),
+                                        runs.size(), statuses_of(runs)),
                             "their times are not in the statistics; the exit status is that of the first of them"});
 }
 
 int first_failure(const Runs& runs) {
-    const auto failed = std::find_if(runs.begin(), runs.end(), [](const CommandRun& run) { return run.exit_status != 0; });
+    const auto failed =
+        std::find_if(runs.begin(), runs.end(), [](const CommandRun& run) { return run.exit_status != 0; });
     return failed == runs.end() ? 0 : failed->exit_status;
 }
 
 /// What a pipe held, the first run has read; a file is rewound for each.
 void add_input_warning(int runs, std::vector<record::Warning>& warnings) {
-    struct stat input {};
+    struct stat input{};
     if (runs < 2 || ::fstat(STDIN_FILENO, &input) != 0 || !(S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode))) return;
-    warnings.push_back({"shared_input", "standard input is a pipe: if the command reads it, the first of its runs took what was there",
+    warnings.push_back({"shared_input",
+                        "standard input is a pipe: if the command reads it, the first of its runs took what was there",
                         "give it a file (< FILE), which each run reads from its start, or < /dev/null"});
 }
 
@@ -125,67 +138,79 @@ Result<Runs> warm_up(counters::Workload& workload, int runs, const OnProgress& o
     return std::move(warmed->runs);
 }
 
-bool contains(const std::vector<SourceChoice>& sources, SourceChoice wanted) {
-    return std::find(sources.begin(), sources.end(), wanted) != sources.end();
+/// The decided sources, or why one of them cannot be had.
+using Sources = std::vector<Result<std::unique_ptr<counters::CounterSource>>>;
+
+Sources make_sources(const CountingRequest& request, const Setup& setup) {
+    Sources sources;
+    for (const auto choice : setup.decision.sources)
+        if (choice != SourceChoice::none) sources.push_back(make_source(choice, request, *setup.table, setup.host));
+    return sources;
 }
 
+bool runs_natively(const Sources::value_type& source) { return source && (*source)->traits().runs_natively; }
+
 /// Not a mistake of the user's, and not a program that cannot be started: that is checked before.
-bool can_do_without(const Error& error) { return error.code == ErrorCode::unavailable || error.code == ErrorCode::no_permission; }
+bool can_do_without(const Error& error) {
+    return error.code == ErrorCode::unavailable || error.code == ErrorCode::no_permission;
+}
 
 bool interrupted(const Runs& runs) { return !runs.empty() && runs.back().interrupted; }
 
 }  // namespace
 
-Result<Measured> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
-    const bool command = !request.command.empty();
-    if (command)
-        if (const auto startable = check_command(request.command); !startable) return pass_on(startable);
-    if (request.scope.kind == counters::Scope::Kind::process)
-        if (const auto there = counters::perf::threads_of(request.scope.pid); !there) return pass_on(there);
-    CommandWorkload workload(request.command);
+Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
+    const bool command = !request.workload.command.empty();
+    if (command) TRY(check_command(request.workload.command));
+    if (request.counting.scope.kind == counters::Scope::Kind::process)
+        TRY(counters::perf::threads_of(request.counting.scope.pid));
+    CommandWorkload workload(request.workload.command);
 
-    Measured measured;
+    MeasuredRun measured;
     measured.run.kernel = "command";
-    measured.run.parameters["command"] = request.command;
-    measured.source = {"none", setup.table ? setup.table->cpu_id : "", setup.decision.why};
+    measured.run.parameters.command = request.workload.command;
+    measured.source = {record::SourceKind::none, setup.table ? setup.table->cpu_id : "", setup.decision.why};
     if (!command) measured.run.time.reason = "nothing was started here whose time could be taken";
     using Kind = counters::Scope::Kind;
-    if (request.scope.kind == Kind::process) measured.run.parameters["pid"] = request.scope.pid;
-    if (request.scope.kind == Kind::cpus && !request.scope.cpus.empty()) measured.run.parameters["cpus"] = request.scope.cpus;
+    if (request.counting.scope.kind == Kind::process) measured.run.parameters.pid = request.counting.scope.pid;
+    if (request.counting.scope.kind == Kind::cpus && !request.counting.scope.cpus.empty())
+        measured.run.parameters.cpus = request.counting.scope.cpus;
 
-    const auto& sources = setup.decision.sources;
-    const int runs = std::max(1, request.repetitions);
-    const bool native = runs > 1 || !contains(sources, SourceChoice::model);
-    add_input_warning(runs + request.warm_up, measured.warnings);
-    const auto warmed = warm_up(workload, request.warm_up, on_progress);
-    if (!warmed) return pass_on(warmed);
-    measured.exit_status = first_failure(*warmed);
-    if (interrupted(*warmed)) {
+    const auto sources = make_sources(request.counting, setup);
+    const int runs = std::max(1, request.repeat.repetitions);
+    const bool native = runs > 1 || std::ranges::all_of(sources, runs_natively);
+    add_input_warning(runs + request.repeat.warm_up, measured.warnings);
+    const auto warmed = TRY(warm_up(workload, request.repeat.warm_up, on_progress));
+    measured.exit_status = first_failure(warmed);
+    if (interrupted(warmed)) {
         measured.run.time.reason = "stopped by a signal while it was warming up";
         return measured;
     }
     if (*measured.exit_status != 0)
-        measured.warnings.push_back({"command_failed", fmt::format("a warm-up run of the command failed, with exit status {}", statuses_of(*warmed)), ""});
+        measured.warnings.push_back(
+            {"command_failed",
+             fmt::format("a warm-up run of the command failed, with exit status {}", statuses_of(warmed)), ""});
     // The command is forked by this thread, and so watched. What a tracer does to it is not the command's.
-    auto watch = command && native ? Watch::start(request.resctrl_root, {::gettid()}) : std::nullopt;
-    if (!contains(sources, SourceChoice::perf) && native) {
-        const auto added = add_software_events(workload, 1, request, runs, on_progress, measured);
-        if (!added) return pass_on(added);
+    auto watch = command && native ? Watch::start(request.counting.resctrl_root, {::gettid()}) : std::nullopt;
+    if (native && std::ranges::none_of(sources, runs_natively)) {
+        TRY(add_software_events(workload, 1, request.counting, runs, on_progress, measured));
     }
-    for (const auto choice : sources) {
-        if (choice == SourceChoice::none || interrupted(measured.command_runs)) continue;
-        if (choice == SourceChoice::model && watch)
+    for (const auto& source : sources) {
+        if (interrupted(measured.command_runs)) continue;
+        if (watch && !runs_natively(source)) {
             for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));
-        if (choice == SourceChoice::model) watch.reset();
-        const auto added = add_counts(choice, request, setup, workload, 1, on_progress, measured);
+            watch.reset();
+        }
+        const Result<> added =
+            source ? add_counts(**source, request.counting, request.repeat, setup, workload, 1, on_progress, measured)
+                   : pass_on(source);
         if (added) continue;
         // Whoever named no source gets the time all the same, and a command that has run has been worth it.
-        const bool automatic = command && request.source == SourceChoice::automatic && request.target.empty();
-        if (measured.command_runs.empty() && !(automatic && can_do_without(added.error()))) return pass_on(added);
+        const bool optional = command && setup.decision.tree_is_optional;
+        if (measured.command_runs.empty() && !(optional && can_do_without(added.error()))) return pass_on(added);
         measured.warnings.push_back({"no_tree", "no top-down tree: " + added.error().what, added.error().hint});
         if (!measured.command_runs.empty()) continue;
-        const auto timed = add_software_events(workload, 1, request, runs, on_progress, measured);
-        if (!timed) return pass_on(timed);
+        TRY(add_software_events(workload, 1, request.counting, runs, on_progress, measured));
     }
     if (watch)
         for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));
@@ -194,7 +219,7 @@ Result<Measured> measure_command(const RunRequest& request, const Setup& setup, 
         return measured;
     }
     add_time(measured.command_runs, measured.run);
-    add_timing_warnings(measured.run.time, "", measured.warnings);
+    judge::add_timing_warnings(measured.run.time, "", measured.warnings);
     add_failures(measured.command_runs, measured.warnings);
     if (*measured.exit_status == 0) measured.exit_status = first_failure(measured.command_runs);
     return measured;

@@ -10,15 +10,16 @@ namespace tmaprobe::experiments {
 
 // Steps of a measurement that kernels and commands share.
 
-/// Counts with one source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each: the second
+/// Counts with this source and adds events, metrics and detail to the run. A hybrid's PMUs have a tree each: the second
 /// becomes a run of its own.
-Result<> add_counts(SourceChoice choice, const RunRequest& request, const Setup& setup, counters::Workload& workload,
-                    std::uint64_t iterations, const OnProgress& on_progress, Measured& measured);
+Result<> add_counts(counters::CounterSource& source, const CountingRequest& request, const RepeatRequest& repeat,
+                    const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
+                    const OnProgress& on_progress, MeasuredRun& measured);
 
-/// Software events, the mean of so many runs. Where the machine refuses even these, the record says why, and a command is
-/// run and timed all the same. Errors: where nothing but the counts was asked for (a process, CPUs), and those of starting
-/// the command.
-Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const RunRequest& request, int repetitions,
-                             const OnProgress& on_progress, Measured& measured);
+/// Software events, the mean of so many runs. Where the machine refuses even these, the record says why, and a command
+/// is run and timed all the same. Errors: where nothing but the counts was asked for (a process, CPUs), and those of
+/// starting the command.
+Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const CountingRequest& request,
+                             int repetitions, const OnProgress& on_progress, MeasuredRun& measured);
 
 }  // namespace tmaprobe::experiments

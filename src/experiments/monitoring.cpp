@@ -11,18 +11,19 @@ namespace tmaprobe::experiments {
 
 namespace resctrl = counters::resctrl;
 
-Look look_at(const resctrl::Group& group) { return {std::chrono::steady_clock::now(), group.read_monitors()}; }
+Look look_at(const resctrl::ResourceGroup& group) { return {std::chrono::steady_clock::now(), group.read_monitors()}; }
 
 std::vector<record::Event> monitored_between(const Look& first, const Look& last) {
     const auto window = std::chrono::duration_cast<std::chrono::nanoseconds>(last.at - first.at).count();
     auto events = last.events;
     for (auto& event : events) {
-        if (!event.name.starts_with("mbm_") || !event.note.empty()) continue;
+        if (!event.name.starts_with("mbm_") || event.note != record::Note::none) continue;
         const auto before = std::find_if(first.events.begin(), first.events.end(),
                                          [&](const record::Event& other) { return other.name == event.name; });
         auto& reading = event.reading;
-        if (window <= 0 || before == first.events.end() || !before->note.empty() || reading.raw < before->reading.raw) {
-            event.note = "not_counted";
+        if (window <= 0 || before == first.events.end() || before->note != record::Note::none ||
+            reading.raw < before->reading.raw) {
+            event.note = record::Note::not_counted;
             reading = {};
             continue;
         }
@@ -39,7 +40,7 @@ std::optional<Watch> Watch::start(const std::filesystem::path& root, const std::
     if (!info || info->monitors.empty()) return {};
     auto keeper = resctrl::Keeper::start(root);
     if (!keeper) return {};
-    auto group = resctrl::Group::create_monitor(*info, "run");
+    auto group = resctrl::ResourceGroup::create_monitor(*info, "run");
     if (!group) return {};
     for (const pid_t task : tasks)
         if (!group->add_task(task)) return {};
@@ -48,7 +49,8 @@ std::optional<Watch> Watch::start(const std::filesystem::path& root, const std::
     return watch;
 }
 
-std::vector<record::Event> monitor(counters::Workload& workload, std::uint64_t iterations, const std::filesystem::path& root) {
+std::vector<record::Event> monitor(counters::Workload& workload, std::uint64_t iterations,
+                                   const std::filesystem::path& root) {
     auto tasks = workload.threads();
     tasks.push_back(::gettid());
     auto watch = Watch::start(root, tasks);

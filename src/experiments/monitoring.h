@@ -21,7 +21,7 @@ struct Look {
     std::vector<record::Event> events;
 };
 
-Look look_at(const counters::resctrl::Group& group);
+Look look_at(const counters::resctrl::ResourceGroup& group);
 
 /// What happened between two looks, as events: bandwidth monitors run on since the group was made, so that what
 /// was moved is a difference, within time_enabled_ns; occupancy is that of the last look.
@@ -39,14 +39,15 @@ class Watch {
     std::vector<record::Event> finish() const { return monitored_between(first_, look_at(group_)); }
 
   private:
-    Watch(counters::resctrl::Keeper keeper, counters::resctrl::Group group)
+    Watch(counters::resctrl::Keeper keeper, counters::resctrl::ResourceGroup group)
         : keeper_(std::move(keeper)), group_(std::move(group)) {}
     counters::resctrl::Keeper keeper_;  // outlives the group
-    counters::resctrl::Group group_;
+    counters::resctrl::ResourceGroup group_;
     Look first_;
 };
 
 /// One more repetition of a kernel under the monitors, as events; none where Watch::start gives none.
-std::vector<record::Event> monitor(counters::Workload& workload, std::uint64_t iterations, const std::filesystem::path& root);
+std::vector<record::Event> monitor(counters::Workload& workload, std::uint64_t iterations,
+                                   const std::filesystem::path& root);
 
 }  // namespace tmaprobe::experiments

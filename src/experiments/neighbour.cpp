@@ -40,7 +40,7 @@ std::vector<int> cpus_at(const machine::Topology& topology, int victim_cpu, cons
 }
 
 Result<> fill_in_kernel(Subject& subject, const kernels::Spec& spec) {
-    auto& request = subject.request;
+    auto& request = subject.request.workload;
     request.kernel = spec.kernel->name;
     request.command.clear();
     request.variant = spec.variant;
@@ -50,7 +50,7 @@ Result<> fill_in_kernel(Subject& subject, const kernels::Spec& spec) {
     request.numa_node = spec.parameters.numa_node;
     request.options = spec.parameters.options;
     request.pages = {spec.parameters.pages.name.empty() ? "4k" : spec.parameters.pages.name};
-    request.scope.kind = counters::Scope::Kind::this_thread;
+    subject.request.counting.scope.kind = counters::Scope::Kind::this_thread;
     return {};
 }
 
@@ -60,9 +60,9 @@ Result<> read_spec(Subject& subject, const std::string& text, const char* whose)
         const std::string line = text.substr(command_prefix.size());
         if (line.find_first_not_of(' ') == std::string::npos)
             return fail(ErrorCode::bad_usage, fmt::format("{}: no command after cmd:", whose));
-        subject.request.kernel.clear();
-        subject.request.command = {"/bin/sh", "-c", line};
-        subject.request.scope.kind = counters::Scope::Kind::command;
+        subject.request.workload.kernel.clear();
+        subject.request.workload.command = {"/bin/sh", "-c", line};
+        subject.request.counting.scope.kind = counters::Scope::Kind::command;
         return {};
     }
     const auto spec = kernels::parse_spec(text);
@@ -77,12 +77,10 @@ Result<> read_spec(Subject& subject, const std::string& text, const char* whose)
 
 /// The point of a kernel, with its page mode.
 Result<> place_kernel(Subject& subject) {
-    auto point = choose_point(subject.request, subject.setup);
-    if (!point) return pass_on(point);
-    const auto mode = memory::parse_page_mode(subject.request.pages.front());
-    if (!mode) return pass_on(mode);
-    point->parameters.pages = *mode;
-    subject.point = std::move(*point);
+    auto point = TRY(choose_kernel_run(subject.request.workload, subject.setup));
+    const auto mode = TRY(memory::parse_page_mode(subject.request.workload.pages.front()));
+    point.parameters.pages = mode;
+    subject.point = std::move(point);
     return {};
 }
 
@@ -91,7 +89,7 @@ Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machin
     if (std::find(places().begin(), places().end(), place) == places().end())
         return fail(ErrorCode::bad_usage, fmt::format("no place is called '{}'", place), suggest(place, places()));
     const std::vector<int> taken = victim.point ? victim.point->parameters.cpus : std::vector<int>{victim.cpu};
-    auto& cpus = aggressor.request.cpus;
+    auto& cpus = aggressor.request.workload.cpus;
     if (cpus.empty()) {
         cpus = cpus_at(topology, taken.front(), place);
         std::erase_if(cpus, [&](int cpu) { return std::find(taken.begin(), taken.end(), cpu) != taken.end(); });
@@ -100,7 +98,7 @@ Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machin
         if (std::find(taken.begin(), taken.end(), cpu) != taken.end())
             return fail(ErrorCode::bad_usage, fmt::format("victim and neighbour are both on CPU {}", cpu),
                         "they would take turns, not disturb each other: give them CPUs of their own");
-    const auto wanted = static_cast<std::size_t>(aggressor.request.threads);
+    const auto wanted = static_cast<std::size_t>(aggressor.request.workload.threads);
     if (cpus.size() < wanted)
         return fail(ErrorCode::unavailable,
                     topology.cpus.size() < 2
@@ -121,7 +119,7 @@ void silence_output() {
 }
 
 /// A victim that fails is not a shorter measurement.
-Result<> check_exit(const Measured& measured, const std::string& spec) {
+Result<> check_exit(const MeasuredRun& measured, const std::string& spec) {
     const int status = measured.exit_status.value_or(0);
     if (status == 0) return {};
     constexpr int shell_found_none = 127;
@@ -137,7 +135,7 @@ void disturb(const Subject& aggressor, int output) {
         silence_output();
         say("r");
         std::vector<char*> argv;
-        for (const auto& word : aggressor.request.command) argv.push_back(const_cast<char*>(word.c_str()));
+        for (const auto& word : aggressor.request.workload.command) argv.push_back(const_cast<char*>(word.c_str()));
         argv.push_back(nullptr);
         ::execv(argv[0], argv.data());
         return;
@@ -152,21 +150,23 @@ void disturb(const Subject& aggressor, int output) {
 }  // namespace
 
 Result<record::Record> Subject::measure(bool beside_neighbour) const {
-    using record::Cause;
-    TimingRequest timing;
-    if (beside_neighbour) timing.expected = {Cause::issue_slots_shared, Cause::reorder_buffer_halved, Cause::clock_changed};
+    using record::DisturbanceCause;
+    timing::TimingRequest timing;
+    if (beside_neighbour)
+        timing.expected = {DisturbanceCause::issue_slots_shared, DisturbanceCause::reorder_buffer_halved,
+                           DisturbanceCause::clock_changed};
     timing.repetitions = 5;
     timing.repetition_ns = seconds * 1e9 / (timing.repetitions + 2);
     if (!point) {
-        if (const auto pinned = machine::pin_this_thread(cpu); !pinned) return pass_on(pinned);
+        TRY(machine::pin_this_thread(cpu));
         silence_output();
     }
-    auto measured = point ? measure_kernel(request, setup, *point, timing, {}) : measure_command(request, setup, {});
-    if (!measured) return pass_on(measured);
-    if (const auto went_well = check_exit(*measured, spec); !went_well) return pass_on(went_well);
+    auto measured = TRY(point ? measure_kernel(request.counting, request.repeat, setup, *point, timing, {})
+                              : measure_command(request, setup, {}));
+    TRY(check_exit(measured, spec));
     record::Record record;
-    record.source = measured->source;
-    record.runs.push_back(std::move(measured->run));
+    record.source = measured.source;
+    record.runs.push_back(std::move(measured.run));
     return record;
 }
 
@@ -175,37 +175,35 @@ Result<Subjects> choose_subjects(const InterferenceRequest& request, const machi
     Subject victim{request.run, {}, {}, 0, "", request.seconds, request.victim};
     Subject aggressor = victim;
     aggressor.spec = request.aggressor;
-    if (const auto read = read_spec(victim, request.victim, "--victim"); !read) return pass_on(read);
-    if (const auto read = read_spec(aggressor, request.aggressor, "--aggressor"); !read) return pass_on(read);
-    auto setup = set_up(victim.request, host, topology);
-    if (!setup) return pass_on(setup);
+    TRY(read_spec(victim, request.victim, "--victim"));
+    TRY(read_spec(aggressor, request.aggressor, "--aggressor"));
+    auto setup = TRY(set_up(victim.request.counting, host, topology));
     // A model sees one core alone: what a neighbour does to it can only be counted, or timed.
-    if (setup->decision.sources.front() == SourceChoice::model) setup->decision.sources = {SourceChoice::none};
-    victim.setup = aggressor.setup = *setup;
+    if (setup.decision.only_models()) setup.decision.sources = {SourceChoice::none};
+    victim.setup = aggressor.setup = setup;
 
-    if (victim.request.kernel.empty())
-        victim.cpu = victim.request.cpus.empty() ? machine::default_cpu(topology) : victim.request.cpus.front();
+    if (victim.request.workload.kernel.empty())
+        victim.cpu = victim.request.workload.cpus.empty() ? machine::default_cpu(topology)
+                                                          : victim.request.workload.cpus.front();
     else if (const auto placed = place_kernel(victim); !placed)
         return pass_on(placed);
-    if (!request.allocations.empty()) return Subjects{std::move(victim), std::move(aggressor), std::move(*setup)};
-    if (const auto placed = place_aggressor(aggressor, victim, topology, request.place); !placed) return pass_on(placed);
-    if (!aggressor.request.kernel.empty())
-        if (const auto placed = place_kernel(aggressor); !placed) return pass_on(placed);
-    return Subjects{std::move(victim), std::move(aggressor), std::move(*setup)};
+    if (!request.allocations.empty()) return Subjects{std::move(victim), std::move(aggressor), std::move(setup)};
+    TRY(place_aggressor(aggressor, victim, topology, request.place));
+    if (!aggressor.request.workload.kernel.empty()) TRY(place_kernel(aggressor));
+    return Subjects{std::move(victim), std::move(aggressor), std::move(setup)};
 }
 
 Result<Neighbour> Neighbour::start(const Subject& aggressor, const std::function<Result<>(pid_t)>& into_group) {
-    auto child = Child::start([&](int output) { disturb(aggressor, output); });
-    if (!child) return pass_on(child);
-    if (const auto grouped = into_group(child->pid()); !grouped) return pass_on(grouped);
-    child->release();
+    auto child = TRY(process::Child::start([&](int output) { disturb(aggressor, output); }));
+    TRY(into_group(child.pid()));
+    child.release();
     char text[512];
-    const ssize_t got = ::read(child->output(), text, sizeof text);
+    const ssize_t got = ::read(child.output(), text, sizeof text);
     if (got == 1 && text[0] == 'r') {
         // A command has only been started: let it come to its work.
         if (!aggressor.point) ::usleep(100'000);
-        Neighbour neighbour(std::move(*child));
-        if (const auto lasts = neighbour.check(); !lasts) return pass_on(lasts);
+        Neighbour neighbour(std::move(child));
+        TRY(neighbour.check());
         return neighbour;
     }
     return fail(ErrorCode::unavailable,
@@ -215,7 +213,8 @@ Result<Neighbour> Neighbour::start(const Subject& aggressor, const std::function
 
 Result<> Neighbour::check() {
     if (child_.alive()) return {};
-    return fail(ErrorCode::unavailable, "the neighbour ended by itself (" + child_.how() + ") before the victim was measured",
+    return fail(ErrorCode::unavailable,
+                "the neighbour ended by itself (" + child_.how() + ") before the victim was measured",
                 "take an aggressor that runs until it is stopped");
 }
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "experiments/child.h"
-#include "experiments/point.h"
+#include "experiments/kernel_run.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
+#include "process/child.h"
 #include "record/record.h"
 
 namespace tmaprobe::experiments {
@@ -19,11 +19,11 @@ struct InterferenceRequest;
 struct Subject {
     RunRequest request;
     Setup setup;
-    std::optional<Point> point;  ///< empty: a command
-    int cpu = 0;                 ///< where a command is pinned
-    std::string place;           ///< of the neighbour, seen from the victim: "l3", "smt", ...
-    double seconds = 0.15;       ///< of one measurement
-    std::string spec;            ///< as the user wrote it
+    std::optional<KernelRun> point;  ///< empty: a command
+    int cpu = 0;                     ///< where a command is pinned
+    std::string place;               ///< of the neighbour, seen from the victim: "l3", "smt", ...
+    double seconds = 0.15;           ///< of one measurement
+    std::string spec;                ///< as the user wrote it
 
     /// Measures it once as a record with one run; to be called in a process of its own, whose stdout goes
     /// nowhere when a command is run. Beside a neighbour a busy core and a changed clock are what is measured, and not
@@ -38,8 +38,8 @@ struct Subjects {
 };
 
 /// Reads both specs and puts them on CPUs: the victim on the default one, the neighbour's threads on CPUs
-/// of the wanted class (or the ones its spec names); no neighbour is placed for allocations. Errors: bad_usage for specs, unknown places and one
-/// CPU for both; unavailable when no CPU is so placed.
+/// of the wanted class (or the ones its spec names); no neighbour is placed for allocations. Errors: bad_usage for
+/// specs, unknown places and one CPU for both; unavailable when no CPU is so placed.
 Result<Subjects> choose_subjects(const InterferenceRequest& request, const machine::Host& host,
                                  const machine::Topology& topology);
 
@@ -53,8 +53,8 @@ class Neighbour {
     Result<> check();
 
   private:
-    explicit Neighbour(Child child) : child_(std::move(child)) {}
-    Child child_;
+    explicit Neighbour(process::Child child) : child_(std::move(child)) {}
+    process::Child child_;
 };
 
 }  // namespace tmaprobe::experiments

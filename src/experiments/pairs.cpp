@@ -9,17 +9,16 @@
 #include <fmt/format.h>
 
 #include "base/sizes.h"
-#include "experiments/canary.h"
 #include "experiments/setup.h"
-#include "experiments/timing.h"
-#include "experiments/timing_words.h"
+#include "experiments/timed_workload.h"
 #include "experiments/workloads.h"
+#include "judge/timing_warnings.h"
 #include "kernels/kernel.h"
+#include "timing/canary.h"
+#include "timing/timing.h"
 
 namespace tmaprobe::experiments {
 namespace {
-
-using nlohmann::json;
 
 constexpr double cpi_without = 2.0;
 constexpr std::array<double, 5> shares{0, 0.005, 0.01, 0.015, 0.02};
@@ -31,7 +30,8 @@ struct ClassTimes {
     std::vector<double> clock_hz;
 };
 
-std::string distance_of(const machine::Topology& topology, const machine::CpuPlace& one, const machine::CpuPlace& other) {
+std::string distance_of(const machine::Topology& topology, const machine::CpuPlace& one,
+                        const machine::CpuPlace& other) {
     std::string distance = machine::pair_class(topology, one.cpu, other.cpu);
     if (one.core_type.empty() || other.core_type.empty()) return distance;
     const auto types = std::minmax(one.core_type, other.core_type, std::greater<>());
@@ -44,35 +44,41 @@ Result<std::vector<int>> choose_cpus(const PairsRequest& request, const machine:
         for (const auto& place : topology.cpus)
             if (place.allowed) cpus.push_back(place.cpu);
         if (cpus.size() < 2)
-            return fail(ErrorCode::unavailable, "pairs needs two CPUs, and this process may use only one",
-                        "a machine, container or taskset with more CPUs; --kernel atomic alone shows what one core does");
+            return fail(
+                ErrorCode::unavailable, "pairs needs two CPUs, and this process may use only one",
+                "a machine, container or taskset with more CPUs; --kernel atomic alone shows what one core does");
     }
-    for (const int cpu : cpus)
-        if (const auto usable = machine::check_cpu(topology, cpu); !usable) return pass_on(usable);
+    for (const int cpu : cpus) TRY(machine::check_cpu(topology, cpu));
     std::sort(cpus.begin(), cpus.end());
-    if (std::adjacent_find(cpus.begin(), cpus.end()) != cpus.end()) return fail(ErrorCode::bad_usage, "a CPU is named twice", "name each once");
-    if (cpus.size() < 2) return fail(ErrorCode::bad_usage, "pairs needs at least two CPUs", "write for example --cpu 0,1");
+    if (std::adjacent_find(cpus.begin(), cpus.end()) != cpus.end())
+        return fail(ErrorCode::bad_usage, "a CPU is named twice", "name each once");
+    if (cpus.size() < 2)
+        return fail(ErrorCode::bad_usage, "pairs needs at least two CPUs", "write for example --cpu 0,1");
     return cpus;
 }
 
 double median_clock(const record::Run& run) {
     const auto& time = run.time;
-    return time.cycles_per_op.count && time.ns_per_op.median > 0 ? time.cycles_per_op.median / time.ns_per_op.median * 1e9 : 0;
+    return time.cycles_per_op.count && time.ns_per_op.median > 0
+               ? time.cycles_per_op.median / time.ns_per_op.median * 1e9
+               : 0;
 }
 
-json number_or_null(double value) { return std::isfinite(value) && value > 0 ? json(value) : json(nullptr); }
+std::optional<double> known(double value) {
+    return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
 
 /// Its median, or NaN where too few repetitions were undisturbed to rest anything on it.
 double judged_ns(const record::Run& run) {
-    return too_few_clean(run.time) ? std::numeric_limits<double>::quiet_NaN() : run.time.ns_per_op.median;
+    return judge::too_few_clean(run.time) ? std::numeric_limits<double>::quiet_NaN() : run.time.ns_per_op.median;
 }
 
 /// Measures a lone thread; a machine that cannot is told by the error of the first.
-Result<double> measure_alone(int cpu, const std::map<std::string, std::string>& options, const MeasureOnCpus& measure, record::Record& record) {
-    auto run = measure({cpu}, options);
-    if (!run) return pass_on(run);
-    const double ns = judged_ns(*run);
-    record.runs.push_back(std::move(*run));
+Result<double> measure_alone(int cpu, const std::map<std::string, std::string>& options, const MeasureOnCpus& measure,
+                             record::Record& record) {
+    auto run = TRY(measure({cpu}, options));
+    const double ns = judged_ns(run);
+    record.runs.push_back(std::move(run));
     return ns;
 }
 
@@ -80,64 +86,63 @@ Result<double> measure_alone(int cpu, const std::map<std::string, std::string>& 
 void add_disturbance(const record::Time& all, int left_out, std::size_t pairs, std::vector<record::Warning>& warnings) {
     if (left_out > 0)
         warnings.push_back({"too_few_undisturbed",
-                            fmt::format("{} of {} pairs had fewer than {} undisturbed repetitions: they have no place in the matrix, and no class rests on them",
-                                        left_out, pairs, enough_clean),
-                            what_to_do(all)});
+                            fmt::format("{} of {} pairs had fewer than {} undisturbed repetitions: they have no place "
+                                        "in the matrix, and no class rests on them",
+                                        left_out, pairs, record::enough_clean),
+                            judge::what_to_do(all)});
     if (all.disturbed == 0) return;
     const std::string how = all.causes.empty() ? "" : ": " + record::describe(all.causes);
-    warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
-                        "each pair's median is over its clean ones"});
+    warnings.push_back(
+        {"disturbed",
+         fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
+         "each pair's median is over its clean ones"});
 }
 
-struct Baseline {
-    double ns = 0;
-    std::string kind;
-};
-
-Baseline choose_baseline(const std::vector<ClassTimes>& classes, double alone_ns) {
+record::CoherencyBaseline choose_baseline(const std::vector<ClassTimes>& classes, double alone_ns) {
     for (const auto& times : classes)
-        if (times.distance.rfind("smt", 0) == 0 && !times.ns.empty()) return {median(times.ns), "two threads of one core"};
-    if (alone_ns > 0) return {alone_ns, "one thread alone"};
+        if (times.distance.rfind("smt", 0) == 0 && !times.ns.empty())
+            return {"two threads of one core", median(times.ns)};
+    if (alone_ns > 0) return {"one thread alone", alone_ns};
     return {};
 }
 
-json classes_json(const std::vector<ClassTimes>& classes, const Baseline& baseline) {
-    json list = json::array();
+std::vector<record::PairClass> summarize_classes(const std::vector<ClassTimes>& classes,
+                                                 const record::CoherencyBaseline& baseline) {
+    std::vector<record::PairClass> list;
     for (const auto& times : classes) {
         const Summary ns = summarize(times.ns);
         const double clock = median(times.clock_hz);
         const bool is_baseline = times.distance.rfind("smt", 0) == 0;
-        const double coherency = baseline.ns > 0 && !is_baseline && ns.count > 0 ? ns.median - baseline.ns : std::numeric_limits<double>::quiet_NaN();
-        list.push_back({{"class", times.distance}, {"pairs", ns.count}, {"median_ns", number_or_null(ns.median)}, {"min_ns", number_or_null(ns.min)}, {"max_ns", number_or_null(ns.max)},
-                        {"coherency_ns", number_or_null(coherency)}, {"coherency_cycles", number_or_null(coherency * clock * 1e-9)},
-                        {"clock_hz", number_or_null(clock)}});
+        const bool comparable = baseline.ns && !is_baseline && ns.count > 0;
+        const double coherency = comparable ? ns.median - *baseline.ns : std::numeric_limits<double>::quiet_NaN();
+        list.push_back({times.distance, ns.count, known(ns.median), known(ns.min), known(ns.max), known(coherency),
+                        known(coherency * clock * 1e-9), known(clock)});
     }
     return list;
 }
 
-json cpi_json(const json& classes) {
-    json by_class = json::object();
+record::CoherencyCpi cpi_of(const std::vector<record::PairClass>& classes) {
+    record::CoherencyCpi cpi{cpi_without, {shares.begin(), shares.end()}, {}};
     for (const auto& entry : classes) {
-        if (!entry["coherency_cycles"].is_number()) continue;
-        json line = json::array();
-        for (const double share : shares) line.push_back(cpi_without + share * entry["coherency_cycles"].get<double>());
-        by_class[entry["class"].get<std::string>()] = std::move(line);
+        if (!entry.coherency_cycles) continue;
+        auto& line = cpi.by_class[entry.distance];
+        for (const double share : shares) line.push_back(cpi_without + share * *entry.coherency_cycles);
     }
-    return {{"without", cpi_without}, {"shares", shares}, {"by_class", std::move(by_class)}};
+    return cpi;
 }
 
 /// The lone thread, then one sentence per class, nearest first.
-json sentences(const json& classes, const Baseline& baseline, const json& alone) {
-    json list = json::array();
-    if (alone.is_object() && alone["locked_ns"].is_number() && alone["plain_ns"].is_number())
-        list.push_back(fmt::format("CPU {} alone: {} per increment with the lock, {} without.", alone["cpu"].get<int>(), format_ns(alone["locked_ns"].get<double>()),
-                                   format_ns(alone["plain_ns"].get<double>())));
-    for (const auto& entry : classes) {
-        if (!entry["coherency_ns"].is_number()) continue;
-        std::string text = fmt::format("{}: {} per operation, {} of it coherency", entry["class"].get<std::string>(), format_ns(entry["median_ns"].get<double>()),
-                                       format_ns(entry["coherency_ns"].get<double>()));
-        if (entry["coherency_cycles"].is_number()) text += fmt::format(" ({:.0f} cycles)", entry["coherency_cycles"].get<double>());
-        list.push_back(text + fmt::format("; baseline: {}, {}.", baseline.kind, format_ns(baseline.ns)));
+std::vector<std::string> sentences(const record::Pairs& pairs) {
+    std::vector<std::string> list;
+    if (const auto& alone = pairs.alone; alone && alone->locked_ns && alone->plain_ns)
+        list.push_back(fmt::format("CPU {} alone: {} per increment with the lock, {} without.", alone->cpu,
+                                   format_ns(*alone->locked_ns), format_ns(*alone->plain_ns)));
+    for (const auto& entry : pairs.classes) {
+        if (!entry.coherency_ns || !pairs.baseline.ns) continue;
+        std::string text = fmt::format("{}: {} per operation, {} of it coherency", entry.distance,
+                                       format_ns(entry.median_ns.value_or(0)), format_ns(*entry.coherency_ns));
+        if (entry.coherency_cycles) text += fmt::format(" ({:.0f} cycles)", *entry.coherency_cycles);
+        list.push_back(text + fmt::format("; baseline: {}, {}.", pairs.baseline.kind, format_ns(*pairs.baseline.ns)));
     }
     return list;
 }
@@ -145,33 +150,34 @@ json sentences(const json& classes, const Baseline& baseline, const json& alone)
 /// Threads on these CPUs, timed natively.
 Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Host& host, const std::vector<int>& cpus,
                                  const std::map<std::string, std::string>& options) {
-    const auto kernel = kernels::find(request.kernel);
-    if (!kernel) return pass_on(kernel);
-    const auto variant = kernels::choose_variant(**kernel, {}, host);
-    if (!variant) return pass_on(variant);
-    if (const auto pinned = machine::pin_this_thread(cpus.front()); !pinned) return pass_on(pinned);
+    const auto kernel = TRY(kernels::find(request.kernel));
+    const auto variant = TRY(kernels::choose_variant(*kernel, {}, host));
+    TRY(machine::pin_this_thread(cpus.front()));
     kernels::Parameters parameters;
     parameters.cpus = cpus;
     parameters.options = options;
-    auto made = (*kernel)->make(variant->name, parameters);
-    if (!made) return pass_on(made);
-    KernelWorkload workload(std::move(*made));
-    TimingRequest timing_request;
+    auto made = TRY((kernel)->make(variant.name, parameters));
+    KernelWorkload workload(std::move(made));
+    timing::TimingRequest timing_request;
     timing_request.repetitions = request.repetitions;
     timing_request.least = 5;
     timing_request.repetition_ns = 4e6;
     timing_request.tightness = 0.02;
     timing_request.budget_ns = 80e6;
     const auto clock = counters::make_clock_source();
-    const auto timing = time_workload(*clock, workload, watch_threads(canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {});
+    const auto timing = timing::time_region(
+        timed_region(*clock, workload),
+        timing::watch_threads(timing::canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {});
     if (!timing) return pass_on(timing);
     record::Run run;
-    run.kernel = (*kernel)->name;
-    run.variant = variant->name;
-    for (const auto& [name, value] : workload.kernel().parameters()) run.parameters[name] = value;
-    run.parameters["threads"] = cpus.size();
-    run.parameters["cpus"] = cpus;
-    run.time = summarize_timing(*timing, workload.kernel().per_iteration(), (*kernel)->operation);
+    run.kernel = (kernel)->name;
+    run.variant = variant.name;
+    run.parameters.options = workload.kernel().parameters();
+    run.parameters.options.erase("threads");  // it has a place of its own
+    run.parameters.threads = cpus.size();
+    run.parameters.cpus = cpus;
+    const auto work = workload.kernel().per_iteration();
+    run.time = timing::summarize_timing(*timing, {work.operations, work.bytes}, (kernel)->operation);
     return run;
 }
 
@@ -183,17 +189,17 @@ bool nearer(const std::string& one, const std::string& other) {
         for (std::size_t index = 0; index < order.size(); ++index)
             if (distance.rfind(order[index], 0) == 0) return static_cast<int>(index);
         const auto dash = distance.find('-');
-        return static_cast<int>(order.size()) + (dash == std::string::npos ? 0 : std::atoi(distance.c_str() + dash + 1));
+        return static_cast<int>(order.size()) +
+               (dash == std::string::npos ? 0 : std::atoi(distance.c_str() + dash + 1));
     };
     return std::pair(rank(one), one) < std::pair(rank(other), other);
 }
 
 Result<std::vector<Pair>> choose_pairs(const PairsRequest& request, const machine::Topology& topology) {
-    const auto cpus = choose_cpus(request, topology);
-    if (!cpus) return pass_on(cpus);
+    const auto cpus = TRY(choose_cpus(request, topology));
     std::vector<machine::CpuPlace> places;
     for (const auto& place : topology.cpus)
-        if (std::binary_search(cpus->begin(), cpus->end(), place.cpu)) places.push_back(place);
+        if (std::binary_search(cpus.begin(), cpus.end(), place.cpu)) places.push_back(place);
     std::vector<Pair> pairs;
     std::set<std::string> seen;
     for (std::size_t first = 0; first < places.size(); ++first)
@@ -202,7 +208,8 @@ Result<std::vector<Pair>> choose_pairs(const PairsRequest& request, const machin
             if (request.one_per_class && !seen.insert(pair.distance).second) continue;
             pairs.push_back(std::move(pair));
         }
-    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& one, const Pair& other) { return nearer(one.distance, other.distance); });
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](const Pair& one, const Pair& other) { return nearer(one.distance, other.distance); });
     return pairs;
 }
 
@@ -211,21 +218,23 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
     std::set<int> numbers;
     for (const Pair& pair : pairs) numbers.insert({pair.first, pair.second});
     const std::vector<int> cpus(numbers.begin(), numbers.end());
-    const auto place = [&](int cpu) { return static_cast<std::size_t>(std::lower_bound(cpus.begin(), cpus.end(), cpu) - cpus.begin()); };
+    const auto place = [&](int cpu) {
+        return static_cast<std::size_t>(std::lower_bound(cpus.begin(), cpus.end(), cpu) - cpus.begin());
+    };
 
     double locked_ns = 0;
-    json alone = nullptr;
+    record::Pairs found;
+    found.kernel = request.kernel;
+    found.cpus = cpus;
     if (request.kernel == "atomic") {
         auto plain_options = request.options;
         plain_options["op"] = "inc";
-        const auto plain = measure_alone(pairs.front().first, plain_options, measure, record);
-        if (!plain) return pass_on(plain);
-        const auto locked = measure_alone(pairs.front().first, request.options, measure, record);
-        if (!locked) return pass_on(locked);
-        locked_ns = *locked;
-        alone = {{"cpu", pairs.front().first}, {"plain_ns", number_or_null(*plain)}, {"locked_ns", number_or_null(*locked)}};
+        const auto plain = TRY(measure_alone(pairs.front().first, plain_options, measure, record));
+        const auto locked = TRY(measure_alone(pairs.front().first, request.options, measure, record));
+        locked_ns = locked;
+        found.alone = record::Alone{pairs.front().first, known(plain), known(locked)};
     }
-    json matrix(cpus.size(), json(cpus.size(), nullptr));
+    found.ns.assign(cpus.size(), std::vector<std::optional<double>>(cpus.size()));
     std::vector<ClassTimes> classes;
     record::Time all;
     int left_out = 0;
@@ -236,32 +245,32 @@ Result<> measure_pairs(const PairsRequest& request, const std::vector<Pair>& pai
             break;
         }
         const Pair& pair = pairs[index];
-        auto run = measure({pair.first, pair.second}, request.options);
-        if (!run) return pass_on(run);
-        const double ns = judged_ns(*run);
-        matrix[place(pair.first)][place(pair.second)] = matrix[place(pair.second)][place(pair.first)] = number_or_null(ns);
-        all.clean += run->time.clean;
-        all.disturbed += run->time.disturbed;
-        all.causes = merge_causes(all.causes, run->time.causes);
+        auto run = TRY(measure({pair.first, pair.second}, request.options));
+        const double ns = judged_ns(run);
+        found.ns[place(pair.first)][place(pair.second)] = found.ns[place(pair.second)][place(pair.first)] = known(ns);
+        all.clean += run.time.clean;
+        all.disturbed += run.time.disturbed;
+        all.causes = judge::merge_causes(all.causes, run.time.causes);
         left_out += !std::isfinite(ns);
         const bool first_of_class = classes.empty() || classes.back().distance != pair.distance;
         if (first_of_class) classes.push_back({pair.distance, {}, {}});
         if (std::isfinite(ns)) classes.back().ns.push_back(ns);
-        if (const double clock = median_clock(*run); std::isfinite(ns) && clock > 0) classes.back().clock_hz.push_back(clock);
+        if (const double clock = median_clock(run); std::isfinite(ns) && clock > 0)
+            classes.back().clock_hz.push_back(clock);
         if (hooks.on_progress)
             hooks.on_progress({fmt::format("CPUs {} and {} ({})", pair.first, pair.second, pair.distance),
-                               static_cast<double>(index + 1) / static_cast<double>(pairs.size()), std::isfinite(ns) ? format_ns(ns) : "disturbed"});
+                               static_cast<double>(index + 1) / static_cast<double>(pairs.size()),
+                               std::isfinite(ns) ? format_ns(ns) : "disturbed"});
         if (!first_of_class) continue;
-        run->extra["class"] = pair.distance;
-        record.runs.push_back(std::move(*run));
+        run.extra.distance = pair.distance;
+        record.runs.push_back(std::move(run));
     }
-    const Baseline baseline = choose_baseline(classes, locked_ns);
-    json summary = classes_json(classes, baseline);
-    record.extra["comparison"] = sentences(summary, baseline, alone);
-    json cpi = cpi_json(summary);
-    record.extra["pairs"] = {{"kernel", request.kernel}, {"cpus", cpus}, {"ns", std::move(matrix)}, {"classes", std::move(summary)},
-                             {"alone", std::move(alone)}, {"baseline", {{"kind", baseline.kind}, {"ns", number_or_null(baseline.ns)}}},
-                             {"cpi", std::move(cpi)}};
+    found.baseline = choose_baseline(classes, locked_ns);
+    found.classes = summarize_classes(classes, found.baseline);
+    found.cpi = cpi_of(found.classes);
+    record.extra.comparison.clear();
+    for (auto& sentence : sentences(found)) record.extra.comparison.emplace_back(std::move(sentence));
+    record.extra.pairs = std::move(found);
     add_disturbance(all, left_out, pairs.size(), record.warnings);
     return {};
 }
@@ -270,21 +279,18 @@ Result<record::Record> pairs(const PairsRequest& request, const machine::Host& h
                              const PairsHooks& hooks) {
     if (request.kernel != "atomic" && request.kernel != "pingpong")
         return fail(ErrorCode::bad_usage, fmt::format("pairs runs kernel atomic or pingpong, not {}", request.kernel));
-    const auto chosen = choose_pairs(request, topology);
-    if (!chosen) return pass_on(chosen);
-    RunRequest run_request;
-    run_request.kernel = request.kernel;
-    run_request.source = SourceChoice::none;
-    run_request.library = request.library;
-    run_request.command_line = request.command_line;
-    const auto setup = set_up(run_request, host, topology);
-    if (!setup) return pass_on(setup);
-    record::Record record = start_record(run_request, *setup);
-    record.experiment = "pairs";
-    const auto measure = [&](const std::vector<int>& cpus, const auto& options) { return time_on_cpus(request, setup->host, cpus, options); };
-    const auto measured = measure_pairs(request, *chosen, measure, hooks, record);
-    if (!measured) return pass_on(measured);
-    record.source = {"none", setup->host.cpu_id, "time alone: a matrix of many short measurements"};
+    const auto chosen = TRY(choose_pairs(request, topology));
+    CountingRequest counting;
+    counting.source = SourceChoice::none;
+    counting.library = request.library;
+    const auto setup = TRY(set_up(counting, host, topology));
+    record::Record record = start_record(request.command_line, setup);
+    record.experiment = record::Experiment::pairs;
+    const auto measure = [&](const std::vector<int>& cpus, const auto& options) {
+        return time_on_cpus(request, setup.host, cpus, options);
+    };
+    TRY(measure_pairs(request, chosen, measure, hooks, record));
+    record.source = {record::SourceKind::none, setup.host.cpu_id, "time alone: a matrix of many short measurements"};
     return record;
 }
 

@@ -15,11 +15,11 @@ namespace tmaprobe::experiments {
 
 /// Which pairs, and what they do to one another.
 struct PairsRequest {
-    std::string kernel = "atomic";  ///< or "pingpong"
+    std::string kernel = "atomic";               ///< or "pingpong"
     std::map<std::string, std::string> options;  ///< the kernel's own
-    std::vector<int> cpus;          ///< empty: all that this process may use
+    std::vector<int> cpus;                       ///< empty: all that this process may use
     bool one_per_class = false;
-    int repetitions = 0;            ///< 0: until the median is tight
+    int repetitions = 0;  ///< 0: until the median is tight
     events::Library library;
     std::string command_line;
 };
@@ -39,7 +39,8 @@ bool nearer(const std::string& one, const std::string& other);
 Result<std::vector<Pair>> choose_pairs(const PairsRequest& request, const machine::Topology& topology);
 
 /// Times the kernel with these options on these CPUs, one thread each.
-using MeasureOnCpus = std::function<Result<record::Run>(const std::vector<int>& cpus, const std::map<std::string, std::string>& options)>;
+using MeasureOnCpus =
+    std::function<Result<record::Run>(const std::vector<int>& cpus, const std::map<std::string, std::string>& options)>;
 
 struct PairsHooks {
     OnProgress on_progress;
@@ -47,7 +48,7 @@ struct PairsHooks {
 };
 
 /// Measures one thread alone (for `atomic`, with and without the lock) and all pairs, and writes matrix,
-/// classes and CPI into record.extra["pairs"]:
+/// classes and CPI into record.extra.pairs:
 ///  - coherency time of a class = its median - the baseline; the baseline is the median of the SMT pairs,
 ///    or one thread alone with the lock where no two CPUs share a core (or none of such pairs was measured);
 ///  - coherency cycles = coherency time x core clock measured beside the repetitions;

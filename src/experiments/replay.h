@@ -15,7 +15,7 @@ namespace tmaprobe::experiments {
 struct ReplayRequest {
     /// Outputs of perf stat -x or -j; several are passes over the same workload (tmaprobe plan --passes).
     std::vector<std::filesystem::path> files;
-    std::string target;          ///< CPU that counted
+    std::string target;  ///< CPU that counted
     int level = 1;
     std::vector<std::string> metrics;  ///< beyond the tree; "tlb" = the translation metrics
     /// What the formulas ask of the machine that counted; empty: not said. SMT is then

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,38 +20,56 @@ namespace tmaprobe::experiments {
 
 enum class SourceChoice { automatic, perf, model, none, perf_and_model };
 
-/// What to measure and how; filled in by the command line, complete by itself.
-struct RunRequest {
+/// What to run: a kernel, a command, or nothing, where what runs already is counted.
+struct WorkloadRequest {
     std::string kernel;                ///< empty: a command
     std::vector<std::string> command;  ///< argv; empty: a kernel
     std::string variant;               ///< empty: the best that the CPU can run
     std::uint64_t size_bytes = 0;      ///< 0: the kernel's default
     std::vector<std::string> pages;    ///< page modes, each gives one Run; empty: the kernel's default
     int threads = 1;
-    std::vector<int> cpus;             ///< empty: chosen from the topology
+    std::vector<int> cpus;  ///< empty: chosen from the topology
     std::optional<int> numa_node;
     std::map<std::string, std::string> options;  ///< the kernel's own
+    bool reserve_pages = false;                  ///< huge pages that are missing are reserved for the run (root)
+};
+
+/// How to count: whose events, from which source, and what is made of them.
+struct CountingRequest {
     int level = 1;
     std::vector<std::string> metrics;  ///< beyond the tree; "tlb" = the translation metrics
     std::vector<std::string> events;   ///< -e
     SourceChoice source = SourceChoice::automatic;
-    std::string target;                ///< empty: the host's CPU
-    std::string assume_pages;          ///< model only
+    std::string target;        ///< empty: the host's CPU
+    std::string assume_pages;  ///< model only
     counters::Policy policy = counters::Policy::passes;
     counters::Scope scope;
     bool count_user = true, count_kernel = false;
-    int interval_ms = 0;               ///< 0: no series
-    int repetitions = 0;               ///< 0: a kernel's are chosen by the spread; a command runs once
-    int warm_up = 0;                   ///< runs of a command before those that are measured
-    bool reserve_pages = false;        ///< huge pages that are missing are reserved for the run (root)
+    int interval_ms = 0;              ///< 0: no series
+    std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
+    double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
+    double effort = 1;                ///< how much more than usual the model's samples may cost
     events::Library library;
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
-    std::string command_line;          ///< for the record
+};
+
+/// How to repeat.
+struct RepeatRequest {
+    int repetitions = 0;  ///< 0: a kernel's are chosen by the spread; a command runs once
+    int warm_up = 0;      ///< runs of a command before those that are measured
+};
+
+/// What to measure and how; filled in by the command line, complete by itself.
+struct RunRequest {
+    WorkloadRequest workload;
+    CountingRequest counting;
+    RepeatRequest repeat;
+    std::string command_line;  ///< for the record
 };
 
 /// Runs it: timing always, then counts from the chosen source, evaluated into the record's metrics.
 /// A command's own exit status comes back in Record::extra["exit_status"].
-Result<record::Record> run(const RunRequest& request, const machine::Host& host,
-                           const machine::Topology& topology, const OnProgress& on_progress);
+Result<record::Record> run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology,
+                           const OnProgress& on_progress);
 
 }  // namespace tmaprobe::experiments

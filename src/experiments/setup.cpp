@@ -14,12 +14,13 @@
 #include "events/geometry.h"
 #include "events/model_tree.h"
 #include "events/nearest.h"
-#include "experiments/assess.h"
-#include "experiments/cores.h"
 #include "experiments/count_warnings.h"
-#include "experiments/host_json.h"
+#include "experiments/measured_host.h"
+#include "judge/assess.h"
+#include "machine/cores.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
+#include "model/mapping.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -40,11 +41,6 @@ int levels_of(const events::Table& table) {
     return level;
 }
 
-/// Whether the tree is this project's own, where the vendor publishes none.
-bool has_own_tree(const events::Table& table) {
-    return std::ranges::any_of(table.metrics, [](const auto& metric) { return metric.level > 0 && metric.approximate; });
-}
-
 /// Arm's formulas ask how many slots a cycle has; the kernel says so for its own CPU.
 double slots_per_cycle() {
     for (const char* pmu : {"armv8_pmuv3_0", "armv8_pmuv3"}) {
@@ -61,8 +57,10 @@ record::Warning no_table(const machine::Host& host) {
 
 /// A CPU that no table has: nothing says which numbers its counters have.
 machine::Host without_table(machine::Host host) {
-    host.pmu = {false, fmt::format("no event table has this CPU ({})", host.cpu_id),
-                "bring a table with --events, or name the CPU that it is with --target (tmaprobe list targets)"};
+    host.pmu = {false,
+                fmt::format("no event table has this CPU ({})", host.cpu_id),
+                "bring a table with --events, or name the CPU that it is with --target (tmaprobe list targets)",
+                {}};
     return host;
 }
 
@@ -73,32 +71,34 @@ void add_shared_core_warning(const counters::Scope& scope, const events::Table& 
         return event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE";
     });
     if (!estimates || !setup.host.smt_active || setup.constants.values["#core_wide"] >= 1) return;
-    const auto why = machine::cause("smt_shared_core", machine::detect_perf_access());
+    const auto why = machine::problem_of(machine::PerfCause::smt_shared_core, machine::detect_perf_access());
     if (scope.kind != counters::Scope::Kind::cpus) {
-        setup.warnings.push_back({why.id, why.what, why.hint});
+        setup.warnings.push_back({text_of(why.cause), why.what, why.hint});
         return;
     }
     auto whole = scope.cpus;
-    const auto missing = missing_siblings(setup.topology, scope.cpus);
+    const auto missing = machine::missing_siblings(setup.topology, scope.cpus);
     whole.insert(whole.end(), missing.begin(), missing.end());
     std::sort(whole.begin(), whole.end());
     setup.warnings.push_back({"smt_partial_core",
-                              fmt::format("CPUs {} share cores with CPUs {}, which are not counted. {}", fmt::join(scope.cpus, ","),
-                                          fmt::join(missing, ","), why.what),
+                              fmt::format("CPUs {} share cores with CPUs {}, which are not counted. {}",
+                                          fmt::join(scope.cpus, ","), fmt::join(missing, ","), why.what),
                               fmt::format("--cpu {} counts whole cores", fmt::join(whole, ","))});
 }
 
 /// Where this machine hides PERF_METRICS, other formulas stand in; where slots are shared, that is said.
-Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& scope, events::Table& table, Setup& setup) {
+Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& scope, events::Table& table,
+                      Setup& setup) {
     const auto pmus = machine::core_pmus();
-    const bool there = std::any_of(pmus.begin(), pmus.end(), [](const auto& pmu) { return pmu.has_slots && counters::perf::slots_open(pmu); });
+    const bool there = std::any_of(pmus.begin(), pmus.end(),
+                                   [](const auto& pmu) { return pmu.has_slots && counters::perf::slots_open(pmu); });
     if (!pmus.empty() && !there) {
-        const auto replaced = events::use_formulas_without_perf_metrics(library, table);
-        if (!replaced) return pass_on(replaced);
-        if (*replaced)
-            setup.warnings.push_back({"no_perf_metrics",
-                                      "this machine hides PERF_METRICS: the tree comes from formulas on ordinary counters",
-                                      "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
+        const auto replaced = TRY(events::use_formulas_without_perf_metrics(library, table));
+        if (replaced)
+            setup.warnings.push_back(
+                {"no_perf_metrics",
+                 "this machine hides PERF_METRICS: the tree comes from formulas on ordinary counters",
+                 "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)"});
     }
     if (!pmus.empty()) add_shared_core_warning(scope, table, setup);
     return {};
@@ -106,13 +106,15 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
 
 /// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
 /// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
-std::optional<machine::PmuPresence> no_counter_free(const RunRequest& request, const Setup& setup, events::Table table) {
+std::optional<machine::PmuPresence> no_counter_free(const CountingRequest& request, const Setup& setup,
+                                                    events::Table table) {
     using enum SourceChoice;
-    const bool wants_counters = request.source == automatic || request.source == perf || request.source == perf_and_model;
+    const bool wants_counters =
+        request.source == automatic || request.source == perf || request.source == perf_and_model;
     if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
     Setup scratch = setup;
     if (!adapt_to_pmu(request.library, request.scope, table, scratch)) return std::nullopt;
-    auto names = choose_metrics(table, request.level, request.metrics);
+    auto names = judge::choose_metrics(table, request.level, request.metrics);
     if (!names) return std::nullopt;
     std::vector<std::string> tree;
     for (const auto& metric : table.metrics)
@@ -123,21 +125,25 @@ std::optional<machine::PmuPresence> no_counter_free(const RunRequest& request, c
     const auto possible = counters::countable(table, wanted, limits, scratch.constants);
     if (!possible || !possible->empty()) return std::nullopt;
     const auto why = counters_held(setup.host);
-    return machine::PmuPresence{false, why.what, why.hint};
+    return machine::PmuPresence{false, why.what, why.hint, why.cause};
 }
 
 /// Whose tree the table has, as the record says it.
-const char* tree_of(const events::Table& table) {
-    return events::has_model_tree(table) || has_own_tree(table) ? "tmaprobe" : events::has_tree(table) ? "vendor" : "none";
+record::TreeOwner tree_owner_of(const events::Table& table) {
+    if (events::has_model_tree(table) || events::has_estimated_tree(table)) return record::TreeOwner::tmaprobe;
+    return events::has_tree(table) ? record::TreeOwner::vendor : record::TreeOwner::none;
 }
 
 /// Of a tree that was asked for: that there is none, or less of it.
-void warn_of_missing_levels(const RunRequest& request, const events::Table& table,
+void warn_of_missing_levels(const CountingRequest& request, const events::Table& table,
                             std::vector<record::Warning>& warnings) {
     const int deepest = levels_of(table);
-    if (has_own_tree(table))
-        warnings.push_back({"own_tree", table.title + ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
-                            "low..high hold what this CPU's events cannot tell apart"});
+    if (events::has_estimated_tree(table))
+        warnings.push_back(
+            {"own_tree",
+             table.title +
+                 ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
+             "low..high hold what this CPU's events cannot tell apart"});
     else if (deepest == 0)
         warnings.push_back({"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
                             "its translation and stall metrics are shown instead"});
@@ -160,7 +166,7 @@ metrics::Constants machine_constants(const machine::Host& host, const machine::T
     // A thread that has its core to itself sees all of it: then the whole core's formulas hold. So they do
     // where every CPU of each counted core is counted, as in perf.
     values["#core_wide"] = !host.smt_active || (scope.kind == counters::Scope::Kind::cpus &&
-                                                missing_siblings(topology, scope.cpus).empty());
+                                                machine::missing_siblings(topology, scope.cpus).empty());
     values["#num_cpus"] = host.logical_cpus;
     values["#num_cpus_online"] = host.logical_cpus;
     values["#num_cores"] = count_distinct(topology, [](const auto& place) { return place.core; });
@@ -172,12 +178,13 @@ metrics::Constants machine_constants(const machine::Host& host, const machine::T
     return constants;
 }
 
-Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const machine::Topology& topology) {
+Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, const machine::Topology& topology) {
     if (request.level < 1 || request.level > deepest_level)
         return fail(ErrorCode::bad_usage, fmt::format("level {} does not exist", request.level),
                     fmt::format("levels are 1 to {}", deepest_level));
 
     Setup setup;
+    setup.level = request.level;
     setup.host = events::complete_geometry(host, request.library);
     setup.topology = topology;
     setup.constants = machine_constants(host, topology, request.scope);
@@ -194,85 +201,86 @@ Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const
     machine::Host as_seen = unknown_host ? without_table(host) : host;
     if (table && target_is_host)
         if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
-    auto decision = decide_source(request, as_seen, target_is_host);
-    if (!decision) return pass_on(decision);
-    setup.decision = std::move(*decision);
+    auto decision = TRY(decide_source(request, as_seen, target_is_host));
+    setup.decision = std::move(decision);
     log::info("CPU {} ({}), {}", host.cpu_id, host.cpu_model,
               host.pmu.counts ? "its PMU counts" : "no PMU that counts: " + host.pmu.reason);
     log::info("target {}, tables {}; chosen because {}", target, table ? table->folder : "none", setup.decision.why);
     if (unknown_host) {
-        if (setup.decision.sources.front() == SourceChoice::none) {
+        if (setup.decision.has_none()) {
             if (request.source != SourceChoice::none) setup.warnings.push_back(no_table(host));
             return setup;
         }
-        auto stand_in = events::stand_in_for(request.library, setup.host);
-        if (!stand_in) return pass_on(stand_in);
-        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in->table.title,
-                                          stand_in->table.folder, stand_in->nearest.why);
-        table = std::move(stand_in->table);
+        auto stand_in = TRY(events::stand_in_for(request.library, setup.host));
+        setup.decision.why += fmt::format("; {} ({}) stands in, {}: a guess", stand_in.table.title,
+                                          stand_in.table.folder, stand_in.nearest.why);
+        table = std::move(stand_in.table);
     }
 
-    if (!target_is_host || setup.decision.sources.front() == SourceChoice::model) {
+    if (!target_is_host || setup.decision.only_models()) {
         // A modelled core runs one thread and is looked at alone.
         setup.constants.values["#smt_on"] = 0;
         setup.constants.values["#core_wide"] = 0;
         setup.constants.cpu_id = table->cpu_id;
     }
-    if (setup.decision.sources.front() != SourceChoice::model && target_is_host) {
-        const auto adapted = adapt_to_pmu(request.library, request.scope, *table, setup);
-        if (!adapted) return pass_on(adapted);
+    if (!setup.decision.only_models() && target_is_host) {
+        TRY(adapt_to_pmu(request.library, request.scope, *table, setup));
     }
     // The project's own estimates are made of counts; a model knows its slots itself.
-    if (setup.decision.sources.front() != SourceChoice::perf) events::remove_own_estimates(*table);
-    if (!events::has_tree(*table) && setup.decision.sources == std::vector{SourceChoice::model}) {
-        const auto added = events::add_model_tree(request.library, *table);
-        if (!added) return pass_on(added);
+    if (!setup.decision.counts()) events::remove_own_estimates(*table);
+    if (!events::has_tree(*table) && setup.decision.only_models()) {
+        TRY(events::add_model_tree(request.library, *table));
     }
     std::vector<std::string> further = request.metrics;
     for (const std::string& below : events::below_model_tree(*table)) further.push_back(below);
-    auto metrics = choose_metrics(*table, request.level, further);
-    if (!metrics) return pass_on(metrics);
-    setup.metrics = std::move(*metrics);
+    auto metrics = TRY(judge::choose_metrics(*table, request.level, further));
+    setup.metrics = std::move(metrics);
     log::detail("metrics: {}", fmt::join(setup.metrics, ", "));
-    if (setup.decision.sources.front() != SourceChoice::none) warn_of_missing_levels(request, *table, setup.warnings);
+    if (!setup.decision.has_none()) warn_of_missing_levels(request, *table, setup.warnings);
+    setup.levels_to_be_had = deepest_level;
+    if (setup.decision.only_models()) {
+        const auto levels = model::levels_modelled(request.library, *table, setup.constants);
+        if (levels) setup.levels_to_be_had = *levels;
+    }
     setup.table = std::move(*table);
     return setup;
 }
 
-nlohmann::json deeper_levels(const events::Table& table, int shown) {
-    auto deeper = nlohmann::json::object();
+std::map<std::string, int> deeper_levels(const events::Table& table, int shown) {
+    std::map<std::string, int> deeper;
     for (const auto& child : table.metrics) {
         if (child.level <= shown || child.parent.empty()) continue;
         const auto parent = std::find_if(table.metrics.begin(), table.metrics.end(),
                                          [&](const auto& metric) { return metric.name == child.parent; });
         if (parent == table.metrics.end() || parent->level < 1 || parent->level > shown) continue;
-        const int known = deeper.value(child.parent, child.level);
-        deeper[child.parent] = std::min(known, child.level);
+        const auto [known, is_new] = deeper.try_emplace(child.parent, child.level);
+        if (!is_new) known->second = std::min(known->second, child.level);
     }
     return deeper;
 }
 
-record::Record start_record(const RunRequest& request, const Setup& setup) {
+record::Record start_record(const std::string& command_line, const Setup& setup) {
     record::Record record;
-    record.command_line = request.command_line;
+    record.command_line = command_line;
     record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                                  fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-    record.host = host_json(setup.host);
+    record.host = measured_host(setup.host);
     record.warnings = setup.warnings;
     if (setup.host.hypervisor == "QEMU TCG")
-        record.warnings.push_back({"emulated", "this machine is emulated in software (QEMU TCG): its times are the emulator's and say nothing about a CPU",
+        record.warnings.push_back({"emulated",
+                                   "this machine is emulated in software (QEMU TCG): its times are the emulator's and "
+                                   "say nothing about a CPU",
                                    "measure on hardware, or with hardware virtualisation"});
-    record.extra["why_source"] = setup.decision.why;
-    if (!setup.decision.hint.empty()) record.extra["source_hint"] = setup.decision.hint;
-    record.extra["level"] = request.level;
-    // The model has counterparts for the events of two levels (docs/model.md): deeper ones are not worth a try.
-    constexpr int levels_modelled = 2;
-    const bool modelled = setup.decision.sources == std::vector{SourceChoice::model};
-    if (setup.table && (!modelled || request.level < levels_modelled))
-        record.extra["deeper"] = deeper_levels(*setup.table, request.level);
+    record.extra.why_source = setup.decision.why;
+    record.extra.source_hint = setup.decision.hint;
+    record.extra.source_asked_for = setup.decision.asked_for;
+    record.extra.level = setup.level;
+    // Where the model has no counterparts for the events of deeper levels, they are not worth a try.
+    if (setup.table && setup.level < setup.levels_to_be_had)
+        record.extra.deeper = deeper_levels(*setup.table, setup.level);
     if (setup.table)
-        record.extra["table"] = {{"folder", setup.table->folder}, {"title", setup.table->title},
-                                 {"source", setup.table->source}, {"tree", tree_of(*setup.table)}};
+        record.extra.table = record::UsedTable{setup.table->folder, setup.table->title, setup.table->source,
+                                               tree_owner_of(*setup.table)};
     return record;
 }
 

@@ -20,15 +20,17 @@ struct Setup {
     machine::Host host;
     machine::Topology topology;
     std::optional<events::Table> table;  ///< of the target; empty: this CPU has none, only time is measured
+    int level = 1;                       ///< of the tree, as it was asked for
     metrics::Constants constants;        ///< what the formulas ask of the machine
     std::vector<std::string> metrics;    ///< names of the metrics wanted
+    int levels_to_be_had = 0;            ///< of the tree, from the decided sources
     Decision decision;
     std::vector<record::Warning> warnings;
 };
 
 /// Target, tables, metrics and sources for a request. Errors: bad_usage for an unknown target, level or
 /// metric; bad_input for an unreadable table; those of decide_source.
-Result<Setup> set_up(const RunRequest& request, const machine::Host& host, const machine::Topology& topology);
+Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, const machine::Topology& topology);
 
 /// What the formulas ask of this machine: "#smt_on", "#core_wide", "#num_cpus", "#slots", ... "#core_wide" is
 /// 1 where the counts are those of whole cores.
@@ -37,9 +39,9 @@ metrics::Constants machine_constants(const machine::Host& host, const machine::T
 
 /// The tree nodes down to level `shown` whose children lie deeper, each with the level of its first child:
 /// what a report may suggest to look into.
-nlohmann::json deeper_levels(const events::Table& table, int shown);
+std::map<std::string, int> deeper_levels(const events::Table& table, int shown);
 
 /// A record with host, command line, tables and source filled in, and no runs yet.
-record::Record start_record(const RunRequest& request, const Setup& setup);
+record::Record start_record(const std::string& command_line, const Setup& setup);
 
 }  // namespace tmaprobe::experiments

@@ -1,7 +1,8 @@
 #include "experiments/source_choice.h"
+#include "trace/traced_process.h"
 
-#include "counters/model/model.h"
 #include "counters/perf/perf.h"
+#include "model/model.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -9,61 +10,79 @@ namespace {
 constexpr const char* no_model =
     "this build has no model: LLVM 19 was missing when it was configured (third_party/setup.sh installs it)";
 
-Result<Decision> automatic(const RunRequest& request, const machine::Host& host, bool target_is_host) {
-    if (target_is_host && host.pmu.counts) return Decision{{SourceChoice::perf}, "this machine's PMU counts", {}};
+Result<Decision> automatic(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
+    if (target_is_host && host.pmu.counts) {
+        Decision counted{{SourceChoice::perf}, "this machine's PMU counts", {}};
+        if (model::built()) counted.instead = SourceChoice::model;
+        return counted;
+    }
     const std::string why = target_is_host ? "no counters here: " + host.pmu.reason
                                            : "the target is not this machine's CPU, so its counters cannot be asked";
     const bool can_model = request.scope.kind == counters::Scope::Kind::this_thread ||
-                           request.scope.kind == counters::Scope::Kind::command;
-    if (!counters::model::built()) return Decision{{SourceChoice::none}, why + "; " + no_model, host.pmu.hint};
+                           request.scope.kind == counters::Scope::Kind::command ||
+                           request.scope.kind == counters::Scope::Kind::process;
+    if (!model::built()) return Decision{{SourceChoice::none}, why + "; " + no_model, host.pmu.hint};
     if (!can_model)
-        return Decision{{SourceChoice::none}, why + "; a running process or a whole CPU cannot be modelled", host.pmu.hint};
+        return Decision{{SourceChoice::none}, why + "; whatever runs on a CPU cannot be modelled", host.pmu.hint};
     // A kernel may lose its tree on the way; a command is run once, so this has to be known before.
     if (request.scope.kind == counters::Scope::Kind::command)
-        if (const auto tracing = counters::model::check_tracing(); !tracing)
-            return Decision{{SourceChoice::none}, why + "; no model either: " + tracing.error().what, tracing.error().hint};
+        if (const auto tracing = trace::check_tracing(); !tracing)
+            return Decision{
+                {SourceChoice::none}, why + "; no model either: " + tracing.error().what, tracing.error().hint};
     return Decision{{SourceChoice::model}, why, target_is_host ? host.pmu.hint : ""};
 }
 
 }  // namespace
 
-Result<Decision> decide_source(const RunRequest& request, const machine::Host& host, bool target_is_host) {
+Result<Decision> decide_source(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
     const bool wants_perf = request.source == SourceChoice::perf || request.source == SourceChoice::perf_and_model;
     const bool wants_model = request.source == SourceChoice::model || request.source == SourceChoice::perf_and_model;
     if (wants_perf && !target_is_host)
         return fail(ErrorCode::bad_usage, "--source perf counts on this machine's CPU, which is not the target",
                     "leave --target out, or use --source model");
     if (wants_perf && !host.pmu.counts)
-        return fail(ErrorCode::unavailable, "no hardware counters: " + host.pmu.reason,
-                    host.pmu.hint.empty() ? "tmaprobe doctor says more; --source model needs no counters"
-                                          : host.pmu.hint);
-    if (wants_model && !counters::model::built()) return fail(ErrorCode::unavailable, no_model);
+        return fail(
+            ErrorCode::unavailable, "no hardware counters: " + host.pmu.reason,
+            host.pmu.hint.empty() ? "tmaprobe doctor says more; --source model needs no counters" : host.pmu.hint);
+    if (wants_model && !model::built()) return fail(ErrorCode::unavailable, no_model);
 
     switch (request.source) {
-        case SourceChoice::perf: return Decision{{SourceChoice::perf}, "asked for", {}};
-        case SourceChoice::model: return Decision{{SourceChoice::model}, "asked for", {}};
-        case SourceChoice::none: return Decision{{SourceChoice::none}, "asked for: time alone", {}};
+        case SourceChoice::perf:
+            return Decision{{SourceChoice::perf}, "asked for", {}, true};
+        case SourceChoice::model:
+            return Decision{{SourceChoice::model}, "asked for", {}, true};
+        case SourceChoice::none:
+            return Decision{{SourceChoice::none}, "asked for: time alone", {}, true};
         case SourceChoice::perf_and_model:
-            return Decision{{SourceChoice::perf, SourceChoice::model}, "asked for: counted beside modelled", {}};
-        case SourceChoice::automatic: break;
+            return Decision{{SourceChoice::perf, SourceChoice::model}, "asked for: counted beside modelled", {}, true};
+        case SourceChoice::automatic:
+            break;
     }
-    return automatic(request, host, target_is_host);
+    auto decision = automatic(request, host, target_is_host);
+    if (decision) decision->tree_is_optional = request.target.empty();
+    return decision;
 }
 
-Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const RunRequest& request,
+Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const CountingRequest& request,
                                                              const events::Table& table, const machine::Host& host) {
     switch (choice) {
-        case SourceChoice::perf: return counters::perf::make_source(request.scope, {request.interval_ms, true});
+        case SourceChoice::perf:
+            return counters::perf::make_source(request.scope, {request.interval_ms, true});
         case SourceChoice::model: {
-            counters::model::Options options;
+            model::ModelOptions options;
             options.assume_pages = request.assume_pages;
+            options.effort = request.effort;
+            options.seconds = request.seconds;
+            if (request.scope.kind == counters::Scope::Kind::process) options.processes = {request.scope.pid};
+            options.processes.insert(options.processes.end(), request.further_pids.begin(), request.further_pids.end());
             // Who did not ask for the model wants no program's loading simulated at many times its length: what
             // ends this soon has done little else.
             constexpr int loading_ms = 2;
             if (request.source == SourceChoice::automatic) options.command_alone_ms = loading_ms;
-            return counters::model::make_source(request.library, table, host, options);
+            return model::make_source(request.library, table, host, options);
         }
-        default: return counters::make_clock_source();
+        default:
+            return counters::make_clock_source();
     }
 }
 

@@ -9,21 +9,23 @@
 #include "base/sizes.h"
 #include "experiments/cache_share.h"
 #include "experiments/requirements.h"
-#include "experiments/timing_words.h"
 #include "experiments/variant_trial.h"
+#include "judge/sweep_findings.h"
+#include "judge/timing_warnings.h"
 
 namespace tmaprobe::experiments {
 namespace {
 
 constexpr std::uint64_t line = 64, small_page = 4096, fine_below = std::uint64_t{64} << 10;
 
-std::vector<std::string> modes_of(const RunRequest& run) {
+std::vector<std::string> modes_of(const WorkloadRequest& run) {
     return run.pages.empty() ? std::vector{memory::page_modes().front().name} : run.pages;
 }
 
 std::uint64_t rounded(double size) {
     const std::uint64_t unit = size < static_cast<double>(fine_below) ? line : small_page;
-    return std::max<std::uint64_t>(unit, static_cast<std::uint64_t>(std::llround(size / static_cast<double>(unit))) * unit);
+    return std::max<std::uint64_t>(unit,
+                                   static_cast<std::uint64_t>(std::llround(size / static_cast<double>(unit))) * unit);
 }
 
 std::vector<std::uint64_t> half_octaves(std::uint64_t first, std::uint64_t last) {
@@ -38,9 +40,7 @@ std::vector<std::uint64_t> half_octaves(std::uint64_t first, std::uint64_t last)
 std::string key_of(std::uint64_t size, const std::string& pages) { return fmt::format("{} {}", size, pages); }
 
 std::string key_of(const record::Run& run) {
-    const auto size = run.parameters.find("size_bytes");
-    const bool known = size != run.parameters.end() && size->is_number_unsigned();
-    return key_of(known ? size->get<std::uint64_t>() : 0, run.pages ? run.pages->requested : "");
+    return key_of(run.parameters.size_bytes.value_or(0), run.pages ? text_of(run.pages->requested) : "");
 }
 
 struct Task {
@@ -58,9 +58,9 @@ record::Run* run_of(record::Record& record, const Task& task) {
 
 std::vector<Task> tasks_of(const SweepRequest& request) {
     std::vector<Task> tasks;
-    for (const auto& mode : modes_of(request.run)) tasks.push_back({request.sizes.back(), mode, true});
+    for (const auto& mode : modes_of(request.run.workload)) tasks.push_back({request.sizes.back(), mode, true});
     for (std::size_t index = 0; index + 1 < request.sizes.size(); ++index)
-        for (const auto& mode : modes_of(request.run)) tasks.push_back({request.sizes[index], mode, false});
+        for (const auto& mode : modes_of(request.run.workload)) tasks.push_back({request.sizes[index], mode, false});
     return tasks;
 }
 
@@ -70,24 +70,26 @@ double cost_of(const Task& task, const SweepRequest& request) {
     return request.seconds_per_point + static_cast<double>(task.size) / bytes_per_second;
 }
 
-record::Run failed_run(const Point& point, const Task& task, const Error& error) {
+record::Run failed_run(const KernelRun& point, const Task& task, const Error& error) {
     record::Run run;
     run.kernel = point.kernel->name;
     run.variant = point.variant.name;
-    run.parameters["size_bytes"] = task.size;
-    run.pages = record::Pages{task.pages, {}, {}};
+    run.parameters.size_bytes = task.size;
+    run.pages = record::Pages{
+        value_named<record::PageKind>(task.pages).value_or(record::PageKind::none), {}, record::PageKind::none};
     run.time.operation = point.kernel->operation;
     run.time.reason = error.what;
     return run;
 }
 
 void sort_runs(record::Record& record, const SweepRequest& request) {
-    const auto modes = modes_of(request.run);
+    const auto modes = modes_of(request.run.workload);
     const auto rank = [&](const record::Run& run) {
-        const auto mode = std::find(modes.begin(), modes.end(), run.pages ? run.pages->requested : "");
-        return std::pair(mode - modes.begin(), run.parameters.value("size_bytes", std::uint64_t{0}));
+        const auto mode = std::find(modes.begin(), modes.end(), run.pages ? text_of(run.pages->requested) : "");
+        return std::pair(mode - modes.begin(), run.parameters.size_bytes.value_or(0));
     };
-    std::stable_sort(record.runs.begin(), record.runs.end(), [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
+    std::stable_sort(record.runs.begin(), record.runs.end(),
+                     [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
 }
 
 void add_once(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
@@ -99,22 +101,27 @@ void add_once(std::vector<record::Warning>& warnings, const std::vector<record::
 
 /// What single points said of themselves, replaced by one sentence about all of them.
 void sum_up_disturbance(record::Record& record) {
-    std::erase_if(record.warnings, [](const auto& warning) { return warning.id == "disturbed" || warning.id == "noisy_machine"; });
+    std::erase_if(record.warnings,
+                  [](const auto& warning) { return warning.id == "disturbed" || warning.id == "noisy_machine"; });
     record::Time all;
     for (const auto& run : record.runs) {
         all.clean += run.time.clean;
         all.disturbed += run.time.disturbed;
-        all.causes = merge_causes(all.causes, run.time.causes);
+        all.causes = judge::merge_causes(all.causes, run.time.causes);
     }
     if (all.disturbed == 0) return;
     const std::string how = all.causes.empty() ? "" : ": " + record::describe(all.causes);
-    record.warnings.push_back({"disturbed", fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
-                               fmt::format("points with at least {} clean ones are over those, and the others take no part in knees and verdicts; {}",
-                                           enough_clean, what_to_do(all))});
+    record.warnings.push_back(
+        {"disturbed",
+         fmt::format("{} of {} repetitions were disturbed{}", all.disturbed, all.clean + all.disturbed, how),
+         fmt::format(
+             "points with at least {} clean ones are over those, and the others take no part in knees and verdicts; {}",
+             record::enough_clean, judge::what_to_do(all))});
 }
 
 /// A curve of one core through the last-level cache is read beside how much of it this machine really gives us.
-void add_cache_share(const SweepRequest& request, const Point& point, const machine::Host& host, record::Record& record) {
+void add_cache_share(const SweepRequest& request, const KernelRun& point, const machine::Host& host,
+                     record::Record& record) {
     std::uint64_t last_level = 0;
     for (const auto& cache : host.caches)
         if (cache.level >= 3) last_level = std::max(last_level, cache.size_bytes);
@@ -123,17 +130,19 @@ void add_cache_share(const SweepRequest& request, const Point& point, const mach
     if (record.partial || !through || point.kernel->name != "chase" || !point.runs_here || cpus.size() != 1) return;
     const auto share = measure_cache_share(host, cpus.front());
     if (!share) {
-        record.warnings.push_back({"cache_share", "the share of the last-level cache is not known: " + share.error().what, share.error().hint});
+        record.warnings.push_back({"cache_share",
+                                   "the share of the last-level cache is not known: " + share.error().what,
+                                   share.error().hint});
         return;
     }
-    record.extra["cache_share"] = to_json(*share);
-    record.extra["verdicts"].push_back(describe(*share) + ", measured apart from the curve");
+    record.extra.cache_share = *share;
+    record.extra.verdicts.push_back(describe(*share) + ", measured apart from the curve");
 }
 
 /// What each page mode needs for the largest size that is still to be measured, reserved where that was asked for.
 /// Errors: what the machine cannot give, before anything is measured.
-Result<> check_sweep(const SweepRequest& request, const Point& point, const machine::Host& host, const record::Record* resumed,
-                     memory::ReservedPages& reserved) {
+Result<> check_sweep(const SweepRequest& request, const KernelRun& point, const machine::Host& host,
+                     const record::Record* resumed, memory::ReservedPages& reserved) {
     std::map<std::string, std::uint64_t> largest;
     record::Record there;
     if (resumed) there.runs = resumed->runs;
@@ -143,16 +152,14 @@ Result<> check_sweep(const SweepRequest& request, const Point& point, const mach
     }
     std::vector<MemoryNeed> needs;
     for (const auto& [mode, size] : largest) {
-        Point each = point;
+        KernelRun each = point;
         each.parameters.size_bytes = size;
-        const auto need = needs_of(each, {mode});
-        if (!need) return pass_on(need);
-        needs.push_back(need->front());
+        const auto need = TRY(needs_of(each, {mode}));
+        needs.push_back(need.front());
     }
-    if (request.run.reserve_pages && !needs.empty()) {
-        auto pages = reserve_for(needs, false, host);
-        if (!pages) return pass_on(pages);
-        reserved = std::move(*pages);
+    if (request.run.workload.reserve_pages && !needs.empty()) {
+        auto pages = TRY(reserve_for(needs, false, host));
+        reserved = std::move(pages);
     }
     return check_needs(needs, false);
 }
@@ -167,22 +174,26 @@ Result<std::vector<std::uint64_t>> sweep_sizes(const std::string& text, int poin
         const auto first = parse_size(text.substr(0, dots)), last = parse_size(text.substr(dots + 2));
         for (const auto* end : {&first, &last})
             if (!*end) return pass_on(*end);
-        if (*first >= *last) return fail(ErrorCode::bad_usage, fmt::format("--sizes {}: the first size is not below the last", text), "write for example 16K..256M");
+        if (*first >= *last)
+            return fail(ErrorCode::bad_usage, fmt::format("--sizes {}: the first size is not below the last", text),
+                        "write for example 16K..256M");
         if (points == 0) {
             sizes = half_octaves(*first, *last);
         } else {
             const double from = std::log(static_cast<double>(*first)), to = std::log(static_cast<double>(*last));
-            for (int index = 0; index < points; ++index) sizes.push_back(rounded(std::exp(from + (to - from) * index / (points - 1))));
+            for (int index = 0; index < points; ++index)
+                sizes.push_back(rounded(std::exp(from + (to - from) * index / (points - 1))));
             sizes.front() = *first;
             sizes.back() = *last;
         }
     } else {
-        if (points != 0) return fail(ErrorCode::bad_usage, "--points needs a range of sizes", "write for example --sizes 16K..256M --points 30");
+        if (points != 0)
+            return fail(ErrorCode::bad_usage, "--points needs a range of sizes",
+                        "write for example --sizes 16K..256M --points 30");
         for (std::size_t at = 0; at <= text.size();) {
             const auto comma = std::min(text.find(',', at), text.size());
-            const auto size = parse_size(text.substr(at, comma - at));
-            if (!size) return pass_on(size);
-            sizes.push_back(*size);
+            const auto size = TRY(parse_size(text.substr(at, comma - at)));
+            sizes.push_back(size);
             at = comma + 1;
         }
     }
@@ -191,24 +202,23 @@ Result<std::vector<std::uint64_t>> sweep_sizes(const std::string& text, int poin
     return sizes;
 }
 
-Result<> measure_points(const SweepRequest& request, const Point& point, const MeasurePoint& measure,
+Result<> measure_points(const SweepRequest& request, const KernelRun& point, const MeasurePoint& measure,
                         const SweepHooks& hooks, record::Record& record) {
     // Points without a time are tried again.
     std::erase_if(record.runs, [](const record::Run& run) { return !run.time.known; });
-    std::map<std::string, EffectivePages> effective;
+    std::map<std::string, timing::EffectivePages> effective;
     double total = 0, done = 0;
     for (const Task& task : tasks_of(request)) total += run_of(record, task) ? 0 : cost_of(task, request);
 
-    const auto measure_task = [&](const Task& task) -> Result<Measured> {
-        Point each = point;
+    const auto measure_task = [&](const Task& task) -> Result<MeasuredRun> {
+        KernelRun each = point;
         each.parameters.size_bytes = task.size;
-        const auto mode = memory::parse_page_mode(task.pages);
-        if (!mode) return pass_on(mode);
-        each.parameters.pages = *mode;
+        const auto mode = TRY(memory::parse_page_mode(task.pages));
+        each.parameters.pages = mode;
         if (const auto known = effective.find(task.pages); known != effective.end()) each.effective = known->second;
         auto measured = measure(each);
         if (measured && measured->run.pages)
-            effective[task.pages] = {measured->run.pages->effective, measured->run.extra.value("effective_pages", std::string()), 0};
+            effective[task.pages] = {text_of(measured->run.pages->effective), measured->run.extra.effective_pages, 0};
         return measured;
     };
     const auto report = [&](const Task& task, const record::Time& time) {
@@ -223,7 +233,8 @@ Result<> measure_points(const SweepRequest& request, const Point& point, const M
         if (hooks.interrupted && hooks.interrupted()) return {};
         if (run_of(record, task)) continue;
         auto measured = measure_task(task);
-        if (!measured && (task.first_of_mode || measured.error().code == ErrorCode::bad_usage)) return pass_on(measured);
+        if (!measured && (task.first_of_mode || measured.error().code == ErrorCode::bad_usage))
+            return pass_on(measured);
         if (measured) {
             record.source = measured->source;
             add_once(record.warnings, measured->warnings);
@@ -237,7 +248,7 @@ Result<> measure_points(const SweepRequest& request, const Point& point, const M
     // Disturbed points get a second look when the stranger may have gone; the better one is kept.
     for (const Task& task : tasks_of(request)) {
         record::Run* run = run_of(record, task);
-        if (!run || !is_doubtful(run->time)) continue;
+        if (!run || !judge::too_few_clean(run->time)) continue;
         if (hooks.interrupted && hooks.interrupted()) return {};
         auto again = measure_task(task);
         if (!again || again->run.time.clean <= run->time.clean) continue;
@@ -251,44 +262,45 @@ Result<> measure_points(const SweepRequest& request, const Point& point, const M
 Result<record::Record> sweep(const SweepRequest& request, const machine::Host& host, const machine::Topology& topology,
                              const SweepHooks& hooks, const record::Record* resumed) {
     if (request.sizes.empty()) return fail(ErrorCode::bad_usage, "no sizes to sweep over");
-    const auto known = kernels::find(request.run.kernel);
-    if (!known) return pass_on(known);
-    if (!(*known)->uses_memory)
-        return fail(ErrorCode::bad_usage, fmt::format("kernel {} has no size to sweep over", request.run.kernel), "tmaprobe list kernels shows those that have");
-    const auto setup = set_up(request.run, host, topology);
-    if (!setup) return pass_on(setup);
+    const auto known = TRY(kernels::find(request.run.workload.kernel));
+    if (!(known)->uses_memory)
+        return fail(ErrorCode::bad_usage,
+                    fmt::format("kernel {} has no size to sweep over", request.run.workload.kernel),
+                    "tmaprobe list kernels shows those that have");
+    const auto setup = TRY(set_up(request.run.counting, host, topology));
     // One variant for the whole curve, or a change of vectors would look like a knee: that of the smallest block.
-    RunRequest smallest = request.run;
+    WorkloadRequest smallest = request.run.workload;
     smallest.size_bytes = *std::min_element(request.sizes.begin(), request.sizes.end());
-    auto point = choose_point(smallest, *setup);
-    if (!point) return pass_on(point);
+    auto point = TRY(choose_kernel_run(smallest, setup));
     memory::ReservedPages reserved;
-    if (const auto possible = check_sweep(request, *point, setup->host, resumed, reserved); !possible) return pass_on(possible);
-    if (const auto tried = choose_by_trial(smallest, *setup, *point); !tried) return pass_on(tried);
+    TRY(check_sweep(request, point, setup.host, resumed, reserved));
+    TRY(choose_by_trial(smallest, setup, point));
 
-    record::Record record = start_record(request.run, *setup);
-    record.experiment = "sweep";
-    record.extra["sweep"] = sweep_json(request);
+    record::Record record = start_record(request.run.command_line, setup);
+    record.experiment = record::Experiment::sweep;
+    record.extra.sweep = plan_of(request);
     if (resumed) {
         record.runs = resumed->runs;
         record.warnings = resumed->warnings;
         record.source = resumed->source;
         record.started = resumed->started;
     }
-    TimingRequest timing;
-    timing.repetitions = request.run.repetitions;
+    timing::TimingRequest timing;
+    timing.repetitions = request.run.repeat.repetitions;
     timing.least = 5;
     timing.tightness = 0.01;
     timing.repetition_ns = 10e6;
     timing.budget_ns = request.seconds_per_point * 1e9;
-    const auto measure = [&](const Point& each) { return measure_kernel(request.run, *setup, each, timing, {}); };
-    const auto measured = measure_points(request, *point, measure, hooks, record);
-    if (!measured) return pass_on(measured);
+    const auto measure = [&](const KernelRun& each) {
+        return measure_kernel(request.run.counting, request.run.repeat, setup, each, timing, {});
+    };
+    TRY(measure_points(request, point, measure, hooks, record));
     sort_runs(record, request);
     sum_up_disturbance(record);
-    judge_sweep(record, setup->host);
-    add_cache_share(request, *point, setup->host, record);
-    if (!point->why_these_cpus.empty()) record.warnings.push_back({"quieter_cpu", point->why_these_cpus, "--cpu names one"});
+    judge::judge_sweep(record, setup.host);
+    add_cache_share(request, point, setup.host, record);
+    if (!point.why_these_cpus.empty())
+        record.warnings.push_back({"quieter_cpu", point.why_these_cpus, "--cpu names one"});
     give_back(reserved, record);
     return record;
 }

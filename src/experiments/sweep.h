@@ -35,30 +35,23 @@ struct SweepHooks {
 };
 
 /// Measures one point; a sweep's only way to touch the machine.
-using MeasurePoint = std::function<Result<Measured>(const Point&)>;
+using MeasurePoint = std::function<Result<MeasuredRun>(const KernelRun&)>;
 
 /// Measures all points that `record` does not hold yet, the largest size first (what cannot be had is
-/// refused before time is spent), page modes in turn, and those that came out disturbed once more. A point that fails later stays in the record
-/// without a time, with the reason. Interrupted, the record is marked partial. Errors: those of the
-/// first point of a mode.
-Result<> measure_points(const SweepRequest& request, const Point& point, const MeasurePoint& measure,
+/// refused before time is spent), page modes in turn, and those that came out disturbed once more. A point that fails
+/// later stays in the record without a time, with the reason. Interrupted, the record is marked partial. Errors: those
+/// of the first point of a mode.
+Result<> measure_points(const SweepRequest& request, const KernelRun& point, const MeasurePoint& measure,
                         const SweepHooks& hooks, record::Record& record);
 
-/// Hardly a repetition was clean: the point says more about the machine's other work than about the kernel.
-bool is_doubtful(const record::Time& time);
-
-/// Writes knees (predicted for this host and found) and one sentence per page mode and per pair of modes
-/// into the record's extra: "knees", "verdicts". Doubtful points take no part, and their number is said.
-void judge_sweep(record::Record& record, const machine::Host& host);
-
 /// The whole experiment. A chase of one thread through the last-level cache's size also gets that cache's
-/// effective share: extra["cache_share"] and a sentence. `resumed`: a partial record of the same request; its points are kept.
-/// Errors: those of set_up, choose_point and measure_points.
+/// effective share: extra["cache_share"] and a sentence. `resumed`: a partial record of the same request; its points
+/// are kept. Errors: those of set_up, choose_point and measure_points.
 Result<record::Record> sweep(const SweepRequest& request, const machine::Host& host, const machine::Topology& topology,
                              const SweepHooks& hooks, const record::Record* resumed = nullptr);
 
-/// The request as the record keeps it under extra["sweep"].
-nlohmann::json sweep_json(const SweepRequest& request);
+/// The request as the record keeps it, so that the sweep can go on from it.
+record::SweepPlan plan_of(const SweepRequest& request);
 
 /// The request that a sweep's record came from, to go on with it. Errors: bad_input for another kind of
 /// record or one without its request; bad_usage for another CPU than this host's.

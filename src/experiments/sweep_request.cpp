@@ -9,8 +9,6 @@
 namespace tmaprobe::experiments {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::pair<SourceChoice, const char*>, 5> sources{{{SourceChoice::automatic, "auto"},
                                                                        {SourceChoice::perf, "perf"},
                                                                        {SourceChoice::model, "model"},
@@ -19,66 +17,64 @@ constexpr std::array<std::pair<SourceChoice, const char*>, 5> sources{{{SourceCh
 
 }  // namespace
 
-json sweep_json(const SweepRequest& request) {
+record::SweepPlan plan_of(const SweepRequest& request) {
     const RunRequest& run = request.run;
-    json object = {{"kernel", run.kernel},
-                   {"variant", run.variant},
-                   {"sizes", request.sizes},
-                   {"pages", run.pages},
-                   {"threads", run.threads},
-                   {"cpus", run.cpus},
-                   {"options", run.options},
-                   {"level", run.level},
-                   {"metrics", run.metrics},
-                   {"events", run.events},
-                   {"target", run.target},
-                   {"assume_pages", run.assume_pages},
-                   {"multiplex", run.policy == counters::Policy::multiplex},
-                   {"count_user", run.count_user},
-                   {"count_kernel", run.count_kernel},
-                   {"repetitions", run.repetitions},
-                   {"seconds_per_point", request.seconds_per_point}};
-    object["numa_node"] = run.numa_node ? json(*run.numa_node) : json(nullptr);
+    record::SweepPlan plan;
+    plan.kernel = run.workload.kernel;
+    plan.variant = run.workload.variant;
+    plan.sizes = request.sizes;
+    for (const auto& pages : run.workload.pages)
+        plan.pages.push_back(value_named<record::PageKind>(pages).value_or(record::PageKind::none));
+    plan.threads = run.workload.threads;
+    plan.cpus = run.workload.cpus;
+    plan.options = run.workload.options;
+    plan.level = run.counting.level;
+    plan.metrics = run.counting.metrics;
+    plan.events = run.counting.events;
+    plan.target = run.counting.target;
+    plan.assume_pages = value_named<record::PageKind>(run.counting.assume_pages).value_or(record::PageKind::none);
+    plan.multiplex = run.counting.policy == counters::Policy::multiplex;
+    plan.count_user = run.counting.count_user;
+    plan.count_kernel = run.counting.count_kernel;
+    plan.repetitions = run.repeat.repetitions;
+    plan.seconds_per_point = request.seconds_per_point;
+    plan.numa_node = run.workload.numa_node;
     for (const auto& [choice, name] : sources)
-        if (choice == run.source) object["source"] = name;
-    return object;
+        if (choice == run.counting.source) plan.source = name;
+    return plan;
 }
 
 Result<SweepRequest> resume_request(const record::Record& record, const machine::Host& host) {
-    if (record.experiment != "sweep" || !record.extra.contains("sweep"))
-        return fail(ErrorCode::bad_input, fmt::format("this is the record of a {}, not of a sweep that can go on", record.experiment));
-    const std::string cpu_id = record.host.is_object() ? record.host.value("cpu_id", std::string()) : std::string();
-    if (cpu_id != host.cpu_id)
-        return fail(ErrorCode::bad_usage, fmt::format("the sweep was begun on another CPU ({}, this is {})", cpu_id, host.cpu_id), "start a new one here");
+    if (record.experiment != record::Experiment::sweep || !record.extra.sweep)
+        return fail(ErrorCode::bad_input, fmt::format("this is the record of a {}, not of a sweep that can go on",
+                                                      name_of(record.experiment)));
+    if (record.host.cpu_id != host.cpu_id)
+        return fail(ErrorCode::bad_usage,
+                    fmt::format("the sweep was begun on another CPU ({}, this is {})", record.host.cpu_id, host.cpu_id),
+                    "start a new one here");
+    const record::SweepPlan& plan = *record.extra.sweep;
     SweepRequest request;
     RunRequest& run = request.run;
-    // The library throws on a missing key or a wrong type; nothing of that leaves this function.
-    try {
-        const json& object = record.extra.at("sweep");
-        object.at("kernel").get_to(run.kernel);
-        object.at("variant").get_to(run.variant);
-        object.at("sizes").get_to(request.sizes);
-        object.at("pages").get_to(run.pages);
-        object.at("threads").get_to(run.threads);
-        object.at("cpus").get_to(run.cpus);
-        object.at("options").get_to(run.options);
-        object.at("level").get_to(run.level);
-        object.at("metrics").get_to(run.metrics);
-        object.at("events").get_to(run.events);
-        object.at("target").get_to(run.target);
-        object.at("assume_pages").get_to(run.assume_pages);
-        object.at("count_user").get_to(run.count_user);
-        object.at("count_kernel").get_to(run.count_kernel);
-        object.at("repetitions").get_to(run.repetitions);
-        object.at("seconds_per_point").get_to(request.seconds_per_point);
-        run.policy = object.at("multiplex").get<bool>() ? counters::Policy::multiplex : counters::Policy::passes;
-        if (!object.at("numa_node").is_null()) run.numa_node = object.at("numa_node").get<int>();
-        const auto source = object.at("source").get<std::string>();
-        for (const auto& [choice, name] : sources)
-            if (source == name) run.source = choice;
-    } catch (const json::exception& error) {
-        return fail(ErrorCode::bad_input, fmt::format("the record's extra.sweep is damaged: {}", error.what()));
-    }
+    run.workload.kernel = plan.kernel;
+    run.workload.variant = plan.variant;
+    request.sizes = plan.sizes;
+    for (const auto pages : plan.pages) run.workload.pages.push_back(text_of(pages));
+    run.workload.threads = plan.threads;
+    run.workload.cpus = plan.cpus;
+    run.workload.options = plan.options;
+    run.counting.level = plan.level;
+    run.counting.metrics = plan.metrics;
+    run.counting.events = plan.events;
+    run.counting.target = plan.target;
+    run.counting.assume_pages = text_of(plan.assume_pages);
+    run.counting.policy = plan.multiplex ? counters::Policy::multiplex : counters::Policy::passes;
+    run.counting.count_user = plan.count_user;
+    run.counting.count_kernel = plan.count_kernel;
+    run.repeat.repetitions = plan.repetitions;
+    request.seconds_per_point = plan.seconds_per_point;
+    run.workload.numa_node = plan.numa_node;
+    for (const auto& [choice, name] : sources)
+        if (plan.source == name) run.counting.source = choice;
     if (request.sizes.empty()) return fail(ErrorCode::bad_input, "the record's extra.sweep holds no sizes");
     run.command_line = record.command_line;
     return request;

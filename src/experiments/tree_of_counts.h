@@ -1,13 +1,12 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "experiments/assess.h"
 #include "experiments/counting.h"
 #include "experiments/setup.h"
+#include "judge/assess.h"
 #include "record/record.h"
 
 namespace tmaprobe::experiments {
@@ -15,15 +14,16 @@ namespace tmaprobe::experiments {
 /// What one PMU's counts say of a run.
 struct Tree {
     std::vector<record::Metric> metrics;
-    std::vector<record::Event> events;  ///< of this PMU and of none (software)
-    nlohmann::json series;    ///< [{"at_seconds", "metrics": {name: value or null}}]; null: no interval was asked for
-    nlohmann::json per_core;  ///< [{"core", "cpus", "metrics": {name: value or null}}]; null: no CPUs were counted
+    std::vector<record::Event> events;           ///< of this PMU and of none (software)
+    std::vector<record::IntervalValues> series;  ///< none: no interval was asked for
+    std::vector<record::CoreValues> per_core;    ///< none: no CPUs were counted
 };
 
 /// The tree of one PMU of a hybrid (as pmus_of() names it; "" elsewhere), over time and core by core where
 /// that was counted. A core's counts are the sums over its CPUs: before Ice Lake, with SMT, slots belong to
 /// the core, not to its CPUs. Errors: as assess.
-Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, AssessRequest assessment, const std::string& pmu);
+Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, judge::AssessRequest assessment,
+                            const std::string& pmu);
 
 /// Moves it into the run, beside the events that are there already.
 void add_tree(Tree tree, record::Run& run);

@@ -6,14 +6,16 @@
 #include <chrono>
 
 #include "base/statistics.h"
-#include "experiments/ranks.h"
+#include "judge/rank_test.h"
 
 namespace tmaprobe::experiments {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double elapsed_ns(Clock::time_point since) { return std::chrono::duration<double, std::nano>(Clock::now() - since).count(); }
+double elapsed_ns(Clock::time_point since) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - since).count();
+}
 
 /// Binds the calling thread for a moment.
 class Bound {
@@ -48,20 +50,20 @@ std::vector<VariantTimes> time_in_turns(kernels::VariantTrial& trial, const std:
     return times;
 }
 
-nlohmann::json figures(const std::vector<VariantTimes>& times, double slice_bytes) {
-    auto list = nlohmann::json::array();
+std::vector<record::TriedVariant> figures(const std::vector<VariantTimes>& times, double slice_bytes) {
+    std::vector<record::TriedVariant> list;
     for (const auto& [variant, ns] : times) {
         std::vector<double> rates;
         for (const double each : ns) rates.push_back(slice_bytes / std::max(1.0, each) * 1e9);
         const Summary rate = summarize(rates);
-        list.push_back({{"variant", variant}, {"slices", rate.count}, {"bytes_per_second", rate.median}, {"low", rate.low}, {"high", rate.high}});
+        list.push_back({variant, rate.count, rate.median, rate.low, rate.high});
     }
     return list;
 }
 
-/// The one that would be taken without a trial, then the others that this CPU can run, the widest first. Scalar loops are
-/// none of them: they are far from what memory gives.
-std::vector<std::string> candidates_of(const Point& point, const machine::Host& host) {
+/// The one that would be taken without a trial, then the others that this CPU can run, the widest first. Scalar loops
+/// are none of them: they are far from what memory gives.
+std::vector<std::string> candidates_of(const KernelRun& point, const machine::Host& host) {
     std::vector<std::string> names{point.variant.name};
     constexpr int least_vector = 16;
     for (const auto& variant : kernels::runnable_variants(*point.kernel, host))
@@ -86,7 +88,7 @@ std::string fastest_variant(const std::vector<VariantTimes>& times) {
     for (const auto& candidate : times)
         if (!candidate.ns.empty() && median(candidate.ns) < median(best->ns)) best = &candidate;
     if (best == &times.front()) return best->variant;
-    const Ratio ratio = compare_ranks(times.front().ns, best->ns);
+    const judge::Ratio ratio = judge::compare_ranks(times.front().ns, best->ns);
     return ratio.differs() && ratio.value < worth_it ? best->variant : times.front().variant;
 }
 
@@ -99,36 +101,36 @@ bool beyond_last_level(const machine::Host& host, std::uint64_t size_bytes, std:
     return size_bytes > last->size_bytes / sharing * std::min<std::uint64_t>(sharing, std::max<std::size_t>(1, cpus));
 }
 
-Result<> choose_by_trial(const RunRequest& request, const Setup& setup, Point& point) {
+Result<> choose_by_trial(const WorkloadRequest& request, const Setup& setup, KernelRun& point) {
     kernels::Parameters parameters = point.parameters;
     const std::uint64_t size = parameters.size_bytes ? parameters.size_bytes : point.kernel->default_size;
     const auto names = candidates_of(point, setup.host);
-    // The table decides where it has a figure, and where the kernel wants vectors of any width (stores past the caches).
+    // The table decides where it has a figure, and where the kernel wants vectors of any width (stores past the
+    // caches).
     const bool table_says = setup.host.memory_vector_bytes > 0 ||
-                            (point.kernel->widest_vector && point.kernel->widest_vector(parameters, setup.host) == 0 && setup.host.load_bytes > 0);
+                            (point.kernel->widest_vector && point.kernel->widest_vector(parameters, setup.host) == 0 &&
+                             setup.host.load_bytes > 0);
     const bool possible = request.variant.empty() && point.runs_here && point.kernel->make_trial && names.size() > 1;
     if (!possible || table_says || !beyond_last_level(setup.host, size, parameters.cpus.size())) return {};
 
     parameters.size_bytes = trial_size(setup.host, size) / 4096 * 4096;
     if (!request.pages.empty()) {
-        const auto mode = memory::parse_page_mode(request.pages.front());
-        if (!mode) return pass_on(mode);
-        parameters.pages = *mode;
+        const auto mode = TRY(memory::parse_page_mode(request.pages.front()));
+        parameters.pages = mode;
     }
     const Bound restored;
-    if (!parameters.cpus.empty())
-        if (const auto pinned = machine::pin_this_thread(parameters.cpus.front()); !pinned) return pass_on(pinned);
+    if (!parameters.cpus.empty()) TRY(machine::pin_this_thread(parameters.cpus.front()));
     const auto trial = point.kernel->make_trial(names, parameters);
     if (!trial) {
-        point.variant_trial = {{"chosen", point.variant.name}, {"why_none", trial.error().what}};
+        point.variant_trial = record::VariantChoice{point.variant.name, trial.error().what, {}, {}, {}};
         return {};
     }
     const auto begin = Clock::now();
     const auto times = time_in_turns(**trial, names);
     const double took_ns = elapsed_ns(begin);
     const std::string chosen = fastest_variant(times);
-    point.variant_trial = {{"chosen", chosen}, {"size_bytes", parameters.size_bytes}, {"took_ns", took_ns},
-                           {"variants", figures(times, (*trial)->slice_bytes())}};
+    point.variant_trial =
+        record::VariantChoice{chosen, {}, parameters.size_bytes, took_ns, figures(times, (*trial)->slice_bytes())};
     for (const auto& variant : point.kernel->variants)
         if (variant.name == chosen) point.variant = variant;
     return {};

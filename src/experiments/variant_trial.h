@@ -1,11 +1,10 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "experiments/point.h"
+#include "experiments/kernel_run.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
 
@@ -26,10 +25,10 @@ std::string fastest_variant(const std::vector<VariantTimes>& times);
 bool beyond_last_level(const machine::Host& host, std::uint64_t size_bytes, std::size_t cpus);
 
 /// In memory the widest vectors are not always the fastest. Where the user names no variant, the kernel can be tried,
-/// its block lies beyond the last-level cache, and the CPU's table does not say: times the variants in turns over slices of
-/// one block in the request's first page mode, a few tens of milliseconds, and puts the fastest into the point with the
-/// figures in `variant_trial`. A trial that cannot be made leaves the point as it is, and the reason there. Errors: those
-/// of binding to the CPU.
-Result<> choose_by_trial(const RunRequest& request, const Setup& setup, Point& point);
+/// its block lies beyond the last-level cache, and the CPU's table does not say: times the variants in turns over
+/// slices of one block in the request's first page mode, a few tens of milliseconds, and puts the fastest into the
+/// point with the figures in `variant_trial`. A trial that cannot be made leaves the point as it is, and the reason
+/// there. Errors: those of binding to the CPU.
+Result<> choose_by_trial(const WorkloadRequest& request, const Setup& setup, KernelRun& point);
 
 }  // namespace tmaprobe::experiments

@@ -18,7 +18,7 @@ bool can_start(const std::filesystem::path& path) {
 }  // namespace
 
 CommandWorkload::CommandWorkload(std::vector<std::string> argv) : argv_(std::move(argv)) {
-    struct stat input {};
+    struct stat input{};
     if (::fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode)) input_start_ = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
 }
 
@@ -33,8 +33,10 @@ Result<> check_command(const std::vector<std::string>& argv) {
     };
     std::error_code ignored;
     if (program.find('/') != std::string::npos) {
-        if (!std::filesystem::exists(program, ignored)) return missing("no such file", "check its path; a name without '/' is looked for in PATH");
-        if (!can_start(program)) return missing("it is not an executable file", "chmod +x, or name the interpreter before it");
+        if (!std::filesystem::exists(program, ignored))
+            return missing("no such file", "check its path; a name without '/' is looked for in PATH");
+        if (!can_start(program))
+            return missing("it is not an executable file", "chmod +x, or name the interpreter before it");
         return {};
     }
     const char* path = std::getenv("PATH");

@@ -58,8 +58,8 @@ std::vector<Cache> legacy_amd_caches(const CpuidReader& cpuid) {
     };
     const CpuidRegisters first = cpuid(0x80000005, 0), second = cpuid(0x80000006, 0);
     for (const auto& [kind, value] : {std::pair{"data", first.ecx}, std::pair{"instruction", first.edx}})
-        add(1, kind, std::uint64_t{bits(value, 31, 24)} << 10, bits(value, 7, 0),
-            static_cast<int>(bits(value, 23, 16)), "cpuid 80000005h");
+        add(1, kind, std::uint64_t{bits(value, 31, 24)} << 10, bits(value, 7, 0), static_cast<int>(bits(value, 23, 16)),
+            "cpuid 80000005h");
     add(2, "unified", std::uint64_t{bits(second.ecx, 31, 16)} << 10, bits(second.ecx, 7, 0),
         amd_ways(bits(second.ecx, 15, 12)), "cpuid 80000006h");
     add(3, "unified", std::uint64_t{bits(second.edx, 31, 18)} << 19, bits(second.edx, 7, 0),
@@ -133,8 +133,8 @@ bool is_amd(const CpuidReader& cpuid) {
 
 std::vector<Cache> cpuid_caches(const CpuidReader& cpuid) {
     const bool amd = is_amd(cpuid);
-    std::vector<Cache> caches = amd ? deterministic_caches(cpuid, 0x8000001D, "cpuid 8000001Dh")
-                                    : deterministic_caches(cpuid, 4, "cpuid 4");
+    std::vector<Cache> caches =
+        amd ? deterministic_caches(cpuid, 0x8000001D, "cpuid 8000001Dh") : deterministic_caches(cpuid, 4, "cpuid 4");
     if (caches.empty() && amd) caches = legacy_amd_caches(cpuid);
     return caches;
 }

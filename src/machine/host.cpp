@@ -17,9 +17,9 @@
 
 #include "base/file.h"
 #include "base/sizes.h"
+#include "machine/counter_users.h"
 #include "machine/features.h"
 #include "machine/host_sources.h"
-#include "machine/counter_users.h"
 #include "machine/pmu.h"
 #include "machine/sysfs.h"
 
@@ -70,7 +70,8 @@ double measured_tsc_hz() {
     // A quarter of a millisecond, whose ends are known to some 25 ns: better than 1 part in 5000. Every start
     // of the program pays for it.
     const auto [first, begin] = tsc_now();
-    while (TscClock::now() - begin < std::chrono::microseconds(250)) {}
+    while (TscClock::now() - begin < std::chrono::microseconds(250)) {
+    }
     const auto [last, end] = tsc_now();
     return static_cast<double>(last - first) / std::chrono::duration<double>(end - begin).count();
 #elif defined(__aarch64__)
@@ -92,7 +93,8 @@ void join_sysfs(Host& host, const std::vector<Cache>& kernel) {
         return;
     }
     for (Cache& cache : host.caches) {
-        const auto twin = std::find_if(kernel.begin(), kernel.end(), [&](const Cache& other) { return same_cache(cache, other); });
+        const auto twin =
+            std::find_if(kernel.begin(), kernel.end(), [&](const Cache& other) { return same_cache(cache, other); });
         if (twin == kernel.end()) continue;
         cache.shared_by = twin->shared_by;
         if (twin->size_bytes != cache.size_bytes)

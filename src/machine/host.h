@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "machine/perf_cause.h"
 
 namespace tmaprobe::machine {
 
@@ -12,9 +15,9 @@ struct Cache {
     std::string kind;  ///< "data", "instruction" or "unified"
     std::uint64_t size_bytes = 0;
     int line_bytes = 64;
-    int ways = 0;         ///< 0: not known
-    int shared_by = 1;    ///< logical CPUs that share it
-    std::string source;   ///< where the figure comes from: "cpuid 4", "sysfs", ...
+    int ways = 0;        ///< 0: not known
+    int shared_by = 1;   ///< logical CPUs that share it
+    std::string source;  ///< where the figure comes from: "cpuid 4", "sysfs", ...
 };
 
 /// One translation buffer for one page size. Reach = entries x page_bytes.
@@ -32,15 +35,17 @@ struct PmuPresence {
     bool counts = false;
     std::string reason;  ///< one line, empty when it counts
     std::string hint;    ///< the remedy
+    std::optional<PerfCause>
+        cause{};  ///< nothing: it counts, or what keeps it from counting is not the kernel's matter
 };
 
 /// The computer as it is found; nothing here is changed by looking.
 struct Host {
-    std::string cpu_id;     ///< as perf spells it: "GenuineIntel-6-8F-8", or a MIDR "0x00000000410fd490"
-    std::string cpu_model;  ///< the marketing name, as the CPU or the kernel gives it
+    std::string cpu_id;        ///< as perf spells it: "GenuineIntel-6-8F-8", or a MIDR "0x00000000410fd490"
+    std::string cpu_model;     ///< the marketing name, as the CPU or the kernel gives it
     std::string architecture;  ///< "x86_64" or "aarch64"
-    std::string kernel;     ///< uname -r
-    std::string hypervisor; ///< "KVM", "VMware", ...; empty on bare metal
+    std::string kernel;        ///< uname -r
+    std::string hypervisor;    ///< "KVM", "VMware", ...; empty on bare metal
     int logical_cpus = 0;
     bool smt_active = false;
     double tsc_hz = 0;  ///< 0: not known
@@ -48,11 +53,12 @@ struct Host {
     std::vector<Tlb> tlbs;
     std::vector<std::uint8_t> cpuid_descriptors;  ///< leaf 2, whose meaning a table gives; empty elsewhere
     int load_bytes = 0;  ///< widest load that the core does in one piece, from the table of its CPU; 0: not known
-    int memory_vector_bytes = 0;  ///< vectors that move most bytes between core and memory, from the same table; 0: not known
-    int reorder_buffer = 0;  ///< entries, from the same table; 0: not known
+    int memory_vector_bytes =
+        0;  ///< vectors that move most bytes between core and memory, from the same table; 0: not known
+    int reorder_buffer = 0;              ///< entries, from the same table; 0: not known
     std::uint64_t package_l3_bytes = 0;  ///< all L3 of one package, where CPUID says it; 0: not known
     std::vector<std::string> notes;      ///< where sources contradict each other, one sentence each
-    int perf_event_paranoid = -2;  ///< -2: no perf_event at all
+    int perf_event_paranoid = -2;        ///< -2: no perf_event at all
     bool nmi_watchdog = false;
     PmuPresence pmu;
     std::vector<std::string> features;  ///< instruction set extensions that kernels ask for: "sha_ni", "avx2", ...

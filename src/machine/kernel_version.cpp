@@ -26,7 +26,8 @@ KernelVersion upstream_version(const std::string& release, const std::string& ve
     }
     constexpr const char* debian_mark = "Debian ";
     if (const auto mark = version.find(debian_mark); mark != std::string::npos) {
-        const KernelVersion debian = parse_kernel_version(version.substr(mark + std::char_traits<char>::length(debian_mark)));
+        const KernelVersion debian =
+            parse_kernel_version(version.substr(mark + std::char_traits<char>::length(debian_mark)));
         if (agrees(debian)) return debian;
     }
     return said;

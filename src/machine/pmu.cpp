@@ -65,11 +65,13 @@ PmuProbe probe_instructions() {
 }
 
 PmuPresence explain_pmu(const PmuProbe& probe, const PerfAccess& access) {
-    const auto because = [](const Cause& cause) { return PmuPresence{false, cause.what, cause.hint}; };
+    const auto because = [](const PerfProblem& problem) {
+        return PmuPresence{false, problem.what, problem.hint, problem.cause};
+    };
     if (probe.error_number) return because(diagnose(probe.error_number, Asked::hardware, access));
-    if (probe.running_ns == 0) return because(cause("not_scheduled", access));
-    if (probe.value == 0) return because(cause("hollow_pmu", access));
-    return {true, {}, {}};
+    if (probe.running_ns == 0) return because(problem_of(PerfCause::not_scheduled, access));
+    if (probe.value == 0) return because(problem_of(PerfCause::hollow_pmu, access));
+    return {true, {}, {}, {}};
 }
 
 }  // namespace tmaprobe::machine

@@ -10,8 +10,8 @@ namespace tmaprobe::machine {
 
 /// What one attempt to count instructions over a short loop gave.
 struct PmuProbe {
-    int error_number = 0;       ///< of perf_event_open; 0: it opened
-    std::uint64_t value = 0;    ///< instructions
+    int error_number = 0;     ///< of perf_event_open; 0: it opened
+    std::uint64_t value = 0;  ///< instructions
     std::uint64_t running_ns = 0;
 };
 

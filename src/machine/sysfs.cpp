@@ -67,7 +67,8 @@ std::vector<Cache> sysfs_caches(const std::filesystem::path& sysfs, int cpu) {
         cache.size_bytes = *bytes;
         if (const int line = to_int(read_line(entry / "coherency_line_size")); line > 0) cache.line_bytes = line;
         cache.ways = to_int(read_line(entry / "ways_of_associativity"));
-        cache.shared_by = std::max<int>(1, static_cast<int>(parse_cpu_list(read_line(entry / "shared_cpu_list")).size()));
+        cache.shared_by =
+            std::max<int>(1, static_cast<int>(parse_cpu_list(read_line(entry / "shared_cpu_list")).size()));
         cache.source = "sysfs";
         caches.push_back(cache);
     }
@@ -95,8 +96,14 @@ std::string sysfs_hypervisor(const std::filesystem::path& sysfs, const std::file
     if (firmware.find("Amazon EC2") != std::string::npos)
         return product.find("metal") == std::string::npos ? "KVM" : "";
     constexpr std::array<std::pair<const char*, const char*>, 8> names{{
-        {"KVM", "KVM"}, {"QEMU", "QEMU"}, {"VMware", "VMware"}, {"innotek", "VirtualBox"}, {"Xen", "Xen"},
-        {"Bochs", "Bochs"}, {"Parallels", "Parallels"}, {"Google Compute Engine", "KVM"},
+        {"KVM", "KVM"},
+        {"QEMU", "QEMU"},
+        {"VMware", "VMware"},
+        {"innotek", "VirtualBox"},
+        {"Xen", "Xen"},
+        {"Bochs", "Bochs"},
+        {"Parallels", "Parallels"},
+        {"Google Compute Engine", "KVM"},
     }};
     for (const auto& [part, name] : names)
         if (firmware.find(part) != std::string::npos) return name;

@@ -65,7 +65,8 @@ std::string core_type(hwloc_topology_t topology, hwloc_obj_t unit) {
     unsigned count = 0;
     hwloc_info_s* infos = nullptr;
     int efficiency = -1;
-    if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), nullptr, &efficiency, &count, &infos, 0) != 0) return {};
+    if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), nullptr, &efficiency, &count, &infos, 0) != 0)
+        return {};
     for (unsigned index = 0; index < count; ++index) {
         const std::string value = infos[index].value;
         if (std::string(infos[index].name) != "CoreType") continue;
@@ -91,12 +92,14 @@ std::vector<std::vector<int>> numa_distances(hwloc_topology_t topology) {
 /// Logical index of the node in whose local CPUs the unit is.
 int node_of(hwloc_topology_t topology, hwloc_obj_t unit) {
     for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
-        if (node->cpuset && hwloc_bitmap_isincluded(unit->cpuset, node->cpuset)) return static_cast<int>(node->logical_index);
+        if (node->cpuset && hwloc_bitmap_isincluded(unit->cpuset, node->cpuset))
+            return static_cast<int>(node->logical_index);
     return 0;
 }
 
 const CpuPlace* place_of(const Topology& topology, int cpu) {
-    const auto found = std::find_if(topology.cpus.begin(), topology.cpus.end(), [&](const CpuPlace& place) { return place.cpu == cpu; });
+    const auto found = std::find_if(topology.cpus.begin(), topology.cpus.end(),
+                                    [&](const CpuPlace& place) { return place.cpu == cpu; });
     return found == topology.cpus.end() ? nullptr : &*found;
 }
 
@@ -110,10 +113,10 @@ Topology detect_topology() {
     const hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology);
     // The cgroup is in hwloc's allowed set; a taskset of this process is not.
     const Bitmap bound(hwloc_bitmap_alloc());
-    const bool knows_binding = hwloc_topology_is_thissystem(topology) &&
-                               hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
-    Numbers cores(topology, HWLOC_OBJ_CORE), l2_caches(topology, HWLOC_OBJ_L2CACHE), l3_caches(topology, HWLOC_OBJ_L3CACHE),
-        packages(topology, HWLOC_OBJ_PACKAGE);
+    const bool knows_binding =
+        hwloc_topology_is_thissystem(topology) && hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
+    Numbers cores(topology, HWLOC_OBJ_CORE), l2_caches(topology, HWLOC_OBJ_L2CACHE),
+        l3_caches(topology, HWLOC_OBJ_L3CACHE), packages(topology, HWLOC_OBJ_PACKAGE);
     for (hwloc_obj_t unit = nullptr; (unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit));) {
         CpuPlace place;
         place.cpu = static_cast<int>(unit->os_index);
@@ -127,7 +130,8 @@ Topology detect_topology() {
         place.core_type = core_type(topology, unit);
         result.cpus.push_back(place);
     }
-    std::sort(result.cpus.begin(), result.cpus.end(), [](const CpuPlace& one, const CpuPlace& other) { return one.cpu < other.cpu; });
+    std::sort(result.cpus.begin(), result.cpus.end(),
+              [](const CpuPlace& one, const CpuPlace& other) { return one.cpu < other.cpu; });
     if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) > 1) result.numa_distance = numa_distances(topology);
     return result;
 }
@@ -150,16 +154,20 @@ Result<> check_cpu(const Topology& topology, int cpu) {
 Result<> pin_this_thread(int cpu) {
     if (cpu >= 0) {
         const std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
-        const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(cpu + 1), [](cpu_set_t* freed) { CPU_FREE(freed); });
+        const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(cpu + 1),
+                                                                   [](cpu_set_t* freed) { CPU_FREE(freed); });
         if (!set) return fail(ErrorCode::bad_usage, fmt::format("there is no CPU {}", cpu));
         CPU_ZERO_S(bytes, set.get());
         CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.get());
         if (sched_setaffinity(0, bytes, set.get()) == 0) return {};
-        if (errno != EINVAL) return fail_errno(errno, fmt::format("cannot bind to CPU {}", cpu), "a security policy refuses sched_setaffinity");
+        if (errno != EINVAL)
+            return fail_errno(errno, fmt::format("cannot bind to CPU {}", cpu),
+                              "a security policy refuses sched_setaffinity");
     }
     // The kernel's EINVAL does not say which of the reasons it was.
     if (auto reason = check_cpu(detect_topology(), cpu); !reason) return reason;
-    return fail(ErrorCode::no_permission, fmt::format("the kernel refuses to bind to CPU {}", cpu), "the cpuset or container may exclude it");
+    return fail(ErrorCode::no_permission, fmt::format("the kernel refuses to bind to CPU {}", cpu),
+                "the cpuset or container may exclude it");
 }
 
 int default_cpu(const Topology& topology) {

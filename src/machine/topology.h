@@ -9,12 +9,12 @@ namespace tmaprobe::machine {
 
 /// Where one logical CPU sits.
 struct CpuPlace {
-    int cpu = 0;      ///< logical number, as the kernel counts
-    int core = 0;     ///< physical core, unique over the machine
+    int cpu = 0;         ///< logical number, as the kernel counts
+    int core = 0;        ///< physical core, unique over the machine
     int l2 = 0, l3 = 0;  ///< which L2 and L3 it uses; -1: none
     int package = 0;
     int numa_node = 0;
-    bool allowed = true;  ///< in this process's cpuset
+    bool allowed = true;    ///< in this process's cpuset
     std::string core_type;  ///< "", or "P" / "E" on hybrid machines
 };
 

@@ -42,8 +42,7 @@ Result<> bind(std::byte* data, std::uint64_t bytes, int node) {
 /// Anonymous memory at a multiple of `alignment`, with `guard` inaccessible bytes on both sides.
 std::byte* map_aligned(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t guard) {
     const std::uint64_t whole = bytes + alignment + 2 * guard;
-    void* const start =
-        ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const start = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return nullptr;
     const auto first = reinterpret_cast<std::uintptr_t>(start);
     const std::uintptr_t data = round_up(first + guard, alignment);
@@ -59,8 +58,8 @@ std::byte* map_aligned(std::uint64_t bytes, std::uint64_t alignment, std::uint64
 /// Shared, so that a forked child writes to the same pages instead of needing as many again.
 std::byte* map_hugetlb(std::uint64_t bytes, std::uint64_t page_bytes) {
     const int size = std::countr_zero(page_bytes) << MAP_HUGE_SHIFT;
-    void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | size, -1, 0);
+    void* const start =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | size, -1, 0);
     return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
 }
 
@@ -75,7 +74,7 @@ Result<> check_fits(std::uint64_t bytes, const PageMode& mode, std::optional<int
 Result<Buffer> Buffer::map(std::uint64_t bytes, const PageMode& asked, std::optional<int> numa_node) {
     PageMode mode = asked;
     if (mode.page_bytes == 0) mode = page_modes().front();
-    if (auto fits = check_fits(bytes, mode, numa_node); !fits) return pass_on(fits);
+    TRY(check_fits(bytes, mode, numa_node));
 
     Buffer buffer;
     buffer.size_ = bytes;
@@ -92,21 +91,20 @@ Result<Buffer> Buffer::map(std::uint64_t bytes, const PageMode& asked, std::opti
         buffer.data_ = map_aligned(buffer.mapped_, std::bit_ceil(alignment), buffer.guard_);
     }
     if (!buffer.data_)
-        return fail(ErrorCode::unavailable, fmt::format("the kernel has no {} bytes in pages of {} to give",
-                                                        buffer.mapped_, mode.name),
+        return fail(ErrorCode::unavailable,
+                    fmt::format("the kernel has no {} bytes in pages of {} to give", buffer.mapped_, mode.name),
                     "choose a smaller --size or other --pages");
     // Without transparent huge pages in the kernel these fail, and there is nothing to refuse or to ask for.
     if (mode.transparent) ::madvise(buffer.data_, buffer.mapped_, MADV_HUGEPAGE);
     if (!mode.transparent && !mode.hugetlb) ::madvise(buffer.data_, buffer.mapped_, MADV_NOHUGEPAGE);
-    if (numa_node)
-        if (auto bound = bind(buffer.data_, buffer.mapped_, *numa_node); !bound) return pass_on(bound);
+    if (numa_node) TRY(bind(buffer.data_, buffer.mapped_, *numa_node));
     return buffer;
 }
 
 Result<Buffer> Buffer::allocate(std::uint64_t bytes, const PageMode& mode, std::optional<int> numa_node) {
     Result<Buffer> buffer = map(bytes, mode, numa_node);
     if (!buffer) return buffer;
-    if (auto there = buffer->fault_in(0, bytes); !there) return pass_on(there);
+    TRY(buffer->fault_in(0, bytes));
     buffer->verify();
     return buffer;
 }
@@ -120,8 +118,7 @@ Result<> Buffer::fault_in(std::uint64_t offset, std::uint64_t bytes) {
     if (errno != EINVAL)  // before Linux 5.14 there was no such advice
         return fail(ErrorCode::unavailable, fmt::format("the kernel ran out of pages of {}", mode_.name),
                     "choose a smaller --size, or see the limits of the control group");
-    for (std::uint64_t at = from; at < to; at += base_page_bytes())
-        *reinterpret_cast<volatile char*>(data_ + at) = 0;
+    for (std::uint64_t at = from; at < to; at += base_page_bytes()) *reinterpret_cast<volatile char*>(data_ + at) = 0;
     return {};
 }
 

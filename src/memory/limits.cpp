@@ -51,8 +51,7 @@ void control_group(std::optional<Available>& least, const std::filesystem::path&
         const auto limit = number(read_line(folder / limit_file));
         const auto use = number(read_line(folder / use_file));
         if (limit && use && *limit < none)
-            take_least(least, *limit - std::min(*limit, *use),
-                       fmt::format("the control group {} allows", group));
+            take_least(least, *limit - std::min(*limit, *use), fmt::format("the control group {} allows", group));
         if (group.empty() || group == "/") return;
         group = std::filesystem::path(group).parent_path();
     }
@@ -105,8 +104,8 @@ std::optional<Available> available_memory(const SystemFiles& files, std::optiona
     if (const auto bytes = meminfo_bytes(files.proc / "meminfo", {"MemAvailable"}))
         take_least(least, *bytes, "memory available");
     if (numa_node) {
-        const auto bytes = meminfo_bytes(node_folder(files, *numa_node) / "meminfo",
-                                         {"MemFree", "Active(file)", "Inactive(file)"});
+        const auto bytes =
+            meminfo_bytes(node_folder(files, *numa_node) / "meminfo", {"MemFree", "Active(file)", "Inactive(file)"});
         if (bytes) take_least(least, *bytes, fmt::format("memory available on NUMA node {}", *numa_node));
     }
     control_groups(least, files);
@@ -122,11 +121,11 @@ Result<> check_memory(std::uint64_t bytes, const SystemFiles& files, std::option
     const std::uint64_t needed = bytes + bytes / 512 + (bytes > reserve ? reserve : 0);
     if (needed >= bytes && needed <= available->bytes) return {};
     const auto mebibytes = [](std::uint64_t n) { return fmt::format("{:.0f} MiB", double(n) / (1 << 20)); };
-    return fail(ErrorCode::unavailable,
-                fmt::format("{} of memory do not fit: {} {}", mebibytes(bytes), available->what,
-                            mebibytes(available->bytes)),
-                fmt::format("choose a smaller --size, at most about {:.0f}M",
-                            double(available->bytes - std::min(available->bytes, reserve)) / (1 << 20)));
+    return fail(
+        ErrorCode::unavailable,
+        fmt::format("{} of memory do not fit: {} {}", mebibytes(bytes), available->what, mebibytes(available->bytes)),
+        fmt::format("choose a smaller --size, at most about {:.0f}M",
+                    double(available->bytes - std::min(available->bytes, reserve)) / (1 << 20)));
 }
 
 std::filesystem::path huge_page_pool(const PageMode& mode, const SystemFiles& files, std::optional<int> numa_node) {
@@ -149,7 +148,8 @@ bool transparent_pages_allowed(const SystemFiles& files) {
 Result<> check_transparent_pages(const SystemFiles& files) {
     if (transparent_pages_allowed(files)) return {};
     return fail(ErrorCode::unavailable, "transparent huge pages are switched off",
-                fmt::format("allow them to who asks: echo madvise | sudo tee {}/kernel/mm/transparent_hugepage/enabled", files.sys.string()));
+                fmt::format("allow them to who asks: echo madvise | sudo tee {}/kernel/mm/transparent_hugepage/enabled",
+                            files.sys.string()));
 }
 
 Result<> check_huge_pages(std::uint64_t bytes, const PageMode& mode, const SystemFiles& files,
@@ -162,10 +162,9 @@ Result<> check_huge_pages(std::uint64_t bytes, const PageMode& mode, const Syste
     const std::uint64_t surplus = overcommit - std::min(overcommit, count("surplus_hugepages"));
     const std::uint64_t needed = (bytes + mode.page_bytes - 1) / mode.page_bytes;
     if (needed <= free + surplus) return {};
-    return fail(ErrorCode::unavailable,
-                fmt::format("{} huge pages of {} are needed, {} are free", needed, mode.name, free),
-                fmt::format("reserve them: echo {} | sudo tee {}/nr_hugepages", total - free + needed,
-                            folder.string()));
+    return fail(
+        ErrorCode::unavailable, fmt::format("{} huge pages of {} are needed, {} are free", needed, mode.name, free),
+        fmt::format("reserve them: echo {} | sudo tee {}/nr_hugepages", total - free + needed, folder.string()));
 }
 
 }  // namespace tmaprobe::memory

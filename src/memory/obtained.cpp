@@ -1,5 +1,7 @@
 #include "memory/obtained.h"
 
+#include "base/sizes.h"
+
 #include <charconv>
 
 #include "base/file.h"
@@ -12,8 +14,7 @@ std::uint64_t bytes_of(std::string_view line, std::string_view key) {
     if (line.substr(0, key.size()) != key || line.substr(key.size(), 1) != ":") return 0;
     const auto digits = line.find_first_of("0123456789", key.size());
     std::uint64_t kilobytes = 0;
-    if (digits != std::string_view::npos)
-        std::from_chars(line.data() + digits, line.data() + line.size(), kilobytes);
+    if (digits != std::string_view::npos) std::from_chars(line.data() + digits, line.data() + line.size(), kilobytes);
     return kilobytes << 10;
 }
 
@@ -45,9 +46,9 @@ ObtainedBytes parse_smaps(std::string_view smaps, std::uintptr_t address, std::u
         page += bytes_of(line, "KernelPageSize");
     }
     ObtainedBytes obtained;
-    if (hugetlb) obtained[page_name(page)] = hugetlb;
-    if (transparent) obtained[page_name(transparent_bytes)] = transparent;
-    if (resident > transparent) obtained[page_name(page)] += resident - transparent;
+    if (hugetlb) obtained[format_page_size(page)] = hugetlb;
+    if (transparent) obtained[format_page_size(transparent_bytes)] = transparent;
+    if (resident > transparent) obtained[format_page_size(page)] += resident - transparent;
     return obtained;
 }
 

@@ -47,19 +47,12 @@ std::vector<std::string> names(const std::vector<PageMode>& modes) {
 
 }  // namespace
 
-std::string page_name(std::uint64_t page_bytes) {
-    std::string name = format_size(page_bytes);
-    for (char& letter : name)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    return name;
-}
-
 std::uint64_t base_page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 std::vector<PageMode> page_modes() {
-    std::vector<PageMode> modes{{page_name(base_page_bytes()), base_page_bytes(), false, false}};
+    std::vector<PageMode> modes{{format_page_size(base_page_bytes()), base_page_bytes(), false, false}};
     if (const std::uint64_t bytes = transparent_bytes()) modes.push_back({"thp", bytes, false, true});
-    for (const std::uint64_t bytes : hugetlb_sizes()) modes.push_back({page_name(bytes), bytes, true, false});
+    for (const std::uint64_t bytes : hugetlb_sizes()) modes.push_back({format_page_size(bytes), bytes, true, false});
     return modes;
 }
 
@@ -69,8 +62,7 @@ Result<PageMode> parse_page_mode(std::string_view name) {
         if (mode.name == name) return mode;
     const std::string exist = fmt::format("this machine has {}", fmt::join(names(modes), ", "));
     // What some other machine calls a page mode is not a slip of the pen.
-    constexpr std::string_view known[] = {"4k",  "16k", "64k",  "thp", "1m", "2m",
-                                          "16m", "32m", "512m", "1g",  "16g"};
+    constexpr std::string_view known[] = {"4k", "16k", "64k", "thp", "1m", "2m", "16m", "32m", "512m", "1g", "16g"};
     if (std::find(std::begin(known), std::end(known), name) != std::end(known))
         return fail(ErrorCode::unavailable, fmt::format("this machine has no page mode '{}'", name), exist);
     const std::string hint = suggest(name, names(modes));

@@ -20,9 +20,6 @@ struct PageMode {
     bool transparent = false;      ///< madvise(MADV_HUGEPAGE)
 };
 
-/// "4k", "2m", "1g": how a page size is named in modes and records.
-std::string page_name(std::uint64_t page_bytes);
-
 /// Size of the pages that a process gets when it asks for nothing: 4 KiB on x86-64.
 std::uint64_t base_page_bytes();
 
@@ -48,8 +45,7 @@ class Buffer {
 
     /// As allocate(), but no page is there yet: each thread faults in the part that it will use, so that
     /// the kernel puts it on that thread's node; then verify() looks at what was obtained.
-    static Result<Buffer> map(std::uint64_t bytes, const PageMode& mode,
-                              std::optional<int> numa_node = std::nullopt);
+    static Result<Buffer> map(std::uint64_t bytes, const PageMode& mode, std::optional<int> numa_node = std::nullopt);
     /// Touches every page that [offset, offset + bytes) lies in, from the calling thread. May run in
     /// several threads at once. Errors: unavailable when the kernel has no page left.
     Result<> fault_in(std::uint64_t offset, std::uint64_t bytes);

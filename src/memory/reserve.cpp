@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "base/process.h"
+#include "base/process_end.h"
 
 namespace tmaprobe::memory {
 namespace {
@@ -66,7 +66,8 @@ std::string lower_all(const std::vector<std::pair<Raise, std::uint64_t>>& raised
 }
 
 /// In the keeper: raises, says "ok" or why not, waits for the end of the run, lowers and says whether that went well.
-[[noreturn]] void keep(int life, int answers, pid_t measuring, const std::vector<Raise>& raises, const SystemFiles& files) {
+[[noreturn]] void keep(int life, int answers, pid_t measuring, const std::vector<Raise>& raises,
+                       const SystemFiles& files) {
     ::setsid();
     for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(ignored, SIG_IGN);
     const int nowhere = ::open("/dev/null", O_RDWR);
@@ -77,7 +78,9 @@ std::string lower_all(const std::vector<std::pair<Raise, std::uint64_t>>& raised
     ::dup2(high_life, life_end);
     ::dup2(high_answers, answers_end);
     ::syscall(SYS_close_range, answers_end + 1, ~0U, 0);
-    const auto say = [&](const std::string& text) { static_cast<void>(write_descriptor(answers_end, text + "\n", "pipe")); };
+    const auto say = [&](const std::string& text) {
+        static_cast<void>(write_descriptor(answers_end, text + "\n", "pipe"));
+    };
     const Fd ended = end_of_process(measuring);
 
     std::vector<std::pair<Raise, std::uint64_t>> raised;
@@ -87,13 +90,15 @@ std::string lower_all(const std::vector<std::pair<Raise, std::uint64_t>>& raised
         raised.emplace_back(raise, now - std::min(now, raise.from));
         if (done) continue;
         lower_all(raised);
-        say(fmt::format("{} of the {} pages of {} could be reserved", now - std::min(now, raise.from), raise.to - raise.from, raise.pages));
+        say(fmt::format("{} of the {} pages of {} could be reserved", now - std::min(now, raise.from),
+                        raise.to - raise.from, raise.pages));
         ::_exit(1);
     }
     say("ok");
     // Forked children hold the pipe open; the process that measures is waited for as well.
     pollfd ends[]{{life_end, 0, 0}, {ended.get(), POLLIN, 0}};
-    while (::poll(ends, ended ? 2 : 1, -1) < 0 && errno == EINTR) {}
+    while (::poll(ends, ended ? 2 : 1, -1) < 0 && errno == EINTR) {
+    }
     const std::string failed = lower_all(raised);
     say(failed.empty() ? "ok" : failed);
     ::_exit(failed.empty() ? 0 : 1);
@@ -111,14 +116,17 @@ Result<std::vector<Raise>> raises_for(const std::vector<PoolNeed>& needs, const 
     for (const auto& need : needs) {
         const auto folder = huge_page_pool(need.mode, files, need.numa_node);
         const auto total = read_count(folder / "nr_hugepages");
-        if (!total) return fail(ErrorCode::unavailable, fmt::format("there is no pool of huge pages of {}", need.mode.name));
+        if (!total)
+            return fail(ErrorCode::unavailable, fmt::format("there is no pool of huge pages of {}", need.mode.name));
         const std::uint64_t free = free_huge_pages(need.mode, files, need.numa_node);
         if (free >= need.pages) continue;
         const std::filesystem::path file = folder / "nr_hugepages";
         const std::uint64_t to = *total + need.pages - free;
         if (::access(file.c_str(), W_OK) != 0)
-            return fail(ErrorCode::no_permission, fmt::format("--reserve-pages: only root may reserve huge pages of {}", need.mode.name),
-                        fmt::format("run it as root, or reserve them before: echo {} | sudo tee {}", to, file.string()));
+            return fail(
+                ErrorCode::no_permission,
+                fmt::format("--reserve-pages: only root may reserve huge pages of {}", need.mode.name),
+                fmt::format("run it as root, or reserve them before: echo {} | sudo tee {}", to, file.string()));
         raises.push_back({need.mode.name, file, *total, to});
     }
     return raises;
@@ -127,10 +135,9 @@ Result<std::vector<Raise>> raises_for(const std::vector<PoolNeed>& needs, const 
 }  // namespace
 
 Result<ReservedPages> ReservedPages::reserve(const std::vector<PoolNeed>& needs, const SystemFiles& files) {
-    const auto raises = raises_for(needs, files);
-    if (!raises) return pass_on(raises);
+    const auto raises = TRY(raises_for(needs, files));
     ReservedPages reserved;
-    if (raises->empty()) return reserved;
+    if (raises.empty()) return reserved;
     int life[2], answers[2];
     for (int* ends : {life, answers})
         if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
@@ -142,13 +149,16 @@ Result<ReservedPages> ReservedPages::reserve(const std::vector<PoolNeed>& needs,
     if (reserved.keeper_ < 0) return fail_errno(errno, "cannot start a process");
     if (reserved.keeper_ == 0) {
         reserved.life_.close();
-        keep(life_read.get(), answers_write.get(), measuring, *raises, files);
+        keep(life_read.get(), answers_write.get(), measuring, raises, files);
     }
     answers_write.close();
     if (const std::string answer = answer_of(reserved.answers_); answer != "ok")
-        return fail(ErrorCode::unavailable, "--reserve-pages: " + (answer.empty() ? std::string("the process that reserves them died") : answer),
-                    "free memory is in pieces or used up: a smaller --size, or reserve them soon after the machine was started");
-    for (const auto& raise : *raises) reserved.changes_.push_back({raise.pages, raise.from, raise.to});
+        return fail(
+            ErrorCode::unavailable,
+            "--reserve-pages: " + (answer.empty() ? std::string("the process that reserves them died") : answer),
+            "free memory is in pieces or used up: a smaller --size, or reserve them soon after the machine was "
+            "started");
+    for (const auto& raise : raises) reserved.changes_.push_back({raise.pages, raise.from, raise.to});
     return reserved;
 }
 
@@ -156,10 +166,12 @@ Result<> ReservedPages::give_back() {
     if (keeper_ <= 0) return {};
     life_.close();
     const std::string answer = answer_of(answers_);
-    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
     keeper_ = -1;
     if (answer == "ok") return {};
-    return fail(ErrorCode::system, "the reserved huge pages were not given back" + (answer.empty() ? "" : ": cannot write " + answer),
+    return fail(ErrorCode::system,
+                "the reserved huge pages were not given back" + (answer.empty() ? "" : ": cannot write " + answer),
                 "see nr_hugepages in /sys/kernel/mm/hugepages");
 }
 

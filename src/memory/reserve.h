@@ -22,7 +22,7 @@ struct PoolNeed {
 
 /// What was done to one pool.
 struct PoolChange {
-    std::string pages;  ///< "2m"
+    std::string pages;               ///< "2m"
     std::uint64_t from = 0, to = 0;  ///< pages in the pool
 };
 
@@ -31,8 +31,8 @@ struct PoolChange {
 /// writes to the pools; should it be killed itself, the pages stay.
 class ReservedPages {
   public:
-    /// Raises each pool as far as its free pages do not suffice. Errors: no_permission where the pool may not be written
-    /// (with the command for root); unavailable when the kernel finds fewer pages: then nothing stays reserved.
+    /// Raises each pool as far as its free pages do not suffice. Errors: no_permission where the pool may not be
+    /// written (with the command for root); unavailable when the kernel finds fewer pages: then nothing stays reserved.
     static Result<ReservedPages> reserve(const std::vector<PoolNeed>& needs, const SystemFiles& files);
     ReservedPages() = default;
     ReservedPages(ReservedPages&& other) noexcept;

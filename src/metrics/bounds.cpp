@@ -18,10 +18,9 @@ void add_all(std::vector<bool>& to, const std::vector<bool>& from) {
 }  // namespace
 
 std::vector<Evaluation::Bounds> Evaluation::bounds(const std::vector<std::size_t>& wanted_metrics) {
-    const std::vector<Value> nominal = results_;
+    const std::vector<EvaluatedValue> nominal = results_;
     std::vector<Bounds> bounds;
-    for (const std::size_t index : wanted_metrics)
-        bounds.push_back({nominal[index].value, nominal[index].value, true});
+    for (const std::size_t index : wanted_metrics) bounds.push_back({nominal[index].value, nominal[index].value, true});
     if (uncertain_.empty()) return bounds;
 
     std::vector<std::size_t> uncertain_place(inputs_.size(), uncertain_.size());
@@ -42,7 +41,7 @@ std::vector<Evaluation::Bounds> Evaluation::bounds(const std::vector<std::size_t
     }
 
     const auto widen = [&](std::size_t wanted) {
-        const Value& moved = results_[wanted_metrics[wanted]];
+        const EvaluatedValue& moved = results_[wanted_metrics[wanted]];
         if (!moved.known()) {
             bounds[wanted].known = false;
             return;
@@ -54,9 +53,9 @@ std::vector<Evaluation::Bounds> Evaluation::bounds(const std::vector<std::size_t
     // One input at a time; rises[w][u] tells whether the metric follows the input upwards.
     std::vector<std::vector<bool>> rises(bounds.size(), std::vector<bool>(uncertain_.size()));
     for (std::size_t u = 0; u < uncertain_.size(); ++u) {
-        Value& input = inputs_[uncertain_[u].input];
+        EvaluatedValue& input = inputs_[uncertain_[u].input];
         const double middle = input.value;
-        std::vector<Value> at_low;
+        std::vector<EvaluatedValue> at_low;
         for (const double end : {uncertain_[u].low, uncertain_[u].high}) {
             input.value = end;
             for (std::size_t m = 0; m < nominal.size(); ++m)
@@ -72,7 +71,7 @@ std::vector<Evaluation::Bounds> Evaluation::bounds(const std::vector<std::size_t
     }
 
     // All inputs of one metric together, to the ends that lower it and to those that raise it.
-    const std::vector<Value> middle = inputs_;
+    const std::vector<EvaluatedValue> middle = inputs_;
     for (std::size_t w = 0; w < bounds.size(); ++w) {
         const Dependencies& of = depends[wanted_metrics[w]];
         if (std::ranges::count(of.inputs, true) < 2) continue;

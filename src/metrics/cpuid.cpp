@@ -32,9 +32,12 @@ bool has_stepping(std::string_view id) {
     int dashes = 0;
     int brackets = 0;
     for (const char c : id) {
-        if (c == '[') ++brackets;
-        else if (c == ']') --brackets;
-        else if (c == '-' && brackets <= 0) ++dashes;
+        if (c == '[')
+            ++brackets;
+        else if (c == ']')
+            --brackets;
+        else if (c == '-' && brackets <= 0)
+            ++dashes;
     }
     return dashes == 3;
 }
@@ -46,7 +49,8 @@ bool beginning_differs(std::string_view pattern, std::string_view id) {
     if (pattern.find('|') != pattern.npos && pattern.find('(') == pattern.npos) return false;
     const std::size_t special = std::min(pattern.find_first_of("[](){}.*+?|\\^$"), pattern.size());
     // A repeated character may be absent.
-    const bool repeated = special < pattern.size() && std::string_view("*?{").find(pattern[special]) != std::string_view::npos;
+    const bool repeated =
+        special < pattern.size() && std::string_view("*?{").find(pattern[special]) != std::string_view::npos;
     const std::size_t literal = repeated && special > 0 ? special - 1 : special;
     return id.substr(0, literal) != pattern.substr(0, literal);
 }

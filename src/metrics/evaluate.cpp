@@ -25,9 +25,8 @@ Result<std::vector<std::size_t>> find_wanted(const std::vector<MetricDefinition>
 }
 
 Result<Formulas> compile(const std::vector<MetricDefinition>& definitions, const std::vector<std::string>& names) {
-    const auto wanted = find_wanted(definitions, names);
-    if (!wanted) return pass_on(wanted);
-    return Formulas::compile(definitions, *wanted);
+    const auto wanted = TRY(find_wanted(definitions, names));
+    return Formulas::compile(definitions, wanted);
 }
 
 }  // namespace
@@ -35,17 +34,14 @@ Result<Formulas> compile(const std::vector<MetricDefinition>& definitions, const
 Result<std::vector<MetricValue>> evaluate(const std::vector<MetricDefinition>& definitions,
                                           const std::vector<std::string>& wanted, const Counts& counts,
                                           const Constants& constants) {
-    const auto formulas = compile(definitions, wanted);
-    if (!formulas) return pass_on(formulas);
-    return formulas->evaluate(counts, constants);
+    const auto formulas = TRY(compile(definitions, wanted));
+    return formulas.evaluate(counts, constants);
 }
 
 Result<std::vector<std::string>> events_needed(const std::vector<MetricDefinition>& definitions,
-                                               const std::vector<std::string>& wanted,
-                                               const Constants& constants) {
-    const auto formulas = compile(definitions, wanted);
-    if (!formulas) return pass_on(formulas);
-    return formulas->events_needed(constants);
+                                               const std::vector<std::string>& wanted, const Constants& constants) {
+    const auto formulas = TRY(compile(definitions, wanted));
+    return formulas.events_needed(constants);
 }
 
 }  // namespace tmaprobe::metrics

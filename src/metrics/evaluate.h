@@ -28,7 +28,7 @@ using Counts = std::map<std::string, Count, std::less<>>;
 /// What expressions may ask of the machine and the run ("#smt_on", "#core_wide", "#slots", ...).
 struct Constants {
     std::map<std::string, double, std::less<>> values;  ///< by lower-case name with the leading '#'
-    std::string cpu_id;  ///< for strcmp_cpuid_str
+    std::string cpu_id;                                 ///< for strcmp_cpuid_str
     /// Whether the CPU has an event, for has_event(); empty: an event exists when it has a count.
     std::function<bool(std::string_view)> has_event;
 };
@@ -38,7 +38,7 @@ enum class Outcome { value, unavailable, not_counted };
 /// One metric evaluated. Exactly one of value (Outcome::value) or reason is meaningful.
 struct MetricValue {
     std::string name;
-    std::size_t definition = 0;           ///< index into the definitions that were given
+    std::size_t definition = 0;  ///< index into the definitions that were given
     Outcome outcome = Outcome::unavailable;
     double value = 0, low = 0, high = 0;  ///< in the expression's own unit: a fraction, not percent
     bool bounded = true;                  ///< false: some input may be 0 where it divides; low, high = value
@@ -58,7 +58,6 @@ Result<std::vector<MetricValue>> evaluate(const std::vector<MetricDefinition>& d
 /// The events that these metrics need, with nested metrics followed, each spelt as in the table, once,
 /// in order of appearance. Errors: as evaluate.
 Result<std::vector<std::string>> events_needed(const std::vector<MetricDefinition>& definitions,
-                                               const std::vector<std::string>& wanted,
-                                               const Constants& constants);
+                                               const std::vector<std::string>& wanted, const Constants& constants);
 
 }  // namespace tmaprobe::metrics

@@ -11,7 +11,7 @@
 namespace tmaprobe::metrics {
 namespace {
 
-Value without_value(Cause::Kind kind, std::size_t index = 0, const Expression* expression = nullptr) {
+EvaluatedValue without_value(MissingCause::Kind kind, std::size_t index = 0, const Expression* expression = nullptr) {
     return {0, {kind, static_cast<std::uint32_t>(index), expression}};
 }
 
@@ -21,56 +21,66 @@ std::string without_escapes(std::string text) {
 }
 
 /// Three-valued: one decisive operand is enough, as perf has it.
-Value logical(Operation operation, const Value& a, const Value& b) {
-    const double decisive = operation == Operation::logical_or ? 1 : 0;
-    if (operation != Operation::logical_xor) {
+EvaluatedValue logical(Operator operation, const EvaluatedValue& a, const EvaluatedValue& b) {
+    const double decisive = operation == Operator::logical_or ? 1 : 0;
+    if (operation != Operator::logical_xor) {
         if (a.known() && (a.value != 0) == (decisive != 0)) return {decisive, {}};
         if (b.known() && (b.value != 0) == (decisive != 0)) return {decisive, {}};
     }
     if (!a.known()) return a;
     if (!b.known()) return b;
-    if (operation == Operation::logical_xor) return {(a.value != 0) != (b.value != 0) ? 1.0 : 0.0, {}};
+    if (operation == Operator::logical_xor) return {(a.value != 0) != (b.value != 0) ? 1.0 : 0.0, {}};
     return {1 - decisive, {}};
 }
 
-double arithmetic(Operation operation, double a, double b) {
+double arithmetic(Operator operation, double a, double b) {
     switch (operation) {
-        case Operation::less: return a < b ? 1 : 0;
-        case Operation::greater: return a > b ? 1 : 0;
-        case Operation::add: return a + b;
-        case Operation::subtract: return a - b;
-        case Operation::multiply: return a * b;
-        case Operation::minimum: return std::min(a, b);
-        case Operation::maximum: return std::max(a, b);
-        default: return a / b;  // divide and d_ratio; a zero divisor was dealt with before
+        case Operator::less:
+            return a < b ? 1 : 0;
+        case Operator::greater:
+            return a > b ? 1 : 0;
+        case Operator::add:
+            return a + b;
+        case Operator::subtract:
+            return a - b;
+        case Operator::multiply:
+            return a * b;
+        case Operator::minimum:
+            return std::min(a, b);
+        case Operator::maximum:
+            return std::max(a, b);
+        default:
+            return a / b;  // divide and d_ratio; a zero divisor was dealt with before
     }
 }
 
 /// perf takes both operands as whole numbers.
-Value modulo(double a, double b, std::size_t node, const Expression* expression) {
+EvaluatedValue modulo(double a, double b, std::size_t node, const Expression* expression) {
     constexpr double largest = 9e18;
-    if (std::abs(a) > largest || std::abs(b) > largest) return without_value(Cause::Kind::not_finite);
+    if (std::abs(a) > largest || std::abs(b) > largest) return without_value(MissingCause::Kind::not_finite);
     const auto divisor = static_cast<long long>(b);
-    if (divisor == 0) return without_value(Cause::Kind::division, node, expression);
+    if (divisor == 0) return without_value(MissingCause::Kind::division, node, expression);
     return {static_cast<double>(static_cast<long long>(a) % divisor), {}};
 }
 
 }  // namespace
 
-bool reads_input(Operation operation) {
+bool reads_input(Operator operation) {
     switch (operation) {
-        case Operation::name:
-        case Operation::constant:
-        case Operation::source_count:
-        case Operation::aggr_nr:
-        case Operation::has_event:
-        case Operation::cpuid: return true;
-        default: return false;
+        case Operator::name:
+        case Operator::constant:
+        case Operator::source_count:
+        case Operator::aggr_nr:
+        case Operator::has_event:
+        case Operator::cpuid:
+            return true;
+        default:
+            return false;
     }
 }
 
 Evaluation::Evaluation(const Formulas& formulas, const Counts& counts, const Constants& constants)
-    : formulas_(formulas), results_(formulas.metrics_.size(), without_value(Cause::Kind::missing)) {
+    : formulas_(formulas), results_(formulas.metrics_.size(), without_value(MissingCause::Kind::missing)) {
     read_inputs(counts, constants);
 }
 
@@ -78,71 +88,92 @@ void Evaluation::read_inputs(const Counts& counts, const Constants& constants) {
     inputs_.reserve(formulas_.inputs_.size());
     for (std::size_t i = 0; i < formulas_.inputs_.size(); ++i) {
         const auto& input = formulas_.inputs_[i];
-        Value value = without_value(Cause::Kind::missing, i);
-        if (input.operation == Operation::constant) {
+        EvaluatedValue value = without_value(MissingCause::Kind::missing, i);
+        if (input.operation == Operator::constant) {
             std::string name = input.name;
-            std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+            std::ranges::transform(name, name.begin(),
+                                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
             const auto found = constants.values.find(name);
-            value = found == constants.values.end() ? without_value(Cause::Kind::constant, i) : Value{found->second, {}};
-        } else if (input.operation == Operation::cpuid) {
-            value = constants.cpu_id.empty() ? without_value(Cause::Kind::constant, i)
-                                             : Value{cpuid_matches(without_escapes(input.name), constants.cpu_id) ? 1.0 : 0.0, {}};
-        } else if (input.operation == Operation::has_event) {
-            if (constants.has_event) value = {constants.has_event(input.name) ? 1.0 : 0.0, {}};
-            else if (!counts.empty()) value = {counts.contains(input.name) ? 1.0 : 0.0, {}};
+            value = found == constants.values.end() ? without_value(MissingCause::Kind::constant, i)
+                                                    : EvaluatedValue{found->second, {}};
+        } else if (input.operation == Operator::cpuid) {
+            value = constants.cpu_id.empty()
+                        ? without_value(MissingCause::Kind::constant, i)
+                        : EvaluatedValue{cpuid_matches(without_escapes(input.name), constants.cpu_id) ? 1.0 : 0.0, {}};
+        } else if (input.operation == Operator::has_event) {
+            if (constants.has_event)
+                value = {constants.has_event(input.name) ? 1.0 : 0.0, {}};
+            else if (!counts.empty())
+                value = {counts.contains(input.name) ? 1.0 : 0.0, {}};
         } else if (const auto found = counts.find(input.name); found != counts.end()) {
             const Count& count = found->second;
-            if (!count.counted) value = without_value(Cause::Kind::not_counted, i);
-            else if (input.operation == Operation::source_count) value = {count.sources, {}};
-            else if (input.operation == Operation::aggr_nr) value = {count.cpus, {}};
+            if (!count.counted)
+                value = without_value(MissingCause::Kind::not_counted, i);
+            else if (input.operation == Operator::source_count)
+                value = {count.sources, {}};
+            else if (input.operation == Operator::aggr_nr)
+                value = {count.cpus, {}};
             else {
                 value = {count.value, {}};
                 if (count.low < count.high) uncertain_.push_back({i, count.low, count.high});
             }
         }
-        if (value.known() && !std::isfinite(value.value)) value = without_value(Cause::Kind::not_finite, i);
+        if (value.known() && !std::isfinite(value.value)) value = without_value(MissingCause::Kind::not_finite, i);
         inputs_.push_back(value);
     }
 }
 
-void Evaluation::compute_nodes(const Formulas::Bound& bound, std::vector<Value>& nodes) const {
+void Evaluation::compute_nodes(const Formulas::Bound& bound, std::vector<EvaluatedValue>& nodes) const {
     const auto& definition = bound.expression.nodes();
     nodes.resize(definition.size());
     for (std::size_t i = 0; i < definition.size(); ++i) {
-        const Node& node = definition[i];
-        if (node.operation == Operation::number) {
-            nodes[i] = std::isnan(node.number) ? without_value(Cause::Kind::not_finite) : Value{node.number, {}};
+        const ExpressionNode& node = definition[i];
+        if (node.operation == Operator::number) {
+            nodes[i] = std::isnan(node.number) ? without_value(MissingCause::Kind::not_finite)
+                                               : EvaluatedValue{node.number, {}};
             continue;
         }
         if (reads_input(node.operation)) {
             const auto& binding = bound.bindings[i];
-            nodes[i] = binding.kind == Formulas::Binding::Kind::metric ? results_[binding.index] : inputs_[binding.index];
+            nodes[i] =
+                binding.kind == Formulas::Binding::Kind::metric ? results_[binding.index] : inputs_[binding.index];
             continue;
         }
-        const Value& a = nodes[node.first];
-        const Value& b = nodes[node.second];
+        const EvaluatedValue& a = nodes[node.first];
+        const EvaluatedValue& b = nodes[node.second];
         switch (node.operation) {
-            case Operation::negate: nodes[i] = a.known() ? Value{-a.value, {}} : a; break;
-            case Operation::choose: nodes[i] = !b.known() ? b : b.value != 0 ? a : nodes[node.third]; break;
-            case Operation::logical_or:
-            case Operation::logical_and:
-            case Operation::logical_xor: nodes[i] = logical(node.operation, a, b); break;
+            case Operator::negate:
+                nodes[i] = a.known() ? EvaluatedValue{-a.value, {}} : a;
+                break;
+            case Operator::choose:
+                nodes[i] = !b.known() ? b : b.value != 0 ? a : nodes[node.third];
+                break;
+            case Operator::logical_or:
+            case Operator::logical_and:
+            case Operator::logical_xor:
+                nodes[i] = logical(node.operation, a, b);
+                break;
             default:
-                if (!a.known()) nodes[i] = a;
-                else if (!b.known()) nodes[i] = b;
-                else if (node.operation == Operation::modulo) nodes[i] = modulo(a.value, b.value, i, &bound.expression);
-                else if (node.operation == Operation::divide && b.value == 0)
-                    nodes[i] = without_value(Cause::Kind::division, i, &bound.expression);
-                else if (node.operation == Operation::d_ratio && b.value == 0) nodes[i] = Value{};
-                else nodes[i] = Value{arithmetic(node.operation, a.value, b.value), {}};
+                if (!a.known())
+                    nodes[i] = a;
+                else if (!b.known())
+                    nodes[i] = b;
+                else if (node.operation == Operator::modulo)
+                    nodes[i] = modulo(a.value, b.value, i, &bound.expression);
+                else if (node.operation == Operator::divide && b.value == 0)
+                    nodes[i] = without_value(MissingCause::Kind::division, i, &bound.expression);
+                else if (node.operation == Operator::d_ratio && b.value == 0)
+                    nodes[i] = EvaluatedValue{};
+                else
+                    nodes[i] = EvaluatedValue{arithmetic(node.operation, a.value, b.value), {}};
         }
     }
 }
 
-Value Evaluation::compute(const Formulas::Bound& bound) const {
+EvaluatedValue Evaluation::compute(const Formulas::Bound& bound) const {
     compute_nodes(bound, nodes_);
-    const Value& value = nodes_.back();
-    if (value.known() && !std::isfinite(value.value)) return without_value(Cause::Kind::not_finite);
+    const EvaluatedValue& value = nodes_.back();
+    if (value.known() && !std::isfinite(value.value)) return without_value(MissingCause::Kind::not_finite);
     return value;
 }
 
@@ -160,7 +191,7 @@ std::vector<MetricValue> Evaluation::values() {
     values.reserve(formulas_.wanted_.size());
     for (std::size_t i = 0; i < formulas_.wanted_.size(); ++i) {
         const auto& metric = formulas_.metrics_[formulas_.wanted_[i]];
-        const Value& result = results_[formulas_.wanted_[i]];
+        const EvaluatedValue& result = results_[formulas_.wanted_[i]];
         MetricValue value;
         value.name = metric.name;
         value.definition = metric.definition;
@@ -171,12 +202,14 @@ std::vector<MetricValue> Evaluation::values() {
             value.high = metric_bounds[i].high;
             value.bounded = metric_bounds[i].known;
         } else {
-            value.outcome = result.cause.kind == Cause::Kind::not_counted ? Outcome::not_counted : Outcome::unavailable;
+            value.outcome =
+                result.cause.kind == MissingCause::Kind::not_counted ? Outcome::not_counted : Outcome::unavailable;
             value.reason = reason(result.cause);
         }
         set_limits(i, limit_bounds, next_limit, value);
         if (!metric.threshold.expression.nodes().empty())
-            if (const Value over = compute(metric.threshold); over.known()) value.over_threshold = over.value != 0;
+            if (const EvaluatedValue over = compute(metric.threshold); over.known())
+                value.over_threshold = over.value != 0;
         values.push_back(std::move(value));
     }
     return values;
@@ -198,46 +231,51 @@ void Evaluation::set_limits(std::size_t wanted, const std::vector<Bounds>& limit
         if (const Bounds* bounds = take(*high)) value.high = std::max(value.value, bounds->high);
 }
 
-std::string Evaluation::reason(const Cause& cause) const {
+std::string Evaluation::reason(const MissingCause& cause) const {
     const auto input = [&] { return formulas_.inputs_[cause.index].name; };
     switch (cause.kind) {
-        case Cause::Kind::missing: return fmt::format("no count of {}", input());
-        case Cause::Kind::not_counted: return fmt::format("{} was not counted", input());
-        case Cause::Kind::constant: return fmt::format("{} is not known", input());
-        case Cause::Kind::division: {
-            const Node& divisor = cause.expression->nodes()[cause.expression->nodes()[cause.index].second];
+        case MissingCause::Kind::missing:
+            return fmt::format("no count of {}", input());
+        case MissingCause::Kind::not_counted:
+            return fmt::format("{} was not counted", input());
+        case MissingCause::Kind::constant:
+            return fmt::format("{} is not known", input());
+        case MissingCause::Kind::division: {
+            const ExpressionNode& divisor = cause.expression->nodes()[cause.expression->nodes()[cause.index].second];
             return fmt::format("division by zero: {} is 0",
                                cause.expression->text().substr(divisor.begin, divisor.end - divisor.begin));
         }
-        default: return "the result is not a finite number";
+        default:
+            return "the result is not a finite number";
     }
 }
 
 std::vector<Formulas::Binding> Evaluation::live_leaves(const Formulas::Bound& bound) const {
     // Made from no counts: every metric and event is unknown, so a node is known only by constants.
     const auto& definition = bound.expression.nodes();
-    std::vector<Value> nodes(definition.size());
+    std::vector<EvaluatedValue> nodes(definition.size());
     std::vector<bool> live(definition.size(), false);
     std::vector<Formulas::Binding> leaves;
     if (definition.empty()) return leaves;
     compute_nodes(bound, nodes);
     live.back() = true;
     for (std::size_t i = definition.size(); i-- > 0;) {
-        const Node& node = definition[i];
+        const ExpressionNode& node = definition[i];
         if (!live[i] || nodes[i].known()) continue;
         if (reads_input(node.operation)) continue;
-        if (node.operation == Operation::choose && nodes[node.second].known()) {
+        if (node.operation == Operator::choose && nodes[node.second].known()) {
             live[nodes[node.second].value != 0 ? node.first : node.third] = true;
             continue;
         }
-        if (node.operation == Operation::number) continue;
+        if (node.operation == Operator::number) continue;
         live[node.first] = true;
-        if (node.operation != Operation::negate) live[node.second] = true;
-        if (node.operation == Operation::choose) live[node.third] = true;
+        if (node.operation != Operator::negate) live[node.second] = true;
+        if (node.operation == Operator::choose) live[node.third] = true;
     }
     for (std::size_t i = 0; i < definition.size(); ++i) {
-        const Operation operation = definition[i].operation;
-        const bool event = operation == Operation::name || operation == Operation::source_count || operation == Operation::aggr_nr;
+        const Operator operation = definition[i].operation;
+        const bool event =
+            operation == Operator::name || operation == Operator::source_count || operation == Operator::aggr_nr;
         if (live[i] && event && !nodes[i].known()) leaves.push_back(bound.bindings[i]);
     }
     return leaves;

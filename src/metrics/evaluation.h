@@ -9,10 +9,10 @@
 namespace tmaprobe::metrics {
 
 /// True for the leaves that read something from outside the expression.
-bool reads_input(Operation operation);
+bool reads_input(Operator operation);
 
 /// Why there is no value.
-struct Cause {
+struct MissingCause {
     enum class Kind : std::uint8_t {
         none,
         missing,      ///< an event without a count
@@ -21,15 +21,15 @@ struct Cause {
         division,     ///< by zero
         not_finite,   ///< overflow, or NaN written in the expression
     } kind = Kind::none;
-    std::uint32_t index = 0;  ///< the input, or the node that divides
+    std::uint32_t index = 0;                 ///< the input, or the node that divides
     const Expression* expression = nullptr;  ///< of the node
 };
 
 /// A number, or a cause; value means nothing when there is a cause.
-struct Value {
+struct EvaluatedValue {
     double value = 0;
-    Cause cause;
-    bool known() const { return cause.kind == Cause::Kind::none; }
+    MissingCause cause;
+    bool known() const { return cause.kind == MissingCause::Kind::none; }
 };
 
 /// One evaluation of Formulas on one set of counts. Lives for one call.
@@ -61,17 +61,17 @@ class Evaluation {
     };
 
     void read_inputs(const Counts& counts, const Constants& constants);
-    void compute_nodes(const Formulas::Bound& bound, std::vector<Value>& nodes) const;
-    Value compute(const Formulas::Bound& bound) const;
+    void compute_nodes(const Formulas::Bound& bound, std::vector<EvaluatedValue>& nodes) const;
+    EvaluatedValue compute(const Formulas::Bound& bound) const;
     std::vector<Bounds> bounds(const std::vector<std::size_t>& wanted);
     void set_limits(std::size_t wanted, const std::vector<Bounds>& limits, std::size_t& next, MetricValue& value) const;
-    std::string reason(const Cause& cause) const;
+    std::string reason(const MissingCause& cause) const;
 
     const Formulas& formulas_;
-    std::vector<Value> inputs_;
+    std::vector<EvaluatedValue> inputs_;
     std::vector<Uncertain> uncertain_;
-    std::vector<Value> results_;  ///< one per Formulas::metrics_
-    mutable std::vector<Value> nodes_;
+    std::vector<EvaluatedValue> results_;  ///< one per Formulas::metrics_
+    mutable std::vector<EvaluatedValue> nodes_;
 };
 
 }  // namespace tmaprobe::metrics

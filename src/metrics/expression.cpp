@@ -97,33 +97,29 @@ Token scan(std::string_view text, std::size_t from) {
 
 struct Binary {
     char symbol;
-    Operation operation;
+    Operator operation;
     int precedence;
 };
 
 constexpr std::array binaries = {
-    Binary{'|', Operation::logical_or, 1},  Binary{'^', Operation::logical_xor, 2},
-    Binary{'&', Operation::logical_and, 3}, Binary{'<', Operation::less, 4},
-    Binary{'>', Operation::greater, 4},     Binary{'+', Operation::add, 5},
-    Binary{'-', Operation::subtract, 5},    Binary{'*', Operation::multiply, 6},
-    Binary{'/', Operation::divide, 6},      Binary{'%', Operation::modulo, 6},
+    Binary{'|', Operator::logical_or, 1}, Binary{'^', Operator::logical_xor, 2}, Binary{'&', Operator::logical_and, 3},
+    Binary{'<', Operator::less, 4},       Binary{'>', Operator::greater, 4},     Binary{'+', Operator::add, 5},
+    Binary{'-', Operator::subtract, 5},   Binary{'*', Operator::multiply, 6},    Binary{'/', Operator::divide, 6},
+    Binary{'%', Operator::modulo, 6},
 };
 constexpr int tightest_binary = 6;
 
 struct Function {
     std::string_view name;
-    Operation operation;
+    Operator operation;
     bool of_name;  ///< takes one name instead of two values
 };
 
 constexpr std::array functions = {
-    Function{"min", Operation::minimum, false},
-    Function{"max", Operation::maximum, false},
-    Function{"d_ratio", Operation::d_ratio, false},
-    Function{"source_count", Operation::source_count, true},
-    Function{"aggr_nr", Operation::aggr_nr, true},
-    Function{"has_event", Operation::has_event, true},
-    Function{"strcmp_cpuid_str", Operation::cpuid, true},
+    Function{"min", Operator::minimum, false},           Function{"max", Operator::maximum, false},
+    Function{"d_ratio", Operator::d_ratio, false},       Function{"source_count", Operator::source_count, true},
+    Function{"aggr_nr", Operator::aggr_nr, true},        Function{"has_event", Operator::has_event, true},
+    Function{"strcmp_cpuid_str", Operator::cpuid, true},
 };
 
 }  // namespace
@@ -159,8 +155,7 @@ class ExpressionParser {
     }
 
     void problem(std::string what) {
-        if (problem_.empty())
-            problem_ = fmt::format("{} at column {} of the expression", what, token_.begin + 1);
+        if (problem_.empty()) problem_ = fmt::format("{} at column {} of the expression", what, token_.begin + 1);
         // Nothing more is read: every caller sees the end.
         token_ = Token{TokenKind::end, token_.begin, token_.begin, 0};
     }
@@ -172,11 +167,13 @@ class ExpressionParser {
     }
 
     void expect(char symbol) {
-        if (at_symbol(symbol)) advance();
-        else unexpected(fmt::format("'{}'", symbol));
+        if (at_symbol(symbol))
+            advance();
+        else
+            unexpected(fmt::format("'{}'", symbol));
     }
 
-    std::uint32_t add(Node node, std::uint32_t begin) {
+    std::uint32_t add(ExpressionNode node, std::uint32_t begin) {
         node.begin = begin;
         node.end = previous_end_;
         expression_.nodes_.push_back(node);
@@ -197,11 +194,13 @@ class ExpressionParser {
         if (problem_.empty() && at_word("if")) {
             advance();
             const std::uint32_t condition = binary(1);
-            if (at_word("else")) advance();
-            else unexpected("'else'");
+            if (at_word("else"))
+                advance();
+            else
+                unexpected("'else'");
             const std::uint32_t otherwise = conditional();
-            value = add({.operation = Operation::choose, .first = value, .second = condition, .third = otherwise},
-                        begin);
+            value =
+                add({.operation = Operator::choose, .first = value, .second = condition, .third = otherwise}, begin);
         }
         --depth_;
         return value;
@@ -230,7 +229,7 @@ class ExpressionParser {
         if (++depth_ > deepest_nesting) problem("nested too deeply");
         const std::uint32_t operand = unary();
         --depth_;
-        return add({.operation = Operation::negate, .first = operand}, begin);
+        return add({.operation = Operator::negate, .first = operand}, begin);
     }
 
     std::uint32_t primary() {
@@ -238,12 +237,12 @@ class ExpressionParser {
         if (token_.kind == TokenKind::number) {
             const double number = token_.number;
             advance();
-            return add({.operation = Operation::number, .number = number}, begin);
+            return add({.operation = Operator::number, .number = number}, begin);
         }
         if (token_.kind == TokenKind::constant) {
             const std::uint32_t index = name_index(text_of(token_));
             advance();
-            return add({.operation = Operation::constant, .first = index}, begin);
+            return add({.operation = Operator::constant, .first = index}, begin);
         }
         if (token_.kind == TokenKind::name) return named();
         if (at_symbol('(')) {
@@ -266,18 +265,18 @@ class ExpressionParser {
             if (at_word(function.name)) return call(function);
         if (at_word("NaN")) {
             advance();
-            return add({.operation = Operation::number, .number = std::numeric_limits<double>::quiet_NaN()}, begin);
+            return add({.operation = Operator::number, .number = std::numeric_limits<double>::quiet_NaN()}, begin);
         }
         const std::uint32_t index = name_index(text_of(token_));
         advance();
-        return add({.operation = Operation::name, .first = index}, begin);
+        return add({.operation = Operator::name, .first = index}, begin);
     }
 
     std::uint32_t call(const Function& function) {
         const std::uint32_t begin = token_.begin;
         advance();
         expect('(');
-        Node node{.operation = function.operation};
+        ExpressionNode node{.operation = function.operation};
         if (function.of_name) {
             // An id such as 0x410fd490 reads as a name; a plain number can be one too.
             if (token_.kind != TokenKind::name && token_.kind != TokenKind::number) {

@@ -10,7 +10,7 @@
 namespace tmaprobe::metrics {
 
 /// What one node of an expression does with its operands.
-enum class Operation : std::uint8_t {
+enum class Operator : std::uint8_t {
     number,        ///< a literal
     name,          ///< an event or another metric
     constant,      ///< "#smt_on", "#slots", ...
@@ -36,8 +36,8 @@ enum class Operation : std::uint8_t {
 };
 
 /// One node; operands are indices of earlier nodes, so that one walk forward evaluates everything.
-struct Node {
-    Operation operation = Operation::number;
+struct ExpressionNode {
+    Operator operation = Operator::number;
     std::uint32_t first = 0, second = 0, third = 0;  ///< operands; for names: first = index into names()
     double number = 0;
     std::uint32_t begin = 0, end = 0;  ///< the part of the text that it stands for
@@ -55,14 +55,14 @@ class Expression {
 
     const std::string& text() const { return text_; }
     /// In order of evaluation; the last one is the expression's value.
-    const std::vector<Node>& nodes() const { return nodes_; }
+    const std::vector<ExpressionNode>& nodes() const { return nodes_; }
     /// Distinct events, metrics, constants and CPU ids, as spelt, in order of appearance.
     const std::vector<std::string>& names() const { return names_; }
 
   private:
     friend class ExpressionParser;
     std::string text_;
-    std::vector<Node> nodes_;
+    std::vector<ExpressionNode> nodes_;
     std::vector<std::string> names_;
 };
 

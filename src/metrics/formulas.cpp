@@ -21,19 +21,15 @@ class FormulasCompiler {
     }
 
     Result<Formulas> compile(const std::vector<std::size_t>& wanted) {
-        for (const std::size_t definition : wanted)
-            if (auto placed = place(definition); !placed) return pass_on(placed);
+        for (const std::size_t definition : wanted) TRY(place(definition));
         // Thresholds may name any metric, themselves included, so they come when all metrics have a place;
         // the metrics that only they name are compiled here.
-        for (std::size_t i = 0; i < formulas_.metrics_.size(); ++i)
-            if (auto bound = bind_threshold(i); !bound) return pass_on(bound);
+        for (std::size_t i = 0; i < formulas_.metrics_.size(); ++i) TRY(bind_threshold(i));
         for (const std::size_t definition : wanted) formulas_.wanted_.push_back(place_[definition]);
         for (const std::size_t definition : wanted) {
-            const auto low = limit(definition, definitions_[definition].low_expression, "low");
-            if (!low) return pass_on(low);
-            const auto high = limit(definition, definitions_[definition].high_expression, "high");
-            if (!high) return pass_on(high);
-            formulas_.limits_.push_back({*low, *high});
+            const auto low = TRY(limit(definition, definitions_[definition].low_expression, "low"));
+            const auto high = TRY(limit(definition, definitions_[definition].high_expression, "high"));
+            formulas_.limits_.push_back({low, high});
         }
         return std::move(formulas_);
     }
@@ -71,10 +67,9 @@ class FormulasCompiler {
     Result<> place(std::size_t root) {
         std::vector<Frame> stack;
         const auto open = [&](std::size_t definition) -> Result<> {
-            auto parsed = parse(definition, definitions_[definition].expression, "expression");
-            if (!parsed) return pass_on(parsed);
+            auto parsed = TRY(parse(definition, definitions_[definition].expression, "expression"));
             state_[definition] = State::open;
-            stack.push_back({definition, std::move(*parsed), 0});
+            stack.push_back({definition, std::move(parsed), 0});
             return {};
         };
         if (state_[root] == State::placed) return {};
@@ -118,15 +113,13 @@ class FormulasCompiler {
     /// One limit of a metric, after all that it names; nothing where the table gives none.
     Result<std::optional<std::size_t>> limit(std::size_t definition, const std::string& text, std::string_view what) {
         if (text.empty()) return std::nullopt;
-        auto parsed = parse(definition, text, what);
-        if (!parsed) return pass_on(parsed);
-        for (const std::string& name : parsed->names())
-            if (const auto metric = metric_named(name, definition))
-                if (auto placed = place(*metric); !placed) return pass_on(placed);
+        auto parsed = TRY(parse(definition, text, what));
+        for (const std::string& name : parsed.names())
+            if (const auto metric = metric_named(name, definition)) TRY(place(*metric));
         Formulas::Compiled compiled;
         compiled.definition = definition;
         compiled.name = fmt::format("{} of {}", what, definitions_[definition].name);
-        compiled.value = bind(std::move(*parsed), definition);
+        compiled.value = bind(std::move(parsed), definition);
         formulas_.metrics_.push_back(std::move(compiled));
         return std::optional(formulas_.metrics_.size() - 1);
     }
@@ -135,34 +128,34 @@ class FormulasCompiler {
         const std::size_t definition = formulas_.metrics_[index].definition;
         const std::string& text = definitions_[definition].threshold;
         if (text.empty()) return {};
-        auto parsed = parse(definition, text, "threshold");
-        if (!parsed) return pass_on(parsed);
-        for (const std::string& name : parsed->names())
+        auto parsed = TRY(parse(definition, text, "threshold"));
+        for (const std::string& name : parsed.names())
             if (const auto metric = metric_named(name, definition))
                 if (auto placed = place(*metric); !placed) return placed;
-        formulas_.metrics_[index].threshold = bind(std::move(*parsed), definition);
+        formulas_.metrics_[index].threshold = bind(std::move(parsed), definition);
         return {};
     }
 
     Formulas::Bound bind(Expression expression, std::size_t definition) {
         Formulas::Bound bound;
         bound.bindings.reserve(expression.nodes().size());
-        for (const Node& node : expression.nodes()) bound.bindings.push_back(binding(expression, node, definition));
+        for (const ExpressionNode& node : expression.nodes())
+            bound.bindings.push_back(binding(expression, node, definition));
         bound.expression = std::move(expression);
         return bound;
     }
 
-    Formulas::Binding binding(const Expression& expression, const Node& node, std::size_t definition) {
+    Formulas::Binding binding(const Expression& expression, const ExpressionNode& node, std::size_t definition) {
         using Kind = Formulas::Binding::Kind;
         if (!reads_input(node.operation)) return {};
         const std::string& name = expression.names()[node.first];
-        if (node.operation == Operation::name)
+        if (node.operation == Operator::name)
             if (const auto metric = metric_named(name, definition))
                 return {Kind::metric, static_cast<std::uint32_t>(place_[*metric])};
         return {Kind::input, input(node.operation, name)};
     }
 
-    std::uint32_t input(Operation operation, const std::string& name) {
+    std::uint32_t input(Operator operation, const std::string& name) {
         auto& indices = inputs_by_name_[name];
         for (const std::uint32_t index : indices)
             if (formulas_.inputs_[index].operation == operation) return index;

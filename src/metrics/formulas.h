@@ -48,7 +48,7 @@ class Formulas {
     };
     /// Something from outside: an event, a constant, a property of an event or of the CPU.
     struct Input {
-        Operation operation = Operation::name;
+        Operator operation = Operator::name;
         std::string name;
     };
     struct Compiled {

@@ -11,39 +11,40 @@
 namespace tmaprobe::record {
 namespace {
 
-/// How each cause is spelt in records, said of a repetition, and remedied. {0} is what was left in percent, {1} what was
+/// How each cause is said of a repetition, and remedied. {0} is what was left in percent, {1} what was
 /// lost or changed.
 struct Words {
-    Cause cause;
-    const char* name;
-    const char* one;       ///< of one repetition
-    const char* many;      ///< of several, before the sizes
-    const char* size;      ///< "had it 3% of the time"
-    const char* extreme;   ///< the worst one: "3%"; empty where all are alike
+    DisturbanceCause cause;
+    const char* one;      ///< of one repetition
+    const char* many;     ///< of several, before the sizes
+    const char* size;     ///< "had it 3% of the time"
+    const char* extreme;  ///< the worst one: "3%"; empty where all are alike
     const char* remedy;
 };
 
 constexpr const char* quiet_cpu = "stop what else runs there, or name a quieter CPU with --cpu";
 constexpr std::array words{
-    Words{Cause::waited_for_cpu, "waited_for_cpu", "waited for the CPU", "the thread waited for its CPU",
+    Words{DisturbanceCause::waited_for_cpu, "waited for the CPU", "the thread waited for its CPU",
           "had it {0:.0f}% of the time", "{0:.0f}%", quiet_cpu},
-    Words{Cause::partner_waited, "partner_waited", "another thread of the kernel waited for its CPU",
+    Words{DisturbanceCause::partner_waited, "another thread of the kernel waited for its CPU",
           "another thread of the kernel waited for its CPU", "had it {0:.0f}% of the time", "{0:.0f}%", quiet_cpu},
-    Words{Cause::stolen, "stolen", "the hypervisor took the CPU away", "the hypervisor took the CPU away",
+    Words{DisturbanceCause::stolen, "the hypervisor took the CPU away", "the hypervisor took the CPU away",
           "for {1:.0f}% of the time", "{1:.0f}%", "the host is oversubscribed: try again later, or on another machine"},
-    Words{Cause::interrupted, "interrupted", "the CPU did something else", "the CPU did something else (interrupts, page faults)",
-          "for {1:.0f}% of the time", "{1:.0f}%", "name a CPU that takes fewer interrupts with --cpu"},
-    Words{Cause::issue_slots_shared, "issue_slots_shared", "another hyperthread of this core was busy",
+    Words{DisturbanceCause::interrupted, "the CPU did something else",
+          "the CPU did something else (interrupts, page faults)", "for {1:.0f}% of the time", "{1:.0f}%",
+          "name a CPU that takes fewer interrupts with --cpu"},
+    Words{DisturbanceCause::issue_slots_shared, "another hyperthread of this core was busy",
           "another hyperthread of this core was busy", "it took {1:.0f}% of the core's issue slots", "{1:.0f}%",
           "a guest may not see who that is: another CPU with --cpu, or another time"},
-    Words{Cause::reorder_buffer_halved, "reorder_buffer_halved", "another hyperthread of this core was active",
+    Words{DisturbanceCause::reorder_buffer_halved, "another hyperthread of this core was active",
           "another hyperthread of this core was active", "the reorder buffer was halved", "",
           "a guest may not see who that is: another CPU with --cpu, or another time"},
-    Words{Cause::clock_changed, "clock_changed", "the core clock changed", "the core clock changed", "by {2:+.0f}%", "{2:+.0f}%",
+    Words{DisturbanceCause::clock_changed, "the core clock changed", "the core clock changed", "by {2:+.0f}%",
+          "{2:+.0f}%",
           "a fixed clock helps (cpupower frequency-set -g performance), and so does waiting until the machine is cool"},
 };
 
-const Words& words_of(Cause cause) {
+const Words& words_of(DisturbanceCause cause) {
     return *std::find_if(words.begin(), words.end(), [&](const Words& candidate) { return candidate.cause == cause; });
 }
 
@@ -53,14 +54,6 @@ std::string size_text(const char* pattern, double size) {
 }
 
 }  // namespace
-
-std::string_view name_of(Cause cause) { return words_of(cause).name; }
-
-std::optional<Cause> cause_named(std::string_view name) {
-    for (const Words& candidate : words)
-        if (name == candidate.name) return candidate.cause;
-    return std::nullopt;
-}
 
 std::vector<DisturbedBy> count_causes(const std::vector<Disturbance>& disturbances) {
     std::vector<DisturbedBy> causes;
@@ -77,12 +70,14 @@ std::vector<DisturbedBy> count_causes(const std::vector<Disturbance>& disturbanc
         const int repetitions = static_cast<int>(magnitudes.size());
         causes.push_back({candidate.cause, repetitions, std::copysign(median(std::move(magnitudes)), most), most});
     }
-    std::stable_sort(causes.begin(), causes.end(), [](const auto& one, const auto& other) { return one.repetitions > other.repetitions; });
+    std::stable_sort(causes.begin(), causes.end(),
+                     [](const auto& one, const auto& other) { return one.repetitions > other.repetitions; });
     return causes;
 }
 
 std::string describe(const Disturbance& disturbance) {
-    return fmt::format("{}: {}", words_of(disturbance.cause).one, size_text(words_of(disturbance.cause).size, disturbance.size));
+    return fmt::format("{}: {}", words_of(disturbance.cause).one,
+                       size_text(words_of(disturbance.cause).size, disturbance.size));
 }
 
 std::string describe(const std::vector<DisturbedBy>& causes) {
@@ -91,12 +86,14 @@ std::string describe(const std::vector<DisturbedBy>& causes) {
         const Words& said = words_of(cause);
         const std::string extreme = size_text(said.extreme, most);
         const bool alike = extreme == size_text(said.extreme, typical);
-        text += fmt::format("{}in {} {} ({}{})", text.empty() ? "" : ", ", repetitions, said.many, size_text(said.size, typical),
-                            alike ? "" : ", at worst " + extreme);
+        text += fmt::format("{}in {} {} ({}{})", text.empty() ? "" : ", ", repetitions, said.many,
+                            size_text(said.size, typical), alike ? "" : ", at worst " + extreme);
     }
     return text;
 }
 
-std::string remedy(const std::vector<DisturbedBy>& causes) { return causes.empty() ? "" : words_of(causes.front().cause).remedy; }
+std::string remedy(const std::vector<DisturbedBy>& causes) {
+    return causes.empty() ? "" : words_of(causes.front().cause).remedy;
+}
 
 }  // namespace tmaprobe::record

@@ -1,14 +1,20 @@
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/names.h"
 
 namespace tmaprobe::record {
 
+/// Clean repetitions below which nothing is compared, and statistics are over all.
+inline constexpr int enough_clean = 3;
+
 /// What kept a repetition from being the kernel's own time.
-enum class Cause {
+enum class DisturbanceCause {
     waited_for_cpu,         ///< the thread waited while others had its CPU
     partner_waited,         ///< another thread of the kernel did
     stolen,                 ///< the hypervisor gave the CPU to others
@@ -21,21 +27,16 @@ enum class Cause {
 /// One repetition's cause with its size: the share lost (of the repetition's time, of the core's slots, of the reorder
 /// buffer), or the relative change of the clock, which may be negative.
 struct Disturbance {
-    Cause cause = Cause::waited_for_cpu;
+    DisturbanceCause cause = DisturbanceCause::waited_for_cpu;
     double size = 0;
 };
 
 /// All repetitions of one run with the same cause.
 struct DisturbedBy {
-    Cause cause = Cause::waited_for_cpu;
+    DisturbanceCause cause = DisturbanceCause::waited_for_cpu;
     int repetitions = 0;
     double median = 0, most = 0;  ///< of the sizes; `most` is the one furthest from 0
 };
-
-/// "waited_for_cpu", as records spell it.
-std::string_view name_of(Cause cause);
-/// Empty for a name that this version does not know.
-std::optional<Cause> cause_named(std::string_view name);
 
 /// By cause, the most frequent first.
 std::vector<DisturbedBy> count_causes(const std::vector<Disturbance>& disturbances);
@@ -49,3 +50,16 @@ std::string describe(const std::vector<DisturbedBy>& causes);
 std::string remedy(const std::vector<DisturbedBy>& causes);
 
 }  // namespace tmaprobe::record
+
+template <>
+struct tmaprobe::Names<tmaprobe::record::DisturbanceCause> {
+    using enum record::DisturbanceCause;
+    static constexpr std::array<std::pair<record::DisturbanceCause, std::string_view>, 7> values{
+        {{waited_for_cpu, "waited_for_cpu"},
+         {partner_waited, "partner_waited"},
+         {stolen, "stolen"},
+         {interrupted, "interrupted"},
+         {issue_slots_shared, "issue_slots_shared"},
+         {reorder_buffer_halved, "reorder_buffer_halved"},
+         {clock_changed, "clock_changed"}}};
+};

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/json/writer.h"
 #include "report/formats.h"
-#include "base/json_dump.h"
 #include "report/numbers.h"
 #include "report/sources.h"
 #include "report/states.h"
@@ -13,7 +13,6 @@
 namespace tmaprobe::report {
 namespace {
 
-using nlohmann::json;
 using record::Record;
 using record::Run;
 
@@ -51,37 +50,51 @@ class Row {
     bool first_ = true;
 };
 
+/// The parameters that have no column of their own, as JSON; empty where there are none.
+std::string other_parameters(const Run& run) {
+    json::Writer writer;
+    bool any = false;
+    const auto add = [&](const char* name, const auto& value) {
+        writer.member(name, value);
+        any = true;
+    };
+    writer.begin_object();
+    if (run.parameters.command) add("command", *run.parameters.command);
+    if (!run.parameters.cpus.empty()) add("cpus", run.parameters.cpus);
+    if (run.parameters.pid) add("pid", *run.parameters.pid);
+    if (!run.parameters.pmu.empty()) add("pmu", run.parameters.pmu);
+    if (run.extra.state) add("state", run.extra.state->name);
+    for (const auto& [name, value] : run.parameters.options) add(name.c_str(), value);
+    writer.end_object();
+    return any ? writer.take() : std::string();
+}
+
 /// The keys that all rows of one run share, as the start of each line.
 std::string keys_of(const Record& record, std::size_t record_index, const Run& run, std::size_t run_index) {
-    json others = json::object();
-    for (const auto& [name, value] : run.parameters.items())
-        if (name != "size_bytes" && name != "threads") others[name] = value;
-    if (const auto state = run.extra.find("state"); state != run.extra.end()) others["state"] = *state;
-    const auto whole = [&](Row& row, const char* key) {
-        const auto value = run.parameters.find(key);
-        if (value != run.parameters.end() && value->is_number_integer())
-            row.integer(value->get<std::int64_t>());
-        else
-            row.empty();
+    const auto whole = [](Row& row, const std::optional<std::uint64_t>& value) {
+        value ? row.integer(static_cast<std::int64_t>(*value)) : row.empty();
     };
     Row row;
     row.integer(static_cast<std::int64_t>(record_index)).integer(static_cast<std::int64_t>(run_index));
-    row.text(record.started).text(record.experiment).text(host_text(record, "name"));
-    row.text(host_text(record, "cpu_id")).text(host_text(record, "cpu_model"));
-    row.text(record.source.kind).text(record.source.target).text(run.kernel).text(run.variant);
-    whole(row, "size_bytes");
-    whole(row, "threads");
-    row.text(run.pages ? run.pages->requested : "");
-    row.text(others.empty() ? "" : dump_line(others));
+    row.text(record.started).text(text_of(record.experiment)).text(record.host.name);
+    row.text(record.host.cpu_id).text(record.host.cpu_model);
+    row.text(text_of(record.source.kind)).text(record.source.target).text(run.kernel).text(run.variant);
+    whole(row, run.parameters.size_bytes);
+    whole(row, run.parameters.threads);
+    row.text(run.pages ? text_of(run.pages->requested) : "").text(other_parameters(run));
     return row.line() + ",";
 }
 
 std::string metric_row(const record::Metric& metric) {
     const bool shown = has_value(metric);
     Row row;
-    row.text(metric.name).integer(metric.level).text(metric.parent).text(metric.category).text(metric.subcategory);
-    row.text(metric.unit).number(shown ? metric.value : NAN).number(shown ? metric.low : NAN);
-    row.number(shown ? metric.high : NAN).text(metric.status).text(metric.reason).number(metric.counted_share);
+    row.text(metric.name)
+        .integer(metric.level)
+        .text(metric.parent)
+        .text(text_of(metric.category))
+        .text(metric.subcategory);
+    row.text(text_of(metric.unit)).number(shown ? metric.value : NAN).number(shown ? metric.low : NAN);
+    row.number(shown ? metric.high : NAN).text(text_of(metric.status)).text(metric.reason).number(metric.counted_share);
     row.text(!metric.over_threshold ? "" : *metric.over_threshold ? "true" : "false");
     std::string flags;
     for (const auto& flag : metric.warnings) flags += (flags.empty() ? "" : ";") + flag;
@@ -99,12 +112,10 @@ std::string quantity_row(const char* name, const char* category, const char* uni
 
 std::string time_rows(const record::Time& time, const std::string& keys) {
     if (!time.known) {
-        record::Metric none;
-        none.name = "ns_per_op";
-        none.category = "time";
-        none.unit = "ns";
-        none.reason = time.reason;
-        return keys + metric_row(none);
+        Row row;
+        row.text("ns_per_op").integer(0).empty().text("time").empty().text("ns").empty().empty().empty();
+        row.text("unavailable").text(time.reason).number(1).empty();
+        return keys + row.text("false").empty().line() + "\n";
     }
     std::string rows = keys + quantity_row("ns_per_op", "time", "ns", time.ns_per_op);
     if (time.bytes_per_second.count)
@@ -119,7 +130,15 @@ std::string state_rows(const Run& run, const std::string& keys) {
     for (const auto& monitored : monitors_of(run)) {
         const bool counted = std::isfinite(monitored.value);
         Row row;
-        row.text(monitored.name).integer(0).empty().text("resctrl").empty().text(monitored.unit).number(monitored.value).empty().empty();
+        row.text(monitored.name)
+            .integer(0)
+            .empty()
+            .text("resctrl")
+            .empty()
+            .text(monitored.unit)
+            .number(monitored.value)
+            .empty()
+            .empty();
         row.text(counted ? "measured" : "not_counted").empty().number(counted ? 1 : 0).empty();
         rows += keys + row.text("false").empty().line() + "\n";
     }
@@ -135,17 +154,20 @@ std::string state_rows(const Run& run, const std::string& keys) {
 /// One row per ordered pair of CPUs; "0->3" is what parent says.
 std::string pair_rows(const Record& record, const std::string& keys) {
     std::string rows;
-    const auto pairs = record.extra.find("pairs");
-    if (pairs == record.extra.end() || !pairs->is_object() || !pairs->contains("ns") || !pairs->contains("cpus")) return rows;
-    const auto& cpus = (*pairs)["cpus"];
-    const auto& ns = (*pairs)["ns"];
-    if (!cpus.is_array() || !ns.is_array()) return rows;
+    if (!record.extra.pairs) return rows;
+    const auto& cpus = record.extra.pairs->cpus;
+    const auto& ns = record.extra.pairs->ns;
     for (std::size_t i = 0; i < cpus.size() && i < ns.size(); ++i)
-        for (std::size_t j = 0; ns[i].is_array() && j < cpus.size() && j < ns[i].size(); ++j) {
-            if (!ns[i][j].is_number()) continue;
+        for (std::size_t j = 0; j < cpus.size() && j < ns[i].size(); ++j) {
+            if (!ns[i][j]) continue;
             Row row;
-            row.text("pair_ns").integer(0).text(cpus[i].dump() + "->" + cpus[j].dump()).text("pairs").empty().text("ns");
-            row.number(ns[i][j].get<double>()).empty().empty().text("measured").empty().number(1).empty();
+            row.text("pair_ns")
+                .integer(0)
+                .text(fmt::format("{}->{}", cpus[i], cpus[j]))
+                .text("pairs")
+                .empty()
+                .text("ns");
+            row.number(*ns[i][j]).empty().empty().text("measured").empty().number(1).empty();
             rows += keys + row.text("false").empty().line() + "\n";
         }
     return rows;

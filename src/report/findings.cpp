@@ -12,7 +12,6 @@
 namespace tmaprobe::report {
 namespace {
 
-using nlohmann::json;
 using record::Metric;
 
 /// Above this share, waiting for translations is worth a try with larger pages.
@@ -20,29 +19,14 @@ constexpr double notable_walk_share = 0.05;
 
 /// "bound by ..." for a node that has no advice in the record.
 std::string plain_words(const Metric& metric) {
-    if (metric.category == "frontend") return "the front end, which delivers too few operations";
-    if (metric.category == "bad_speculation") return "operations that never retire";
-    if (metric.category == "backend" && metric.subcategory == "memory") return "memory";
-    if (metric.category == "backend" && metric.subcategory == "core") return "the core's execution, not memory";
-    if (metric.category == "backend") return "the back end";
-    if (metric.category == "retiring") return "useful work: most slots retire";
+    if (metric.category == record::Category::frontend) return "the front end, which delivers too few operations";
+    if (metric.category == record::Category::bad_speculation) return "operations that never retire";
+    if (metric.category == record::Category::backend && metric.subcategory == "memory") return "memory";
+    if (metric.category == record::Category::backend && metric.subcategory == "core")
+        return "the core's execution, not memory";
+    if (metric.category == record::Category::backend) return "the back end";
+    if (metric.category == record::Category::retiring) return "useful work: most slots retire";
     return metric.name;
-}
-
-/// The node's own words, or those that the record keeps beside the metrics under "advice".
-std::string advice(const record::Record& record, const Metric& metric, const char* which) {
-    const std::string& own = which == std::string("says") ? metric.says : metric.next;
-    if (!own.empty()) return own;
-    const auto all = record.extra.find("advice");
-    if (all == record.extra.end() || !all->is_object()) return {};
-    for (const auto& key : {metric.name, metric.category}) {
-        const auto entry = all->find(key);
-        if (entry == all->end()) continue;
-        if (entry->is_string()) return which == std::string("says") ? entry->get<std::string>() : "";
-        if (entry->is_object() && entry->contains(which) && (*entry)[which].is_string())
-            return (*entry)[which].get<std::string>();
-    }
-    return {};
 }
 
 /// "(modelled, 64.0..67.9%)": how far a value can be believed.
@@ -65,36 +49,36 @@ const Metric* counterpart(const record::Run& run, const Metric& node) {
 
 std::string name_of(const record::Record& record, const record::Run& run) {
     if (!run.kernel.empty() && run.kernel != "command" && run.kernel != "replay") return run.kernel;
-    return record.source.kind == "replay" ? "The recorded run" : "The command";
+    return record.source.kind == record::SourceKind::replay ? "The recorded run" : "The command";
 }
 
 /// Level and node to look into: the marked node, if the table goes on below it.
-Step deeper_step(const record::Record& record, const Metric& node) {
-    const auto deeper = record.extra.find("deeper");
-    if (deeper == record.extra.end() || !deeper->is_object()) return {};
-    const auto level = deeper->find(node.name);
-    if (level == deeper->end() || !level->is_number_integer()) return {};
-    return {fmt::format("See what {} consists of: --level {}", node.name, level->get<int>()), {}};
+NextStep deeper_step(const record::Record& record, const Metric& node) {
+    const auto level = record.extra.deeper.find(node.name);
+    if (level == record.extra.deeper.end()) return {};
+    return {fmt::format("See what {} consists of: --level {}", node.name, level->second), {}};
 }
 
-Step pages_step(const record::Record& record, const record::Run& run) {
-    if (!run.pages || run.pages->requested != "4k" || record.runs.size() > 1) return {};
+NextStep pages_step(const record::Record& record, const record::Run& run) {
+    if (!run.pages || run.pages->requested != record::PageKind::size_4k || record.runs.size() > 1) return {};
     const Metric* largest = nullptr;
     for (const auto& metric : run.metrics) {
-        const bool translation = metric.category == "tlb" || metric.subcategory == "tlb";
+        const bool translation = metric.category == record::Category::tlb || metric.subcategory == "tlb";
         if (translation && is_share(metric) && has_value(metric) && (!largest || metric.value > largest->value))
             largest = &metric;
     }
     if (!largest || largest->value < notable_walk_share) return {};
     return {fmt::format("Try huge pages, {} is {} of {}: --pages 4k,2m", largest->name, percent(largest->value),
-                        share_of(*largest)), {}};
+                        share_of(*largest)),
+            {}};
 }
 
 /// An event of the node's formula that can be sampled to find the code behind it.
-Step sample_step(const record::Record& record, const record::Run& run, const Metric& node) {
-    if (record.source.kind != "perf" || node.formula.empty()) return {};
+NextStep sample_step(const record::Record& record, const record::Run& run, const Metric& node) {
+    if (record.source.kind != record::SourceKind::perf || node.formula.empty()) return {};
     for (const auto& event : run.events) {
-        const bool general = event.name.find("CYCLES") != std::string::npos || event.name.find("cycles") != std::string::npos ||
+        const bool general = event.name.find("CYCLES") != std::string::npos ||
+                             event.name.find("cycles") != std::string::npos ||
                              event.name.find("SLOTS") != std::string::npos || event.name.starts_with("slots") ||
                              event.name.starts_with("topdown");
         if (general || event.config.empty() || event.pmu.empty() || event.pmu == "software" || event.reading.raw == 0)
@@ -115,21 +99,23 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     const bool any_tree = std::any_of(run.metrics.begin(), run.metrics.end(),
                                       [](const Metric& metric) { return metric.level > 0 && has_value(metric); });
     if (!any_tree)
-        return record.source.kind != "none" ? "No node of the tree has a value: what bounds it is not known."
-               : run.time.known             ? "Without counts only the time is known: what bounds it is not."
-                                            : "No hardware event was counted: what bounds it is not known.";
+        return record.source.kind != record::SourceKind::none
+                   ? "No node of the tree has a value: what bounds it is not known."
+               : run.time.known ? "Without counts only the time is known: what bounds it is not."
+                                : "No hardware event was counted: what bounds it is not known.";
     const Metric* node = bottleneck(run.metrics);
     if (!node) {
         const Metric* largest = nullptr;
         for (const auto& metric : run.metrics)
-            if (metric.level == 1 && has_value(metric) && (!largest || metric.value > largest->value)) largest = &metric;
-        return fmt::format("Nothing stands out: no node of the tree is above its threshold{}.",
-                           largest ? fmt::format("; the largest is {} with {}", largest->name, percent(largest->value)) : "");
+            if (metric.level == 1 && has_value(metric) && (!largest || metric.value > largest->value))
+                largest = &metric;
+        return fmt::format(
+            "Nothing stands out: no node of the tree is above its threshold{}.",
+            largest ? fmt::format("; the largest is {} with {}", largest->name, percent(largest->value)) : "");
     }
-    const std::string says = advice(record, *node, "says");
-    std::string text = fmt::format("{} is bound by {}: {} takes {} of {} ({}).", name,
-                                   says.empty() ? plain_words(*node) : says, node->name, percent(node->value),
-                                   share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
+    std::string text = fmt::format(
+        "{} is bound by {}: {} takes {} of {} ({}).", name, node->says.empty() ? plain_words(*node) : node->says,
+        node->name, percent(node->value), share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
     if (!node->warnings.empty()) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
     if (other && node->level > 1 && other->value < node->value)
@@ -137,9 +123,9 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     return text;
 }
 
-std::vector<Step> next_steps(const record::Record& record, const record::Run& run) {
-    std::vector<Step> steps;
-    const auto add = [&](Step step) {
+std::vector<NextStep> next_steps(const record::Record& record, const record::Run& run) {
+    std::vector<NextStep> steps;
+    const auto add = [&](NextStep step) {
         if (!step.what.empty() && steps.size() < 3) steps.push_back(std::move(step));
     };
     add(pages_step(record, run));
@@ -147,41 +133,25 @@ std::vector<Step> next_steps(const record::Record& record, const record::Run& ru
     if (const Metric* node = bottleneck(run.metrics)) {
         add(deeper_step(record, *node));
         add(sample_step(record, run, *node));
-        if (const auto next = advice(record, *node, "next"); !next.empty())
-            if (!pages_said || next.find("pages") == std::string::npos) add({capitalised(next), {}});
+        if (!node->next.empty() && !(pages_said && node->larger_pages)) add({capitalised(node->next), {}});
     }
-    const auto why = record.extra.find("why_source");
-    const bool wanted = why != record.extra.end() && why->is_string() && why->get_ref<const std::string&>().starts_with("asked for");
     // Another CPU's counters are not kept away; they are not here.
-    const auto host = record.host.find("cpu_id");
-    const bool of_this_cpu = record.source.target.empty() || host == record.host.end() || *host == record.source.target;
-    if (!wanted && of_this_cpu && (record.source.kind == "model" || record.source.kind == "none"))
+    const std::string &target = record.source.target, &host = record.host.cpu_id;
+    const bool of_this_cpu = target.empty() || host.empty() || host == target;
+    if (!record.extra.source_asked_for && of_this_cpu &&
+        (record.source.kind == record::SourceKind::model || record.source.kind == record::SourceKind::none))
         add({"See what keeps this machine from counting: tmaprobe doctor", {}});
     return steps;
 }
 
-std::vector<std::string> sentences(const record::Record& record, const char* key) {
-    std::vector<std::string> found;
-    const auto entry = record.extra.find(key);
-    if (entry == record.extra.end()) return found;
-    const auto add = [&](const json& item) {
-        if (item.is_string()) found.push_back(item.get<std::string>());
-        if (!item.is_object() || !item.contains("what") || !item["what"].is_string()) return;
-        std::string text = item["what"].get<std::string>();
-        if (item.contains("pages") && item["pages"].is_string()) text = item["pages"].get<std::string>() + ": " + text;
-        if (item.contains("status") && item["status"].is_string()) text = "[" + item["status"].get<std::string>() + "] " + text;
-        found.push_back(text);
-    };
-    if (entry->is_array())
-        for (const auto& item : *entry) add(item);
-    else
-        add(*entry);
-    return found;
-}
-
 std::vector<std::string> comparison_sentences(const record::Record& record) {
-    auto given = sentences(record, "comparison");
-    if (!given.empty() || record.experiment != "run" || !differ_in_pages_only(record.runs)) return given;
+    std::vector<std::string> given;
+    for (const auto& one : record.extra.comparison) {
+        const auto* compared = std::get_if<record::Comparison>(&one);
+        given.push_back(compared ? compared->what : std::get<std::string>(one));
+    }
+    if (!given.empty() || record.experiment != record::Experiment::run || !differ_in_pages_only(record.runs))
+        return given;
     const auto& first = record.runs.front();
     for (const auto& run : record.runs) {
         if (&run == &first || !run.time.known || !first.time.known || !(first.time.ns_per_op.median > 0)) continue;
@@ -193,7 +163,8 @@ std::vector<std::string> comparison_sentences(const record::Record& record) {
             given.push_back(fmt::format("{}: no difference in time beyond the noise ({}).", modes,
                                         change_text(after.median / before.median)));
         else
-            given.push_back(fmt::format("{}: {} time per operation.", modes, change_text(after.median / before.median)));
+            given.push_back(
+                fmt::format("{}: {} time per operation.", modes, change_text(after.median / before.median)));
     }
     return given;
 }

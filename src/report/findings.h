@@ -12,19 +12,15 @@ namespace tmaprobe::report {
 std::string verdict(const record::Record& record, const record::Run& run);
 
 /// Something to do next; `command` is to be typed as it stands and may be empty.
-struct Step {
+struct NextStep {
     std::string what, command;
 };
 
 /// At most three things to do next that follow from this tree and this machine.
-std::vector<Step> next_steps(const record::Record& record, const record::Run& run);
+std::vector<NextStep> next_steps(const record::Record& record, const record::Run& run);
 
 /// Which page mode won by how much, from the record's comparison or from the times of its runs; empty
 /// when the runs are no page modes of the same work.
 std::vector<std::string> comparison_sentences(const record::Record& record);
-
-/// Sentences under record.extra[key]: an array of strings, or of objects with "what" (and "status",
-/// "pages" before it).
-std::vector<std::string> sentences(const record::Record& record, const char* key);
 
 }  // namespace tmaprobe::report

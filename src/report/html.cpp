@@ -1,7 +1,6 @@
 #include <string_view>
 
 #include "report/formats.h"
-#include "base/json_dump.h"
 #include "report/view.h"
 
 // The parts of the page as cmake/HtmlReport.cmake put them into the binary.
@@ -20,18 +19,6 @@ namespace {
 
 std::string_view part(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
 
-/// JSON that can stand in a script element: no '<' can end the element or open a comment.
-std::string embeddable(const nlohmann::json& data) {
-    std::string safe;
-    for (const char c : dump_line(data)) {
-        if (c == '<')
-            safe += "\\u003c";
-        else
-            safe += c;
-    }
-    return safe;
-}
-
 std::string script(std::string_view code) { return "<script>\n" + std::string(code) + "</script>\n"; }
 
 }  // namespace
@@ -45,8 +32,10 @@ std::string write_html(const Records& records) {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<title>tmaprobe report</title>\n<style>\n";
     page += part(tmaprobe_page_style, tmaprobe_page_style_end);
-    page += "</style>\n</head>\n<body>\n<noscript>This page draws its charts with JavaScript.</noscript>\n<main id=\"page\"></main>\n";
-    page += "<script type=\"application/json\" id=\"data\">" + embeddable(page_view(records)) + "</script>\n";
+    page +=
+        "</style>\n</head>\n<body>\n<noscript>This page draws its charts with JavaScript.</noscript>\n<main "
+        "id=\"page\"></main>\n";
+    page += "<script type=\"application/json\" id=\"data\">" + page_view(records) + "</script>\n";
     page += script(part(tmaprobe_page_charts, tmaprobe_page_charts_end));
     page += script(part(tmaprobe_page_base_script, tmaprobe_page_base_script_end));
     page += script(part(tmaprobe_page_tree_script, tmaprobe_page_tree_script_end));

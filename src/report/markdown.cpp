@@ -24,10 +24,14 @@ std::string safe(const std::string& text) {
     std::string escaped;
     for (const char c : clean(text)) {
         if (std::string("\\`*_{}[]()#+!|~<>&").find(c) != std::string::npos) {
-            if (c == '<') escaped += "&lt;";
-            else if (c == '>') escaped += "&gt;";
-            else if (c == '&') escaped += "&amp;";
-            else escaped += std::string("\\") + c;
+            if (c == '<')
+                escaped += "&lt;";
+            else if (c == '>')
+                escaped += "&gt;";
+            else if (c == '&')
+                escaped += "&amp;";
+            else
+                escaped += std::string("\\") + c;
         } else {
             escaped += c;
         }
@@ -56,9 +60,10 @@ std::string heading_row(const std::vector<std::string>& cells) {
 std::string time_text(const Run& run) {
     const auto& time = run.time;
     if (!time.known) return "unavailable: " + safe(time.reason);
-    std::string text = fmt::format("{} per {} (median of {}, {} to {}, MAD {})", format_ns(time.ns_per_op.median),
-                                   safe(time.operation.empty() ? "operation" : time.operation), time.ns_per_op.count,
-                                   format_ns(time.ns_per_op.min), format_ns(time.ns_per_op.max), format_ns(time.ns_per_op.mad));
+    std::string text =
+        fmt::format("{} per {} (median of {}, {} to {}, MAD {})", format_ns(time.ns_per_op.median),
+                    safe(time.operation.empty() ? "operation" : time.operation), time.ns_per_op.count,
+                    format_ns(time.ns_per_op.min), format_ns(time.ns_per_op.max), format_ns(time.ns_per_op.mad));
     if (time.bytes_per_second.count) text += ", " + format_rate(time.bytes_per_second.median);
     if (time.cycles_per_byte > 0) text += ", " + plain_number(time.cycles_per_byte) + " cycles/byte";
     return text;
@@ -79,7 +84,8 @@ std::string metrics_table(const Run& run) {
         if (!metric.reason.empty()) status += ": " + safe(metric.reason);
         for (const auto& flag : metric.warnings) status += ", " + safe(flag);
         text += row({name, metric.level ? std::to_string(metric.level) : "", safe(value_text(metric)), share_of(metric),
-                     bounds_text(metric), has_value(metric) ? fmt::format("{:.0f}%", 100 * metric.counted_share) : "", status});
+                     bounds_text(metric), has_value(metric) ? fmt::format("{:.0f}%", 100 * metric.counted_share) : "",
+                     status});
     }
     return text + "\n";
 }
@@ -123,57 +129,61 @@ std::string curves_section(const Record& record) {
         text += row(all);
     }
     text += "\n";
-    for (const auto& knee : knees_of(record)) text += "- knee " + safe(knee_sentence(knee)) + "\n";
-    for (const auto& sentence : sentences(record, "verdicts")) text += "- " + safe(sentence) + "\n";
+    for (const auto& knee : record.extra.knees) text += "- knee " + safe(knee_sentence(knee)) + "\n";
+    for (const auto& sentence : record.extra.verdicts) text += "- " + safe(sentence) + "\n";
     return text + "\n";
 }
 
 std::string classes_section(const Record& record) {
-    const auto pairs = record.extra.find("pairs");
-    if (pairs == record.extra.end() || !pairs->is_object() || !pairs->contains("classes") || !(*pairs)["classes"].is_array())
-        return {};
-    std::string text = heading_row({"distance", "pairs", "median ns", "min", "max", "coherency ns", "cycles"});
-    for (const auto& item : (*pairs)["classes"]) {
-        if (!item.is_object()) continue;
-        const auto cell = [&](const char* key) {
-            const auto value = item.find(key);
-            if (value == item.end() || value->is_null()) return std::string("-");
-            return value->is_number() ? plain_number(value->get<double>()) : safe(value->is_string() ? value->get<std::string>() : value->dump());
-        };
-        text += row({cell("class"), cell("pairs"), cell("median_ns"), cell("min_ns"), cell("max_ns"), cell("coherency_ns"), cell("coherency_cycles")});
-    }
+    if (!record.extra.pairs || record.extra.pairs->classes.empty()) return {};
+    const auto cell = [](const std::optional<double>& value) {
+        return value ? plain_number(*value) : std::string("-");
+    };
+    std::string text;
+    if (const auto& alone = record.extra.pairs->alone; alone && (alone->locked_ns || alone->plain_ns))
+        text += fmt::format("One core: locked increment {} ns, without lock {} ns\n\n", cell(alone->locked_ns),
+                            cell(alone->plain_ns));
+    text += heading_row({"distance", "pairs", "median ns", "min", "max", "coherency ns", "cycles"});
+    for (const auto& item : record.extra.pairs->classes)
+        text += row({safe(item.distance), std::to_string(item.pairs), cell(item.median_ns), cell(item.min_ns),
+                     cell(item.max_ns), cell(item.coherency_ns), cell(item.coherency_cycles)});
     return text + "\n";
 }
 
 /// The states of an interference record side by side.
 std::string states_section(const Record& record) {
-    if (record.experiment != "interference" || record.runs.empty()) return {};
+    if (record.experiment != record::Experiment::interference || record.runs.empty()) return {};
     std::vector<std::string> heads{"state", "ns/op", "min..max", "bytes/s", "against alone", "low..high"};
     for (const auto& monitored : monitors_of(record.runs.front())) heads.push_back(monitored.title);
     std::string text = heading_row(heads);
     for (const auto& run : record.runs) {
         const auto& ns = run.time.ns_per_op;
         const auto change = against_alone(run);
-        std::vector<std::string> cells{safe(state_of(run)), run.time.known ? plain_number(ns.median) : "unavailable",
-                                       run.time.known ? plain_number(ns.min) + ".." + plain_number(ns.max) : "-",
-                                       run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
-                                       change ? change_text(1 + change->value) : "-",
-                                       change && std::isfinite(change->low) && std::isfinite(change->high)
-                                           ? change_text(1 + change->low) + ".." + change_text(1 + change->high) : "-"};
+        std::vector<std::string> cells{
+            safe(state_of(run)),
+            run.time.known ? plain_number(ns.median) : "unavailable",
+            run.time.known ? plain_number(ns.min) + ".." + plain_number(ns.max) : "-",
+            run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
+            change ? change_text(1 + change->value) : "-",
+            change && std::isfinite(change->low) && std::isfinite(change->high)
+                ? change_text(1 + change->low) + ".." + change_text(1 + change->high)
+                : "-"};
         for (const auto& monitored : monitors_of(run)) cells.push_back(monitor_text(monitored));
         cells.resize(heads.size(), "-");
         text += row(cells);
     }
     text += "\n";
-    for (const auto& sentence : sentences(record, "verdicts")) text += "- " + safe(sentence) + "\n";
+    for (const auto& sentence : record.extra.verdicts) text += "- " + safe(sentence) + "\n";
     return text + "\n";
 }
 
 std::string record_section(const Record& record) {
-    std::string text = "## " + safe(record.command_line.empty() ? record.experiment : record.command_line) + "\n\n";
-    text += "**" + source_word(record) + "**: " + safe(source_sentence(record)) + "  \nHost: " + safe(host_sentence(record)) + "\n\n";
+    std::string text =
+        "## " + safe(record.command_line.empty() ? text_of(record.experiment) : record.command_line) + "\n\n";
+    text += "**" + source_word(record) + "**: " + safe(source_sentence(record)) +
+            "  \nHost: " + safe(host_sentence(record)) + "\n\n";
     if (record.partial) text += "Interrupted: this is what was measured until then.\n\n";
-    if (record.experiment == "sweep") {
+    if (record.experiment == record::Experiment::sweep) {
         text += curves_section(record);
     } else {
         text += classes_section(record) + states_section(record);
@@ -181,7 +191,8 @@ std::string record_section(const Record& record) {
     }
     for (const auto& sentence : comparison_sentences(record)) text += safe(sentence) + "\n\n";
     for (const auto& warning : record.warnings)
-        text += "> warning: " + safe(warning.what) + (warning.hint.empty() ? "" : " (" + safe(warning.hint) + ")") + "\n\n";
+        text +=
+            "> warning: " + safe(warning.what) + (warning.hint.empty() ? "" : " (" + safe(warning.hint) + ")") + "\n\n";
     return text;
 }
 
@@ -191,9 +202,9 @@ std::string overview(const Records& records) {
     for (std::size_t i = 0; i < records.size(); ++i) {
         const Record& record = records[i];
         const Run* run = record.runs.empty() ? nullptr : &record.runs.front();
-        const std::string name = host_text(record, "name");
+        const std::string name = record.host.name;
         const auto* node = run ? bottleneck(run->metrics) : nullptr;
-        text += row({std::to_string(i + 1), safe(name.empty() ? host_text(record, "cpu_model") : name), safe(record.started),
+        text += row({std::to_string(i + 1), safe(name.empty() ? record.host.cpu_model : name), safe(record.started),
                      source_word(record), run ? safe(run_label(*run)) : "",
                      run && run->time.known ? format_ns(run->time.ns_per_op.median) : "-",
                      node ? code(node->name) + " " + percent(node->value) : "-"});

@@ -9,16 +9,19 @@
 
 namespace tmaprobe::report {
 
-bool has_value(const record::Metric& metric) {
-    return metric.status != "unavailable" && metric.status != "not_counted" && std::isfinite(metric.value);
-}
-
 std::string share_of(const record::Metric& metric) {
-    if (metric.unit == "slots" || metric.unit == "cycles" || metric.unit == "uops" || metric.unit == "parent" ||
-        metric.unit == "instructions")
-        return metric.unit;
-    if (metric.unit == "clocks") return "cycles";
-    return {};
+    using record::MetricUnit;
+    switch (metric.unit) {
+        case MetricUnit::clocks:
+            return "cycles";
+        case MetricUnit::slots:
+        case MetricUnit::uops:
+        case MetricUnit::parent:
+        case MetricUnit::instructions:
+            return text_of(metric.unit);
+        default:
+            return {};
+    }
 }
 
 bool is_share(const record::Metric& metric) { return !share_of(metric).empty(); }
@@ -50,9 +53,8 @@ std::string value_text(const record::Metric& metric) {
     if (!has_value(metric)) return "-";
     if (is_share(metric)) return percent(metric.value);
     const std::string number = plain_number(metric.value);
-    if (metric.unit == "per_kilo_instructions") return number + " /kinstr";
-    if (metric.unit.empty() || metric.unit == "ratio" || metric.unit == "count") return number;
-    return number + " " + clean(metric.unit, true);
+    if (metric.unit == record::MetricUnit::per_kilo_instructions) return number + " /kinstr";
+    return number;
 }
 
 std::string bounds_text(const record::Metric& metric) {
@@ -65,7 +67,7 @@ std::string bounds_text(const record::Metric& metric) {
 }
 
 std::string status_words(const record::Metric& metric) {
-    return metric.status == "not_counted" ? "not counted" : metric.status;
+    return metric.status == record::Status::not_counted ? "not counted" : text_of(metric.status);
 }
 
 std::string change_text(double ratio) { return fmt::format("{:+.1f}%", 100 * (ratio - 1)); }

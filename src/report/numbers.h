@@ -6,9 +6,6 @@
 
 namespace tmaprobe::report {
 
-/// Whether the metric has a number: its status is measured, modelled or replayed.
-bool has_value(const record::Metric& metric);
-
 /// Whether the metric is a share of something (slots, cycles, operations) and shown in percent.
 bool is_share(const record::Metric& metric);
 

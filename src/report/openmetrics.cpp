@@ -7,8 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/json/writer.h"
 #include "report/formats.h"
-#include "base/json_dump.h"
 #include "report/numbers.h"
 #include "report/sources.h"
 #include "report/states.h"
@@ -74,7 +74,9 @@ std::string labels_text(const Labels& labels) {
 /// Samples by family and labels: a later one with the same labels takes the place of an earlier.
 class Samples {
   public:
-    void add(const char* family, const Labels& labels, double value) { add_labelled(family, labels_text(labels), value); }
+    void add(const char* family, const Labels& labels, double value) {
+        add_labelled(family, labels_text(labels), value);
+    }
     /// For samples of several families with the same labels, which are then put together only once.
     void add_labelled(const char* family, std::string labels, double value) {
         if (std::isfinite(value)) values_[family].insert_or_assign(std::move(labels), value);
@@ -97,24 +99,34 @@ class Samples {
     std::map<std::string_view, std::map<std::string, double>> values_;
 };
 
-std::string option_text(const nlohmann::json& value) {
-    return value.is_string() ? value.get<std::string>() : dump_line(value);
-}
-
 /// Labels that all samples of a run have: host, source, kernel and what was varied.
 Labels run_labels(const Record& record, const Run& run) {
     std::string options, size, threads;
-    for (const auto& [name, value] : run.parameters.items()) {
-        if (name == "size_bytes") size = option_text(value);
-        else if (name == "threads") threads = option_text(value);
-        // Where it ran and how often changes from run to run, and would make a new series of each.
-        else if (name != "cpus" && name != "cpu" && name != "iterations")
-            options += (options.empty() ? "" : ",") + name + "=" + option_text(value);
+    auto values = record::single_values(run.parameters);
+    if (run.parameters.command) {
+        json::Writer command;
+        command.value(*run.parameters.command);
+        values["command"] = command.take();
     }
-    return {{"host", host_text(record, "name")}, {"kernel", run.kernel},   {"variant", run.variant},
-            {"pages", run.pages ? run.pages->requested : ""},              {"size_bytes", size},
-            {"threads", threads},                {"options", options},     {"state", state_of(run)},
-            {"source", record.source.kind},      {"target", record.source.target}};
+    for (const auto& [name, value] : values) {
+        if (name == "size_bytes")
+            size = value;
+        else if (name == "threads")
+            threads = value;
+        // Where it ran and how often changes from run to run, and would make a new series of each.
+        else if (name != "cpu" && name != "iterations")
+            options += (options.empty() ? "" : ",") + name + "=" + value;
+    }
+    return {{"host", record.host.name},
+            {"kernel", run.kernel},
+            {"variant", run.variant},
+            {"pages", run.pages ? text_of(run.pages->requested) : ""},
+            {"size_bytes", size},
+            {"threads", threads},
+            {"options", options},
+            {"state", state_of(run)},
+            {"source", text_of(record.source.kind)},
+            {"target", record.source.target}};
 }
 
 Labels with(Labels labels, const Labels& more) {
@@ -126,14 +138,14 @@ void add_metric(Samples& samples, const Metric& metric, const Labels& common) {
     const Labels labels = with(common, {{"level", std::to_string(metric.level)},
                                         {"node", metric.name},
                                         {"parent", metric.parent},
-                                        {"category", metric.category}});
-    const Labels with_status = with(labels, {{"status", metric.status}});
+                                        {"category", text_of(metric.category)}});
+    const Labels with_status = with(labels, {{"status", text_of(metric.status)}});
     const std::string all = labels_text(with_status);
     samples.add_labelled("tmaprobe_available", all, has_value(metric) ? 1 : 0);
     if (!has_value(metric)) return;
     samples.add_labelled("tmaprobe_counted_ratio", all, metric.counted_share);
     if (metric.level > 0) samples.add("tmaprobe_bottleneck", labels, metric.bottleneck ? 1 : 0);
-    if (metric.unit == "slots") {
+    if (metric.unit == record::MetricUnit::slots) {
         samples.add_labelled("tmaprobe_slots_ratio", all, metric.value);
         samples.add_labelled("tmaprobe_slots_low_ratio", all, metric.low);
         samples.add_labelled("tmaprobe_slots_high_ratio", all, metric.high);
@@ -143,14 +155,17 @@ void add_metric(Samples& samples, const Metric& metric, const Labels& common) {
         samples.add_labelled("tmaprobe_share_low_ratio", of, metric.low);
         samples.add_labelled("tmaprobe_share_high_ratio", of, metric.high);
     } else {
-        samples.add("tmaprobe_metric_value", with(with_status, {{"unit", metric.unit}}), metric.value);
+        samples.add("tmaprobe_metric_value", with(with_status, {{"unit", text_of(metric.unit)}}), metric.value);
     }
 }
 
 void add_state(Samples& samples, const Run& run, const Labels& labels) {
     for (const auto& monitored : monitors_of(run)) {
-        if (monitored.unit == "bytes") samples.add("tmaprobe_llc_occupancy_bytes", labels, monitored.value);
-        else samples.add("tmaprobe_memory_bytes_per_second", with(labels, {{"monitor", monitored.name}}), monitored.value);
+        if (monitored.unit == "bytes")
+            samples.add("tmaprobe_llc_occupancy_bytes", labels, monitored.value);
+        else
+            samples.add("tmaprobe_memory_bytes_per_second", with(labels, {{"monitor", monitored.name}}),
+                        monitored.value);
     }
     if (const auto change = against_alone(run)) {
         samples.add("tmaprobe_against_alone_ratio", labels, change->value);
@@ -168,16 +183,16 @@ void add_summary(Samples& samples, const char* family, const Summary& summary, d
 }
 
 void add_pairs(Samples& samples, const Record& record) {
-    const auto pairs = record.extra.find("pairs");
-    if (pairs == record.extra.end() || !pairs->is_object() || !pairs->contains("ns") || !pairs->contains("cpus")) return;
-    const auto& cpus = (*pairs)["cpus"];
-    const auto& ns = (*pairs)["ns"];
-    if (!cpus.is_array() || !ns.is_array()) return;
+    if (!record.extra.pairs) return;
+    const auto& cpus = record.extra.pairs->cpus;
+    const auto& ns = record.extra.pairs->ns;
     for (std::size_t i = 0; i < cpus.size() && i < ns.size(); ++i)
-        for (std::size_t j = 0; ns[i].is_array() && j < cpus.size() && j < ns[i].size(); ++j)
-            if (ns[i][j].is_number())
-                samples.add("tmaprobe_pair_seconds", {{"host", host_text(record, "name")}, {"from", option_text(cpus[i])}, {"to", option_text(cpus[j])}},
-                            ns[i][j].get<double>() * 1e-9);
+        for (std::size_t j = 0; j < cpus.size() && j < ns[i].size(); ++j)
+            if (ns[i][j])
+                samples.add(
+                    "tmaprobe_pair_seconds",
+                    {{"host", record.host.name}, {"from", std::to_string(cpus[i])}, {"to", std::to_string(cpus[j])}},
+                    *ns[i][j] * 1e-9);
 }
 
 /// Unix time of an ISO 8601 time in UTC; NaN when it is none.
@@ -188,7 +203,7 @@ double unix_time(const std::string& text) {
 }
 
 void add_record(Samples& samples, const Record& record) {
-    const std::string host = host_text(record, "name");
+    const std::string host = record.host.name;
     for (const auto& run : record.runs) {
         const Labels labels = run_labels(record, run);
         const Labels timed = with(labels, {{"operation", run.time.operation}});
@@ -201,13 +216,22 @@ void add_record(Samples& samples, const Record& record) {
     add_pairs(samples, record);
     std::map<std::string, int> warnings;
     for (const auto& warning : record.warnings) ++warnings[warning.id];
-    for (const auto& [id, count] : warnings) samples.add("tmaprobe_warnings", {{"host", host}, {"experiment", record.experiment}, {"id", id}}, count);
+    for (const auto& [id, count] : warnings)
+        samples.add("tmaprobe_warnings", {{"host", host}, {"experiment", text_of(record.experiment)}, {"id", id}},
+                    count);
     samples.add("tmaprobe_host",
-                {{"host", host}, {"cpu_id", host_text(record, "cpu_id")}, {"cpu_model", host_text(record, "cpu_model")},
-                 {"release", host_text(record, "kernel")}, {"hypervisor", host_text(record, "hypervisor")},
-                 {"experiment", record.experiment}, {"source", record.source.kind}, {"target", record.source.target},
-                 {"version", record.tool_version}}, 1);
-    samples.add("tmaprobe_record_started_seconds", {{"host", host}, {"experiment", record.experiment}}, unix_time(record.started));
+                {{"host", host},
+                 {"cpu_id", record.host.cpu_id},
+                 {"cpu_model", record.host.cpu_model},
+                 {"release", record.host.kernel},
+                 {"hypervisor", record.host.hypervisor.value_or("")},
+                 {"experiment", text_of(record.experiment)},
+                 {"source", text_of(record.source.kind)},
+                 {"target", record.source.target},
+                 {"version", record.tool.version}},
+                1);
+    samples.add("tmaprobe_record_started_seconds", {{"host", host}, {"experiment", text_of(record.experiment)}},
+                unix_time(record.started));
 }
 
 }  // namespace
@@ -215,7 +239,8 @@ void add_record(Samples& samples, const Record& record) {
 std::string write_openmetrics(const Records& records) {
     std::vector<const Record*> by_age;
     for (const auto& record : records) by_age.push_back(&record);
-    std::stable_sort(by_age.begin(), by_age.end(), [](const Record* left, const Record* right) { return left->started < right->started; });
+    std::stable_sort(by_age.begin(), by_age.end(),
+                     [](const Record* left, const Record* right) { return left->started < right->started; });
     Samples samples;
     for (const auto* record : by_age) add_record(samples, *record);
     return samples.text();

@@ -10,12 +10,23 @@ std::string Screen::ink(Ink ink, const std::string& text) const {
     if (!style_.colour || ink == Ink::plain || text.empty()) return text;
     const char* code = "0";
     switch (ink) {
-        case Ink::plain: break;
-        case Ink::bold: code = "1"; break;
-        case Ink::dim: code = "2"; break;
-        case Ink::green: code = "32"; break;
-        case Ink::yellow: code = "33"; break;
-        case Ink::red: code = "31"; break;
+        case Ink::plain:
+            break;
+        case Ink::bold:
+            code = "1";
+            break;
+        case Ink::dim:
+            code = "2";
+            break;
+        case Ink::green:
+            code = "32";
+            break;
+        case Ink::yellow:
+            code = "33";
+            break;
+        case Ink::red:
+            code = "31";
+            break;
     }
     return std::string("\x1b[") + code + "m" + text + "\x1b[0m";
 }
@@ -58,12 +69,15 @@ void Screen::table(const std::vector<std::vector<std::string>>& rows) {
         const std::size_t most = beside == others ? width() : width() / 2;
         widths[0] = std::min({widths[0], most, std::max(least, width() - std::min(width(), beside))});
     }
-    for (std::size_t i = 1; i < widths.size(); ++i) widths[i] = std::min(widths[i], width() - std::min(width(), widths[0] + 2));
+    for (std::size_t i = 1; i < widths.size(); ++i)
+        widths[i] = std::min(widths[i], width() - std::min(width(), widths[0] + 2));
     for (std::size_t begin = 1; begin <= std::max<std::size_t>(1, widths.size() - 1);) {
         std::size_t end = begin;
         for (std::size_t used = widths[0]; end < widths.size() && (used += 2 + widths[end]) <= width();) ++end;
         for (std::size_t r = 0; r < rows.size(); ++r) {
-            const auto cell = [&](std::size_t i) { return i < rows[r].size() ? shorten(rows[r][i], widths[i], ascii()) : std::string(); };
+            const auto cell = [&](std::size_t i) {
+                return i < rows[r].size() ? shorten(rows[r][i], widths[i], ascii()) : std::string();
+            };
             std::string text = pad_right(cell(0), widths[0]);
             for (std::size_t i = begin; i < end; ++i) text += "  " + pad_left(cell(i), widths[i]);
             line(r == 0 ? ink(Ink::dim, text) : text);

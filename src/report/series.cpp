@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/sizes.h"
 #include "report/numbers.h"
@@ -13,32 +16,34 @@
 namespace tmaprobe::report {
 namespace {
 
-using nlohmann::json;
-
-std::string text_of(const json& object, const char* key) {
-    const auto value = object.find(key);
-    return value != object.end() && value->is_string() ? value->get<std::string>() : "";
-}
-
-double number_of(const json& object, const char* key) {
-    const auto value = object.find(key);
-    return value != object.end() && value->is_number() ? value->get<double>() : 0;
+/// A parameter as a number, where it is one.
+std::optional<double> number_of(const record::Run& run, const std::string& key) {
+    if (key == "size_bytes" && run.parameters.size_bytes) return static_cast<double>(*run.parameters.size_bytes);
+    if (key == "threads" && run.parameters.threads) return static_cast<double>(*run.parameters.threads);
+    const auto option = run.parameters.options.find(key);
+    if (option == run.parameters.options.end()) return std::nullopt;
+    double number = 0;
+    const char* const end = option->second.data() + option->second.size();
+    const auto parsed = std::from_chars(option->second.data(), end, number);
+    return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
 /// The parameters that name the curves: those in which runs differ that stand at the same place of the
 /// axis in the same page mode. What follows from the axis (a count of lines) names none.
 std::vector<std::string> distinguishing(const std::vector<record::Run>& runs, const std::string& axis) {
-    std::map<std::string, const record::Run*> first_at;
+    std::map<std::pair<double, record::PageKind>, const record::Run*> first_at;
     std::vector<std::string> keys;
     for (const auto& run : runs) {
-        const auto x = run.parameters.find(axis);
-        if (x == run.parameters.end()) continue;
-        const auto [place, fresh] = first_at.try_emplace(x->dump() + (run.pages ? " " + run.pages->requested : ""), &run);
+        const auto x = number_of(run, axis);
+        if (!x) continue;
+        const auto [place, fresh] =
+            first_at.try_emplace({*x, run.pages ? run.pages->requested : record::PageKind::none}, &run);
         if (fresh) continue;
-        for (const auto& [key, value] : run.parameters.items()) {
-            if (key == axis || key == "pages" || key == "iterations" || value.is_structured()) continue;
-            const auto& other = place->second->parameters;
-            const bool differs = !other.contains(key) || other[key] != value;
+        const auto others = record::single_values(place->second->parameters);
+        for (const auto& [key, value] : record::single_values(run.parameters)) {
+            if (key == axis || key == "pages" || key == "iterations") continue;
+            const auto other = others.find(key);
+            const bool differs = other == others.end() || other->second != value;
             if (differs && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
         }
     }
@@ -46,12 +51,12 @@ std::vector<std::string> distinguishing(const std::vector<record::Run>& runs, co
 }
 
 std::string label_of(const record::Run& run, const std::vector<std::string>& keys, bool several_kernels) {
-    std::string label = run.pages ? run.pages->requested : "";
+    std::string label = run.pages ? text_of(run.pages->requested) : "";
     const auto add = [&](const std::string& text) { label += (label.empty() ? "" : ", ") + text; };
     if (several_kernels) add(run.kernel + (run.variant.empty() ? "" : " " + run.variant));
-    for (const auto& key : keys)
-        if (run.parameters.contains(key))
-            add(key + " " + (run.parameters[key].is_string() ? run.parameters[key].get<std::string>() : run.parameters[key].dump()));
+    if (!keys.empty())
+        for (const auto& [key, value] : record::single_values(run.parameters))
+            if (std::find(keys.begin(), keys.end(), key) != keys.end()) add(key + " " + value);
     return label.empty() ? run.kernel : label;
 }
 
@@ -59,11 +64,10 @@ std::string label_of(const record::Run& run, const std::vector<std::string>& key
 
 Curves curves_of(const record::Record& record) {
     Curves curves;
-    if (const auto axis = text_of(record.extra, "axis"); !axis.empty()) curves.axis = axis;
+    if (!record.extra.axis.empty()) curves.axis = record.extra.axis;
     const bool bytes_known = std::any_of(record.runs.begin(), record.runs.end(),
                                          [](const record::Run& run) { return run.time.bytes_per_second.count > 0; });
-    const auto wanted = text_of(record.extra, "quantity");
-    curves.quantity = wanted == "bandwidth" && bytes_known ? "bandwidth" : "latency";
+    if (bytes_known) curves.quantity = record.extra.quantity.value_or(record::CurveQuantity::latency);
     if (record.runs.empty()) return curves;
 
     const auto keys = distinguishing(record.runs, curves.axis);
@@ -73,18 +77,19 @@ Curves curves_of(const record::Record& record) {
     });
     std::map<std::string, std::size_t> index;
     for (const auto& run : record.runs) {
-        const auto x = run.parameters.find(curves.axis);
-        if (x == run.parameters.end() || !x->is_number() || !run.time.known) continue;
-        const auto& summary = curves.quantity == "bandwidth" ? run.time.bytes_per_second : run.time.ns_per_op;
+        const auto x = number_of(run, curves.axis);
+        if (!x || !run.time.known) continue;
+        const auto& summary =
+            curves.quantity == record::CurveQuantity::bandwidth ? run.time.bytes_per_second : run.time.ns_per_op;
         if (summary.count == 0 || !std::isfinite(summary.median)) continue;
         const std::string label = label_of(run, keys, several);
         const auto [at, fresh] = index.try_emplace(label, curves.series.size());
         if (fresh) curves.series.push_back({label, {}});
-        curves.series[at->second].points.push_back({x->get<double>(), summary.median, summary.low, summary.high, &run});
+        curves.series[at->second].points.push_back({*x, summary.median, summary.low, summary.high, &run});
     }
     for (auto& series : curves.series)
         std::stable_sort(series.points.begin(), series.points.end(),
-                         [](const Point& left, const Point& right) { return left.x < right.x; });
+                         [](const PlottedPoint& left, const PlottedPoint& right) { return left.x < right.x; });
     return curves;
 }
 
@@ -93,35 +98,23 @@ std::string axis_text(const Curves& curves, double x) {
     return plain_number(x);
 }
 
-bool is_doubtful(const Point& point) {
+bool is_doubtful(const PlottedPoint& point) {
     const auto& time = point.run->time;
     return time.clean + time.disturbed > 0 && time.clean < 3;
 }
 
 std::string quantity_text(const Curves& curves, double value) {
-    return curves.quantity == "bandwidth" ? format_rate(value) : format_ns(value);
+    return curves.quantity == record::CurveQuantity::bandwidth ? format_rate(value) : format_ns(value);
 }
 
-std::vector<KneeMark> knees_of(const record::Record& record) {
-    std::vector<KneeMark> knees;
-    const auto entry = record.extra.find("knees");
-    if (entry == record.extra.end() || !entry->is_array()) return knees;
-    for (const auto& item : *entry) {
-        if (!item.is_object() || number_of(item, "size_bytes") < 1) continue;
-        knees.push_back({text_of(item, "kind"), text_of(item, "pages"), text_of(item, "cause"),
-                         number_of(item, "size_bytes"), number_of(item, "ratio")});
-    }
-    return knees;
-}
-
-std::string knee_sentence(const KneeMark& knee) {
+std::string knee_sentence(const record::Knee& knee) {
     // Found knees lie between points: three digits say no more than is known.
-    const auto size = static_cast<std::uint64_t>(knee.size_bytes);
+    const std::uint64_t size = knee.size_bytes;
     std::uint64_t unit = 1;
     while (size / unit >= 1024 * 10) unit *= 1024;
-    std::string text = fmt::format("{} at {}", knee.kind.empty() ? "knee" : knee.kind, format_size(size / unit * unit));
-    if (!knee.pages.empty()) text += " with " + knee.pages + " pages";
-    if (knee.ratio > 0 && knee.kind != "predicted") text += fmt::format(", x{:.2f}", knee.ratio);
+    std::string text = fmt::format("{} at {}", name_of(knee.kind), format_size(size / unit * unit));
+    if (knee.pages != record::PageKind::none) text += fmt::format(" with {} pages", name_of(knee.pages));
+    if (knee.ratio > 0 && knee.kind != record::KneeKind::predicted) text += fmt::format(", x{:.2f}", knee.ratio);
     if (!knee.cause.empty()) text += ": " + knee.cause;
     return text;
 }

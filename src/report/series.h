@@ -7,8 +7,8 @@
 
 namespace tmaprobe::report {
 
-struct Point {
-    double x = 0;  ///< in the axis' unit, e.g. bytes
+struct PlottedPoint {
+    double x = 0;                         ///< in the axis' unit, e.g. bytes
     double value = 0, low = 0, high = 0;  ///< ns per operation, or bytes per second
     const record::Run* run = nullptr;
 };
@@ -16,20 +16,20 @@ struct Point {
 /// The points of one curve in order of x.
 struct Series {
     std::string label;  ///< what distinguishes it: "4k", "2m, hint nta"
-    std::vector<Point> points;
+    std::vector<PlottedPoint> points;
 };
 
 /// A sweep's record as curves over one axis.
 struct Curves {
-    std::string axis = "size_bytes";     ///< key of Run::parameters
-    std::string quantity = "latency";    ///< "latency" in ns per operation, "bandwidth" in bytes per second
+    std::string axis = "size_bytes";                                  ///< key of Run::parameters
+    record::CurveQuantity quantity = record::CurveQuantity::latency;  ///< in ns per operation, or bytes per second
     std::vector<Series> series;
 };
 
 Curves curves_of(const record::Record& record);
 
 /// Whether other work on the machine disturbed the point so much that too few clean repetitions are left.
-bool is_doubtful(const Point& point);
+bool is_doubtful(const PlottedPoint& point);
 
 /// "16M" for sizes, else the number.
 std::string axis_text(const Curves& curves, double x);
@@ -37,15 +37,7 @@ std::string axis_text(const Curves& curves, double x);
 /// "3.4 ns" or "2.04 GB/s".
 std::string quantity_text(const Curves& curves, double value);
 
-/// A knee as it lies under record.extra["knees"].
-struct KneeMark {
-    std::string kind, pages, cause;
-    double size_bytes = 0, ratio = 0;
-};
-
-std::vector<KneeMark> knees_of(const record::Record& record);
-
 /// "predicted at 8M for 4k pages: L2 TLB reach"
-std::string knee_sentence(const KneeMark& knee);
+std::string knee_sentence(const record::Knee& knee);
 
 }  // namespace tmaprobe::report

@@ -11,25 +11,33 @@ namespace tmaprobe::report {
 
 namespace {
 
-/// Counters or a model that were asked, and from which no count and no metric came.
-bool gave_nothing(const record::Record& record) {
-    if (record.source.kind != "perf" && record.source.kind != "model") return false;
+bool is_hardware_count(const record::Event& event) {
+    return event.pmu != "software" && event.pmu != "resctrl" && event.note == record::Note::none &&
+           event.reading.time_running_ns > 0;
+}
+
+/// Metrics were wanted and none has a value, or counters or a model were asked and not even a count came.
+bool has_no_value(const record::Record& record) {
+    bool wanted = false, counted = false;
     for (const auto& run : record.runs) {
-        for (const auto& metric : run.metrics)
-            if (has_value(metric)) return false;
-        for (const auto& event : run.events)
-            if (event.pmu != "software" && event.pmu != "resctrl" && event.note.empty() && event.reading.time_running_ns > 0) return false;
+        if (std::ranges::any_of(run.metrics, [](const auto& metric) { return has_value(metric); })) return false;
+        wanted = wanted || !run.metrics.empty();
+        counted = counted || std::ranges::any_of(run.events, is_hardware_count);
     }
-    return !record.runs.empty();
+    const bool asked =
+        record.source.kind == record::SourceKind::perf || record.source.kind == record::SourceKind::model;
+    return wanted || (asked && !counted && !record.runs.empty());
 }
 
 /// What a record of modelled counts says of its time.
 std::string of_the_time(const record::Record& record) {
     const auto any = [&](auto of_one) { return std::any_of(record.runs.begin(), record.runs.end(), of_one); };
     if (!any([](const record::Run& run) { return run.time.known; })) return ".";
-    const std::string host = host_text(record, "cpu_id");
+    const std::string host = record.host.cpu_id;
     const std::string where = host.empty() || host == record.source.target ? "" : " on this machine's " + host;
-    return "; time is measured" + where + (any([](const record::Run& run) { return run.time.tracing.has_value(); }) ? ", less what tracing added." : ".");
+    return "; time is measured" + where +
+           (any([](const record::Run& run) { return run.time.tracing.has_value(); }) ? ", less the stops for copies."
+                                                                                     : ".");
 }
 
 /// What a record without a source of counts has all the same.
@@ -49,67 +57,47 @@ std::string stopped(std::string text) {
     return text;
 }
 
-/// Metrics were wanted, and not one of them has a value.
-bool lacks_all_values(const record::Record& record) {
-    bool wanted = false;
-    for (const auto& run : record.runs)
-        for (const auto& metric : run.metrics) {
-            if (has_value(metric)) return false;
-            wanted = true;
-        }
-    return wanted;
-}
-
 }  // namespace
 
 std::string source_word(const record::Record& record) {
-    if (gave_nothing(record)) return "no values";
-    if (record.source.kind == "perf") return "measured";
-    if (record.source.kind == "model") return "modelled";
-    if (record.source.kind == "replay") return "replayed";
+    if (has_no_value(record)) return "no values";
+    if (record.source.kind == record::SourceKind::perf) return "measured";
+    if (record.source.kind == record::SourceKind::model) return "modelled";
+    if (record.source.kind == record::SourceKind::replay) return "replayed";
     return "time only";
-}
-
-std::string host_text(const record::Record& record, const char* key) {
-    const auto value = record.host.find(key);
-    return value != record.host.end() && value->is_string() ? value->get<std::string>() : "";
 }
 
 std::string source_sentence(const record::Record& record) {
     const auto& source = record.source;
-    const auto asked = record.extra.find("why_source");
-    std::string why = asked != record.extra.end() && asked->is_string() ? " Why: " + stopped(asked->get<std::string>()) : "";
+    std::string why = record.extra.why_source.empty() ? "" : " Why: " + stopped(record.extra.why_source);
     if (!source.detail.empty() && why.find(source.detail) == std::string::npos)
         why += " " + capitalised(stopped(source.detail));
     const std::string target = source.target.empty() ? "" : " for " + source.target;
-    if (gave_nothing(record) || lacks_all_values(record))
-        return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
-    const std::string own = has_own_tree(record) ? " The tree is tmaprobe's own, and approximate: the vendor publishes none." : "";
-    if (source.kind == "perf") return "MEASURED by this machine's counters, tables" + target + "." + own + why;
-    if (source.kind == "replay") return "REPLAYED from recorded counts, tables" + target + "." + own + why;
-    if (source.kind == "none") return without_hardware(record) + why;
-    std::string text = "MODELLED" + target + ": the counts come from a simulation of the instructions that ran, not from counters" + of_the_time(record);
+    if (has_no_value(record)) return "NO VALUE could be had" + target + ": the reasons stand with each metric." + why;
+    const std::string own =
+        has_own_tree(record) ? " The tree is tmaprobe's own, and approximate: the vendor publishes none." : "";
+    if (source.kind == record::SourceKind::perf)
+        return "MEASURED by this machine's counters, tables" + target + "." + own + why;
+    if (source.kind == record::SourceKind::replay)
+        return "REPLAYED from recorded counts, tables" + target + "." + own + why;
+    if (source.kind == record::SourceKind::none) return without_hardware(record) + why;
+    std::string text = "MODELLED" + target +
+                       ": the counts come from a simulation of the instructions that ran, not from counters" +
+                       of_the_time(record);
     if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
 }
 
-bool has_own_tree(const record::Record& record) {
-    const auto table = record.extra.find("table");
-    if (table == record.extra.end() || !table->is_object()) return false;
-    const auto tree = table->find("tree");
-    return tree != table->end() && tree->is_string() && tree->get_ref<const std::string&>() == "tmaprobe";
-}
-
 std::string host_sentence(const record::Record& record) {
-    const std::string model = host_text(record, "cpu_model"), id = host_text(record, "cpu_id");
+    const std::string model = record.host.cpu_model, id = record.host.cpu_id;
     std::string text = model.empty() ? id : model;
     if (text.empty()) return "not known";
     if (!model.empty() && !id.empty()) text += " (" + id + ")";
-    const auto cpus = record.host.find("logical_cpus");
-    if (cpus != record.host.end() && cpus->is_number_integer())
-        text += fmt::format(", {} CPU{}", cpus->get<std::int64_t>(), cpus->get<std::int64_t>() == 1 ? "" : "s");
-    if (const auto hypervisor = host_text(record, "hypervisor"); !hypervisor.empty()) text += ", " + hypervisor + " guest";
-    if (const auto kernel = host_text(record, "kernel"); !kernel.empty()) text += ", Linux " + kernel;
+    if (const int cpus = record.host.logical_cpus; cpus > 0)
+        text += fmt::format(", {} CPU{}", cpus, cpus == 1 ? "" : "s");
+    if (const auto hypervisor = record.host.hypervisor.value_or(""); !hypervisor.empty())
+        text += ", " + hypervisor + " guest";
+    if (const auto kernel = record.host.kernel; !kernel.empty()) text += ", Linux " + kernel;
     return text;
 }
 

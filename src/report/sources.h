@@ -12,13 +12,7 @@ std::string source_word(const record::Record& record);
 /// Where the counts come from and why, in words that every report shows first.
 std::string source_sentence(const record::Record& record);
 
-/// Whether the tree is the model's own: the CPU's vendor publishes none, or no table has the CPU.
-bool has_own_tree(const record::Record& record);
-
 /// CPU, number of CPUs, hypervisor and kernel of the machine that ran the tool.
 std::string host_sentence(const record::Record& record);
-
-/// A string of the host, or empty when the host does not tell.
-std::string host_text(const record::Record& record, const char* key);
 
 }  // namespace tmaprobe::report

@@ -33,13 +33,4 @@ struct Change {
 /// Empty where the run is "alone" itself, or of no interference record.
 std::optional<Change> against_alone(const record::Run& run);
 
-/// One step of an allocation sweep.
-struct Allocation {
-    std::string control;  ///< "l3" or "mb"
-    double value = 0;     ///< bits of the bitmap, or the bandwidth cap
-    std::string unit;     ///< "bits", "percent", "MBps" or "units"
-};
-
-std::optional<Allocation> allocation_of(const record::Run& run);
-
 }  // namespace tmaprobe::report

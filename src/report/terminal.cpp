@@ -21,7 +21,7 @@ using record::Run;
 void show_source(Screen& screen, const Record& record) {
     screen.entry(screen.ink(Ink::bold, "Source") + "   ", source_sentence(record));
     // Counts that are replayed were taken elsewhere.
-    screen.entry(record.source.kind == "replay" ? "Read on" : "Host", host_sentence(record));
+    screen.entry(record.source.kind == record::SourceKind::replay ? "Read on" : "Host", host_sentence(record));
     if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
 }
 
@@ -39,18 +39,23 @@ void show_time(Screen& screen, const Run& run) {
     std::string rates = format_ns(ns.median) + " per " + operation;
     const auto add = [&](const std::string& text) { rates += ", " + text; };
     if (time.bytes_per_second.count) add(format_rate(time.bytes_per_second.median));
-    const auto bus = run.extra.find("bus_bytes_per_second");
-    const double on_bus = bus != run.extra.end() && bus->is_number() ? bus->get<double>() : 0;
+    const double on_bus = run.extra.bus_bytes_per_second.value_or(0);
     if (on_bus > time.bytes_per_second.median * 1.001) add(format_rate(on_bus) + " with the lines that stores fetch");
-    if (time.cycles_per_byte > 0) add(plain_number(time.cycles_per_byte) + " cycles/byte");
-    else if (time.cycles_per_op.count) add(plain_number(time.cycles_per_op.median) + " cycles per operation");
+    if (time.cycles_per_byte > 0)
+        add(plain_number(time.cycles_per_byte) + " cycles/byte");
+    else if (time.cycles_per_op.count)
+        add(plain_number(time.cycles_per_op.median) + " cycles per operation");
     if (time.processor)
-        add(processor_text(time.processor->user_ns) + " user, " + processor_text(time.processor->system_ns) + " system");
+        add(processor_text(time.processor->user_ns) + " user, " + processor_text(time.processor->system_ns) +
+            " system");
     screen.entry("Time", rates);
-    if (time.clock == "processor") screen.entry("", "processor time of the thread: too few repetitions were undisturbed, and what it waited is left out");
+    if (time.clock == record::ClockKind::processor)
+        screen.entry(
+            "", "processor time of the thread: too few repetitions were undisturbed, and what it waited is left out");
     if (time.tracing) {
-        screen.entry("", fmt::format("{} elapsed, of which {} of our tracing are taken off: {}..{} by itself", format_ns(time.tracing->elapsed_ns),
-                                     format_ns(time.tracing->added_ns), format_ns(ns.low), format_ns(ns.high)));
+        screen.entry("", fmt::format("{} elapsed, of which {} stopped to be copied: {}..{} by itself",
+                                     format_ns(time.tracing->elapsed_ns), format_ns(time.tracing->added_ns),
+                                     format_ns(ns.low), format_ns(ns.high)));
         return;
     }
     if (time.operation == "command" && ns.count == 1) {
@@ -70,62 +75,57 @@ void show_time(Screen& screen, const Run& run) {
 
 /// By which figures the kernel's vectors were chosen.
 void show_variant_trial(Screen& screen, const Run& run) {
-    const auto trial = run.extra.find("variant_trial");
-    if (trial == run.extra.end() || !trial->is_object() || !trial->contains("chosen") || !(*trial)["chosen"].is_string()) return;
-    std::string text = (*trial)["chosen"].get<std::string>();
-    if (trial->contains("why_none") && (*trial)["why_none"].is_string()) {
-        screen.entry("Vectors", screen.say(text + ", without a trial: " + (*trial)["why_none"].get<std::string>()));
+    const auto& trial = run.extra.variant_trial;
+    if (!trial) return;
+    if (!trial->why_none.empty()) {
+        screen.entry("Vectors", screen.say(trial->chosen + ", without a trial: " + trial->why_none));
         return;
     }
     std::string figures;
-    if (trial->contains("variants") && (*trial)["variants"].is_array())
-        for (const auto& each : (*trial)["variants"]) {
-            if (!each.is_object() || !each.contains("variant") || !each["variant"].is_string()) continue;
-            const bool has_rate = each.contains("bytes_per_second") && each["bytes_per_second"].is_number();
-            figures += fmt::format("{}{} {}", figures.empty() ? "" : ", ", each["variant"].get<std::string>(),
-                                   has_rate ? format_rate(each["bytes_per_second"].get<double>()) : "?");
-        }
-    screen.entry("Vectors", screen.say(text + ", by a trial in this memory: " + figures));
+    for (const auto& each : trial->variants)
+        figures += fmt::format("{}{} {}", figures.empty() ? "" : ", ", each.variant,
+                               std::isfinite(each.bytes_per_second) ? format_rate(each.bytes_per_second) : "?");
+    screen.entry("Vectors", screen.say(trial->chosen + ", by a trial in this memory: " + figures));
 }
 
 /// Huge pages that were reserved for this run alone.
 void show_reserved_pages(Screen& screen, const Record& record) {
-    const auto reserved = record.extra.find("reserved_pages");
-    if (reserved == record.extra.end() || !reserved->is_array()) return;
-    for (const auto& pool : *reserved) {
-        if (!pool.is_object() || !pool.contains("pages") || !pool["pages"].is_string()) continue;
-        const auto count = [&](const char* key) { return pool.contains(key) && pool[key].is_number_unsigned() ? pool[key].get<std::uint64_t>() : 0; };
-        screen.entry("Reserved", screen.say(fmt::format("{} huge pages of {} for this run (the pool went from {} to {}), given back", count("to") - count("from"),
-                                                        pool["pages"].get<std::string>(), count("from"), count("to"))));
-    }
+    for (const auto& [pages, from, to] : record.extra.reserved_pages)
+        screen.entry("Reserved", screen.say(fmt::format(
+                                     "{} huge pages of {} for this run (the pool went from {} to {}), given back",
+                                     to - from, pages, from, to)));
 }
 
 void show_run_heading(Screen& screen, const Run& run, bool replayed) {
     std::string text = run_label(run);
     if (const auto pages = pages_label(run); !pages.empty()) {
         text += ", pages " + pages;
-        if (!run.pages->effective.empty() && run.pages->effective != run.pages->requested)
-            text += " (held by the TLB as " + run.pages->effective + ")";
+        if (run.pages->effective != record::PageKind::none && run.pages->effective != run.pages->requested)
+            text += " (held by the TLB as " + text_of(run.pages->effective) + ")";
     }
-    const bool command = run.kernel == "command" || run.parameters.contains("command");
-    const auto argv = run.parameters.find("command");
-    const bool started = argv == run.parameters.end() || !argv->is_array() || !argv->empty();
+    const auto& words = run.parameters.command;
+    const bool command = run.kernel == "command" || words, started = !words || !words->empty();
     screen.entry(replayed ? "Counts" : !command ? "Kernel" : started ? "Command" : "Counted", text);
 }
 
 /// What the model says of translation stands beside what the TLB here was found to hold.
 void show_guest_pages(Screen& screen, const std::vector<Run>& runs) {
     for (const auto& run : runs) {
-        const bool modelled = std::any_of(run.metrics.begin(), run.metrics.end(), [](const auto& metric) { return metric.status == "modelled"; });
-        const std::string taken = record::modelled_pages_apart(run);
-        if (!modelled || taken.empty()) continue;
-        screen.entry("", fmt::format("Modelled with pages of {0}; this machine's TLB holds these as {1}: --assume-pages {1} models that.", taken,
-                                     run.pages->effective), 0);
+        const bool modelled = std::any_of(run.metrics.begin(), run.metrics.end(),
+                                          [](const auto& metric) { return metric.status == record::Status::modelled; });
+        const record::PageKind taken = record::modelled_pages_apart(run);
+        if (!modelled || taken == record::PageKind::none) continue;
+        screen.entry(
+            "",
+            fmt::format(
+                "Modelled with pages of {0}; this machine's TLB holds these as {1}: --assume-pages {1} models that.",
+                name_of(taken), name_of(run.pages->effective)),
+            0);
     }
 }
 
 void show_words(Screen& screen, const Record& record, const Run& run) {
-    if (run.metrics.empty() && record.source.kind != "none") return;
+    if (run.metrics.empty() && record.source.kind != record::SourceKind::none) return;
     screen.line();
     screen.entry("", verdict(record, run), 0);
     const auto steps = next_steps(record, run);
@@ -137,7 +137,7 @@ void show_words(Screen& screen, const Record& record, const Run& run) {
 }
 
 void show_run(Screen& screen, const Record& record, const Run& run) {
-    show_run_heading(screen, run, record.source.kind == "replay");
+    show_run_heading(screen, run, record.source.kind == record::SourceKind::replay);
     show_variant_trial(screen, run);
     show_time(screen, run);
     show_monitors(screen, run);
@@ -148,8 +148,10 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_series(screen, run);
     show_cores(screen, run);
     const bool counts_alone = run.kernel == "command" && run.metrics.empty();
-    if (screen.style().verbose) show_details(screen, run);
-    else if (counts_alone) show_events(screen, run);
+    if (screen.style().verbose)
+        show_details(screen, run);
+    else if (counts_alone)
+        show_events(screen, run);
     show_words(screen, record, run);
 }
 
@@ -184,15 +186,15 @@ std::string render_terminal(const Record& record, const TerminalStyle& style) {
     Screen screen(style);
     show_source(screen, record);
     show_reserved_pages(screen, record);
-    if (record.experiment == "sweep") {
+    if (record.experiment == record::Experiment::sweep) {
         show_sweep(screen, record);
-    } else if (record.experiment == "pairs") {
+    } else if (record.experiment == record::Experiment::pairs) {
         show_pairs(screen, record);
         for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
-    } else if (record.experiment == "interference") {
+    } else if (record.experiment == record::Experiment::interference) {
         show_states(screen, record);
         screen.line();
-        for (const auto& verdict : sentences(record, "verdicts")) screen.entry("", verdict, 0);
+        for (const auto& verdict : record.extra.verdicts) screen.entry("", verdict, 0);
         for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
     } else if (differ_in_pages_only(record.runs)) {
         show_modes(screen, record);

@@ -30,7 +30,7 @@ struct Scale {
     }
 };
 
-Scale scale_over(const Curves& curves, double Point::*field, bool from_zero) {
+Scale scale_over(const Curves& curves, double PlottedPoint::* field, bool from_zero) {
     Scale scale{std::numeric_limits<double>::max(), 0, false};
     for (const auto& series : curves.series)
         for (const auto& point : series.points) {
@@ -44,7 +44,7 @@ Scale scale_over(const Curves& curves, double Point::*field, bool from_zero) {
 
 void show_curve_table(Screen& screen, const Curves& curves) {
     std::vector<std::vector<std::string>> rows{{screen.say(curves.axis == "size_bytes" ? "size" : curves.axis)}};
-    std::map<double, std::vector<const Point*>> by_x;
+    std::map<double, std::vector<const PlottedPoint*>> by_x;
     for (std::size_t s = 0; s < curves.series.size(); ++s) {
         rows[0].push_back(screen.say(curves.series[s].label));
         for (const auto& point : curves.series[s].points) {
@@ -66,25 +66,26 @@ void show_curve_table(Screen& screen, const Curves& curves) {
         }
     }
     screen.table(rows);
-    if (any_doubtful) screen.line(screen.ink(Ink::dim, "~ other work disturbed it: fewer than three clean repetitions"));
+    if (any_doubtful)
+        screen.line(screen.ink(Ink::dim, "~ other work disturbed it: fewer than three clean repetitions"));
 }
 
 /// A line below the plot with one mark per knee of this kind.
-void show_knee_marks(Screen& screen, const Scale& x, const std::vector<KneeMark>& knees, const char* kind,
+void show_knee_marks(Screen& screen, const Scale& x, const std::vector<record::Knee>& knees, record::KneeKind kind,
                      std::size_t margin, std::size_t columns) {
     std::string marks(columns, ' ');
     bool any = false;
     for (const auto& knee : knees) {
-        const double place = x.place(knee.size_bytes);
+        const double place = x.place(static_cast<double>(knee.size_bytes));
         if (knee.kind != kind || place < 0 || place > 1) continue;
         marks[static_cast<std::size_t>(std::lround(place * static_cast<double>(columns - 1)))] = '^';
         any = true;
     }
-    if (any) screen.line(pad_left(kind, margin - 1) + " " + marks);
+    if (any) screen.line(pad_left(text_of(kind), margin - 1) + " " + marks);
 }
 
-void show_plot(Screen& screen, const Curves& curves, const std::vector<KneeMark>& knees) {
-    const Scale x = scale_over(curves, &Point::x, false), y = scale_over(curves, &Point::value, true);
+void show_plot(Screen& screen, const Curves& curves, const std::vector<record::Knee>& knees) {
+    const Scale x = scale_over(curves, &PlottedPoint::x, false), y = scale_over(curves, &PlottedPoint::value, true);
     constexpr std::size_t height = 12, margin = 11;
     const std::size_t columns = std::min<std::size_t>(screen.width() - margin - 1, 100);
     const std::vector<std::string> glyphs =
@@ -92,7 +93,8 @@ void show_plot(Screen& screen, const Curves& curves, const std::vector<KneeMark>
     std::vector<std::vector<std::string>> grid(height, std::vector<std::string>(columns, " "));
     for (std::size_t s = 0; s < curves.series.size(); ++s)
         for (const auto& point : curves.series[s].points) {
-            const auto column = static_cast<std::size_t>(std::lround(x.place(point.x) * static_cast<double>(columns - 1)));
+            const auto column =
+                static_cast<std::size_t>(std::lround(x.place(point.x) * static_cast<double>(columns - 1)));
             const auto row = static_cast<std::size_t>(std::lround((1 - y.place(point.value)) * (height - 1)));
             auto& cell = grid[std::min(row, height - 1)][std::min(column, columns - 1)];
             cell = cell == " " ? glyphs[s % glyphs.size()] : screen.either("◆", "@");
@@ -100,7 +102,8 @@ void show_plot(Screen& screen, const Curves& curves, const std::vector<KneeMark>
     for (std::size_t row = 0; row < height; ++row) {
         const bool labelled = row % 3 == 0 || row + 1 == height;
         const double value = y.at(1 - static_cast<double>(row) / (height - 1));
-        std::string text = pad_left(labelled ? quantity_text(curves, value) : "", margin - 2) + screen.either(" │", " |");
+        std::string text =
+            pad_left(labelled ? quantity_text(curves, value) : "", margin - 2) + screen.either(" │", " |");
         for (const auto& cell : grid[row]) text += cell;
         screen.line(text);
     }
@@ -110,8 +113,8 @@ void show_plot(Screen& screen, const Curves& curves, const std::vector<KneeMark>
     screen.line(axis);
     const std::string first = axis_text(curves, x.low), last = axis_text(curves, x.high);
     screen.line(std::string(margin, ' ') + pad_right(first, columns - width_of(last)) + last);
-    show_knee_marks(screen, x, knees, "predicted", margin, columns);
-    show_knee_marks(screen, x, knees, "found", margin, columns);
+    show_knee_marks(screen, x, knees, record::KneeKind::predicted, margin, columns);
+    show_knee_marks(screen, x, knees, record::KneeKind::found, margin, columns);
     std::string legend;
     for (std::size_t s = 0; s < curves.series.size(); ++s)
         legend += fmt::format("{}{} {}", s ? "   " : "", glyphs[s % glyphs.size()], screen.say(curves.series[s].label));
@@ -126,7 +129,7 @@ void show_sweep_metrics(Screen& screen, const Curves& curves) {
     for (const auto& series : curves.series)
         for (const auto& point : series.points)
             for (const auto& metric : point.run->metrics)
-                if (metric.category == "tlb" && names.size() < most && has_value(metric) &&
+                if (metric.category == record::Category::tlb && names.size() < most && has_value(metric) &&
                     std::find(names.begin(), names.end(), metric.name) == names.end())
                     names.push_back(metric.name);
     for (const auto& name : names) {
@@ -139,7 +142,8 @@ void show_sweep_metrics(Screen& screen, const Curves& curves) {
                 cells.resize(curves.series.size(), "-");
                 for (const auto& metric : point.run->metrics)
                     if (metric.name == name)
-                        cells[s] = screen.say(has_value(metric) ? value_text(metric) + " " + metric.status : status_words(metric));
+                        cells[s] = screen.say(has_value(metric) ? value_text(metric) + " " + text_of(metric.status)
+                                                                : status_words(metric));
             }
         }
         for (const auto& [x, cells] : by_x) {
@@ -160,20 +164,21 @@ void show_sweep(Screen& screen, const record::Record& record) {
     }
     const Curves curves = curves_of(record);
     const auto& first = record.runs.front();
-    screen.entry("Sweep", fmt::format("{}{}{}, {} over {}", first.kernel, first.variant.empty() ? "" : " ", first.variant,
-                                      curves.quantity, curves.axis == "size_bytes" ? "size" : curves.axis));
+    screen.entry("Sweep",
+                 fmt::format("{}{}{}, {} over {}", first.kernel, first.variant.empty() ? "" : " ", first.variant,
+                             name_of(curves.quantity), curves.axis == "size_bytes" ? "size" : curves.axis));
     for (const auto& run : record.runs)
         if (!run.time.known) screen.entry("", run_label(run) + ", pages " + pages_label(run) + ": " + run.time.reason);
     if (curves.series.empty()) return;
     screen.line();
     show_curve_table(screen, curves);
-    const auto knees = knees_of(record);
+    const auto& knees = record.extra.knees;
     screen.line();
     show_plot(screen, curves, knees);
     show_sweep_metrics(screen, curves);
     if (!knees.empty()) screen.line();
     for (const auto& knee : knees) screen.entry("Knee", knee_sentence(knee));
-    const auto verdicts = sentences(record, "verdicts");
+    const auto& verdicts = record.extra.verdicts;
     if (!verdicts.empty()) screen.line();
     for (const auto& verdict : verdicts) screen.entry("", verdict, 0);
     for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
@@ -186,16 +191,14 @@ std::size_t step_of(double value, double low, double high) {
 }
 
 void show_series(Screen& screen, const record::Run& run) {
-    const auto entry = run.extra.find("series");
-    if (entry == run.extra.end() || !entry->is_array() || entry->empty()) return;
+    const auto& series = run.extra.series;
+    if (series.empty()) return;
     std::map<std::string, std::vector<double>> lines;
-    for (const auto& sample : *entry) {
-        if (!sample.is_object() || !sample.contains("metrics") || !sample["metrics"].is_object()) continue;
-        for (const auto& [name, value] : sample["metrics"].items())
-            lines[name].push_back(value.is_number() ? value.get<double>() : std::nan(""));
-    }
+    for (const auto& interval : series)
+        for (const auto& [name, value] : interval.metrics) lines[name].push_back(value.value_or(std::nan("")));
     screen.line();
-    screen.line(screen.ink(Ink::dim, fmt::format("{} intervals: min..max, then one character per interval", entry->size())));
+    screen.line(
+        screen.ink(Ink::dim, fmt::format("{} intervals: min..max, then one character per interval", series.size())));
     const std::vector<std::string> steps = screen.ascii()
                                                ? std::vector<std::string>{"_", ".", "-", "=", "+", "*", "#", "@"}
                                                : std::vector<std::string>{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

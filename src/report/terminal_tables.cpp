@@ -12,14 +12,13 @@
 namespace tmaprobe::report {
 namespace {
 
-using nlohmann::json;
 using record::Metric;
 using record::Run;
 using Rows = std::vector<std::vector<std::string>>;
 
 const Metric* find_metric(const Run& run, const std::string& name) {
-    const auto found = std::find_if(run.metrics.begin(), run.metrics.end(),
-                                    [&](const Metric& metric) { return metric.name == name; });
+    const auto found =
+        std::find_if(run.metrics.begin(), run.metrics.end(), [&](const Metric& metric) { return metric.name == name; });
     return found == run.metrics.end() ? nullptr : &*found;
 }
 
@@ -34,10 +33,11 @@ std::string metric_cell(const Metric* metric, bool with_bounds, Footnotes& notes
 
 std::string statuses(const Run& run) {
     std::string all;
-    for (const char* status : {"measured", "modelled", "replayed", "approximate"})
+    using record::Status;
+    for (const Status status : {Status::measured, Status::modelled, Status::replayed, Status::approximate})
         if (std::any_of(run.metrics.begin(), run.metrics.end(),
                         [&](const Metric& metric) { return metric.status == status; }))
-            all += (all.empty() ? "" : "+") + std::string(status);
+            all += (all.empty() ? "" : "+") + text_of(status);
     return all.empty() ? "time only" : all;
 }
 
@@ -57,7 +57,8 @@ std::vector<TreeRow> rows_of(const std::vector<Run>& runs) {
 }
 
 void add_time_rows(Screen& screen, const std::vector<Run>& runs, Rows& rows) {
-    std::vector<std::string> time{"ns per " + screen.say(runs.front().time.operation.empty() ? "operation" : runs.front().time.operation)};
+    std::vector<std::string> time{
+        "ns per " + screen.say(runs.front().time.operation.empty() ? "operation" : runs.front().time.operation)};
     std::vector<std::string> spread{"  min..max"}, rate{"bytes/s"};
     bool any_rate = false;
     for (const auto& run : runs) {
@@ -97,63 +98,66 @@ Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds, F
     for (const auto& row : metrics) {
         const std::string mark = row.metric->bottleneck ? screen.either("▶ ", "> ") : "  ";
         const std::string of = share_of(*row.metric);
-        rows.push_back({mark + std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name) +
-                        (of.empty() || of == "slots" ? "" : " (of " + of + ")")});
-        for (const auto& run : runs) rows.back().push_back(metric_cell(find_metric(run, row.metric->name), with_bounds, notes));
+        rows.push_back({mark + std::string(static_cast<std::size_t>(2 * row.depth), ' ') +
+                        screen.say(row.metric->name) + (of.empty() || of == "slots" ? "" : " (of " + of + ")")});
+        for (const auto& run : runs)
+            rows.back().push_back(metric_cell(find_metric(run, row.metric->name), with_bounds, notes));
     }
     return rows;
 }
 
-double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
-
-void show_matrix(Screen& screen, const json& pairs) {
-    if (!pairs.contains("ns") || !pairs["ns"].is_array() || !pairs.contains("cpus") || !pairs["cpus"].is_array()) return;
-    const auto& cpus = pairs["cpus"];
+void show_matrix(Screen& screen, const record::Pairs& pairs) {
     const std::size_t fits = (screen.width() - 6) / 7;
-    if (cpus.size() > fits) {
-        screen.entry("", fmt::format("The matrix of {0} x {0} CPUs does not fit here: --format html or csv shows it.", cpus.size()), 0);
+    if (pairs.cpus.size() > fits) {
+        screen.entry("",
+                     fmt::format("The matrix of {0} x {0} CPUs does not fit here: --format html or csv shows it.",
+                                 pairs.cpus.size()),
+                     0);
         return;
     }
     Rows rows{{"ns"}};
-    for (const auto& cpu : cpus) rows[0].push_back(screen.say(cpu.dump()));
-    for (std::size_t i = 0; i < cpus.size() && i < pairs["ns"].size(); ++i) {
-        rows.push_back({"cpu " + screen.say(cpus[i].dump())});
-        for (const auto& value : pairs["ns"][i]) {
-            const double ns = number_or_nan(value);
-            rows.back().push_back(std::isfinite(ns) ? fmt::format("{:.1f}", ns) : "-");
-        }
+    for (const int cpu : pairs.cpus) rows[0].push_back(std::to_string(cpu));
+    for (std::size_t i = 0; i < pairs.cpus.size() && i < pairs.ns.size(); ++i) {
+        rows.push_back({fmt::format("cpu {}", pairs.cpus[i])});
+        for (const auto& ns : pairs.ns[i]) rows.back().push_back(ns ? fmt::format("{:.1f}", *ns) : "-");
     }
     screen.table(rows);
 }
 
-void show_classes(Screen& screen, const json& pairs) {
-    if (!pairs.contains("classes") || !pairs["classes"].is_array()) return;
+void show_classes(Screen& screen, const record::Pairs& pairs) {
     Rows rows{{"distance", "pairs", "median ns", "min..max", "coherency ns", "cycles"}};
-    for (const auto& item : pairs["classes"]) {
-        if (!item.is_object()) continue;
-        const auto cell = [&](const char* key) {
-            const double value = item.contains(key) ? number_or_nan(item[key]) : std::nan("");
-            return std::isfinite(value) ? plain_number(value) : std::string("-");
-        };
-        rows.push_back({screen.say(item.contains("class") && item["class"].is_string() ? item["class"].get<std::string>() : "?"), cell("pairs"),
-                        cell("median_ns"), cell("min_ns") + ".." + cell("max_ns"), cell("coherency_ns"), cell("coherency_cycles")});
+    const auto cell = [](const std::optional<double>& value) {
+        return value ? plain_number(*value) : std::string("-");
+    };
+    for (const auto& item : pairs.classes)
+        rows.push_back({screen.say(item.distance), std::to_string(item.pairs), cell(item.median_ns),
+                        cell(item.min_ns) + ".." + cell(item.max_ns), cell(item.coherency_ns),
+                        cell(item.coherency_cycles)});
+    screen.line();
+    screen.table(rows);
+}
+
+void show_cpi(Screen& screen, const record::CoherencyCpi& cpi) {
+    if (cpi.shares.empty()) return;
+    Rows rows{{"CPI when this share of instructions meets it"}};
+    for (const double share : cpi.shares) rows[0].push_back(percent(share));
+    for (const auto& [name, values] : cpi.by_class) {
+        rows.push_back({screen.say(name)});
+        for (const double value : values) rows.back().push_back(fmt::format("{:.2f}", value));
     }
     screen.line();
     screen.table(rows);
 }
 
-void show_cpi(Screen& screen, const json& pairs) {
-    if (!pairs.contains("cpi") || !pairs["cpi"].is_object()) return;
-    const auto& cpi = pairs["cpi"];
-    if (!cpi.contains("shares") || !cpi["shares"].is_array() || !cpi.contains("by_class") || !cpi["by_class"].is_object()) return;
-    Rows rows{{"CPI when this share of instructions meets it"}};
-    for (const auto& share : cpi["shares"]) rows[0].push_back(percent(number_or_nan(share)));
-    for (const auto& [name, values] : cpi["by_class"].items()) {
-        rows.push_back({screen.say(name)});
-        for (const auto& value : values) rows.back().push_back(fmt::format("{:.2f}", number_or_nan(value)));
-    }
-    screen.line();
-    screen.table(rows);
+/// What a lone thread takes, where that was measured.
+void show_alone(Screen& screen, const record::Pairs& pairs) {
+    if (!pairs.alone || (!pairs.alone->locked_ns && !pairs.alone->plain_ns)) return;
+    const auto ns = [](const std::optional<double>& value) {
+        return value ? plain_number(*value) + " ns" : std::string("not known");
+    };
+    screen.entry(
+        "One core",
+        fmt::format("locked increment {}, without lock {}", ns(pairs.alone->locked_ns), ns(pairs.alone->plain_ns)), 9);
 }
 
 }  // namespace
@@ -167,7 +171,8 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     screen.table(rows);
     notes.show(screen);
     const bool multiplexed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
-        return std::any_of(run.metrics.begin(), run.metrics.end(), [](const Metric& metric) { return metric.counted_share < 0.995; });
+        return std::any_of(run.metrics.begin(), run.metrics.end(),
+                           [](const Metric& metric) { return metric.counted_share < 0.995; });
     });
     if (multiplexed) screen.line(screen.ink(Ink::dim, "@20%: counted 20% of the time"));
 }
@@ -176,28 +181,25 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
 std::string difference_text(const Metric* first, const Metric& second) {
     if (!first || !std::isfinite(first->value) || !std::isfinite(second.value)) return "";
     const double difference = second.value - first->value;
-    const bool share = first->unit == "slots" || first->unit == "clocks";
+    const bool share = first->unit == record::MetricUnit::slots || first->unit == record::MetricUnit::clocks;
     return share ? fmt::format("{:+.1f} points", 100 * difference) : fmt::format("{:+.3g}", difference);
 }
 
 void show_beside(Screen& screen, const Run& run) {
-    const auto beside = run.extra.find("beside");
-    if (beside == run.extra.end() || !beside->is_array() || beside->empty()) return;
+    if (run.extra.beside.empty()) return;
     Footnotes notes;
     Rows rows{{"Two sources", "first", "second", "difference", "second's low..high", "second is"}};
-    for (const auto& item : *beside) {
-        if (!item.is_object() || !item.contains("name") || !item["name"].is_string()) continue;
-        const auto number = [&](const char* key) { return item.contains(key) ? number_or_nan(item[key]) : std::nan(""); };
-        const Metric* first = find_metric(run, item["name"].get<std::string>());
+    for (const auto& item : run.extra.beside) {
+        const Metric* first = find_metric(run, item.name);
         Metric second = first ? *first : Metric{};
-        second.value = number("value");
-        second.low = number("low");
-        second.high = number("high");
-        second.status = item.contains("status") && item["status"].is_string() ? item["status"].get<std::string>() : "unavailable";
+        second.value = item.value;
+        second.low = item.low;
+        second.high = item.high;
+        second.status = item.status;
         second.counted_share = 1;
         second.warnings.clear();
-        rows.push_back({screen.say(item["name"].get<std::string>()), metric_cell(first, false, notes), metric_cell(&second, false, notes),
-                        difference_text(first, second), bounds_text(second), screen.say(status_words(second))});
+        rows.push_back({screen.say(item.name), metric_cell(first, false, notes), metric_cell(&second, false, notes),
+                        difference_text(first, second), bounds_text(second), status_words(second)});
     }
     screen.line();
     screen.table(rows);
@@ -205,20 +207,16 @@ void show_beside(Screen& screen, const Run& run) {
 }
 
 void show_pairs(Screen& screen, const record::Record& record) {
-    const auto entry = record.extra.find("pairs");
-    if (entry == record.extra.end() || !entry->is_object()) {
+    const auto& pairs = record.extra.pairs;
+    if (!pairs) {
         screen.line("No pair was measured.");
         return;
     }
-    const auto single = entry->find("single");
-    if (single != entry->end() && single->is_object()) {
-        const auto ns = [&](const char* key) { return single->contains(key) ? plain_number(number_or_nan((*single)[key])) : "?"; };
-        screen.entry("One core", fmt::format("locked increment {} ns, without lock {} ns", ns("lock_ns"), ns("no_lock_ns")), 9);
-    }
+    show_alone(screen, *pairs);
     screen.line();
-    show_matrix(screen, *entry);
-    show_classes(screen, *entry);
-    show_cpi(screen, *entry);
+    show_matrix(screen, *pairs);
+    show_classes(screen, *pairs);
+    show_cpi(screen, pairs->cpi);
 }
 
 namespace {
@@ -261,11 +259,11 @@ void show_states(Screen& screen, const record::Record& record) {
         const auto state = state_of(run);
         const auto change = against_alone(run);
         states.push_back(screen.say(state.empty() ? run_label(run) : state));
-        rows.push_back({states.back(),
-                        run.time.known ? plain_number(run.time.ns_per_op.median) : "unavailable",
-                        run.time.known ? plain_number(run.time.ns_per_op.min) + ".." + plain_number(run.time.ns_per_op.max) : "-",
-                        run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
-                        change ? fmt::format("{:+.1f}%", 100 * change->value) : "-", change ? interval_text(*change) : "-"});
+        rows.push_back(
+            {states.back(), run.time.known ? plain_number(run.time.ns_per_op.median) : "unavailable",
+             run.time.known ? plain_number(run.time.ns_per_op.min) + ".." + plain_number(run.time.ns_per_op.max) : "-",
+             run.time.bytes_per_second.count ? plain_number(run.time.bytes_per_second.median) : "-",
+             change ? fmt::format("{:+.1f}%", 100 * change->value) : "-", change ? interval_text(*change) : "-"});
     }
     screen.table(rows);
     show_state_monitors(screen, record.runs, states);
@@ -276,7 +274,8 @@ void show_states(Screen& screen, const record::Record& record) {
     for (const auto& run : record.runs) tree[0].push_back(statuses(run));
     for (const auto& row : metrics) {
         tree.push_back({std::string(static_cast<std::size_t>(2 * row.depth), ' ') + screen.say(row.metric->name)});
-        for (const auto& run : record.runs) tree.back().push_back(metric_cell(find_metric(run, row.metric->name), false, notes));
+        for (const auto& run : record.runs)
+            tree.back().push_back(metric_cell(find_metric(run, row.metric->name), false, notes));
     }
     screen.line();
     screen.table(tree);

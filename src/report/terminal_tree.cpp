@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -79,7 +80,8 @@ Columns columns_for(const Screen& screen, const std::vector<Cells>& rows, bool s
         if (optional) fixed += 1 + optional;
     constexpr std::size_t least_bar = 4, most_bar = 24;
     const std::size_t room = screen.width() > fixed ? screen.width() - fixed : 0;
-    columns.name = std::clamp<std::size_t>(columns.name, 12, std::max<std::size_t>(12, room > least_bar ? room - least_bar : 0));
+    columns.name =
+        std::clamp<std::size_t>(columns.name, 12, std::max<std::size_t>(12, room > least_bar ? room - least_bar : 0));
     columns.bar = room > columns.name ? std::min(most_bar, room - columns.name) : 0;
     return columns;
 }
@@ -160,7 +162,7 @@ void show_tree(Screen& screen, const record::Record& record, const record::Run& 
 void show_other_metrics(Screen& screen, const record::Run& run) {
     std::vector<TreeRow> translation, others;
     for (const auto* metric : other_metrics(run.metrics))
-        (metric->category == "tlb" ? translation : others).push_back({metric, 0});
+        (metric->category == record::Category::tlb ? translation : others).push_back({metric, 0});
     if (!translation.empty()) {
         screen.line();
         const std::string pages = screen.say(pages_label(run));
@@ -173,20 +175,17 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
 }
 
 void show_cores(Screen& screen, const record::Run& run) {
-    const auto cores = run.extra.find("per_core");
-    if (cores == run.extra.end() || !cores->is_array() || cores->size() < 2) return;
+    if (run.extra.per_core.size() < 2) return;
     std::vector<std::vector<std::string>> rows{{"Core", "CPUs"}};
     std::vector<const record::Metric*> columns;
     for (const auto& metric : run.metrics)
         if (metric.level == 1) columns.push_back(&metric);
     for (const auto* column : columns) rows[0].push_back(screen.say(column->name));
-    for (const auto& core : *cores) {
-        if (!core.is_object() || !core.contains("cpus") || !core.contains("metrics")) continue;
-        const std::string cpus = core["cpus"].dump();
-        std::vector<std::string> row{core.value("core", nlohmann::json()).dump(), cpus.substr(1, cpus.size() - 2)};
+    for (const auto& core : run.extra.per_core) {
+        std::vector<std::string> row{std::to_string(core.core), fmt::format("{}", fmt::join(core.cpus, ","))};
         for (const auto* column : columns) {
-            const auto value = core["metrics"].value(column->name, nlohmann::json());
-            row.push_back(value.is_number() ? percent(value.get<double>()) : "none");
+            const auto value = core.metrics.find(column->name);
+            row.push_back(value != core.metrics.end() && value->second ? percent(*value->second) : "none");
         }
         rows.push_back(std::move(row));
     }
@@ -201,10 +200,11 @@ void show_events(Screen& screen, const record::Run& run) {
     for (const auto& event : run.events) {
         const auto& reading = event.reading;
         const bool never = reading.time_enabled_ns > 0 && reading.time_running_ns == 0;
-        const double share = reading.time_enabled_ns == 0 ? 1 : static_cast<double>(reading.time_running_ns) /
-                                                                    static_cast<double>(reading.time_enabled_ns);
+        const double share = reading.time_enabled_ns == 0 ? 1
+                                                          : static_cast<double>(reading.time_running_ns) /
+                                                                static_cast<double>(reading.time_enabled_ns);
         const std::string value = never ? "not counted" : plain_number(reading.value);
-        rows.push_back({screen.say(event.name), event.note.empty() || never ? value : screen.say(event.note),
+        rows.push_back({screen.say(event.name), event.note == record::Note::none || never ? value : text_of(event.note),
                         fmt::format("{:.0f}%", 100 * share), fmt::format("{}.{}", event.pass, event.group),
                         screen.say(event.pmu + "/" + event.config)});
     }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "record/text.h"
+#include "base/utf8.h"
 
 namespace tmaprobe::report {
 namespace {

@@ -1,6 +1,7 @@
 #include "report/tree.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -55,7 +56,8 @@ std::vector<const Metric*> other_metrics(const std::vector<Metric>& metrics) {
     std::vector<const Metric*> others;
     for (const auto& metric : metrics)
         if (metric.level <= 0) others.push_back(&metric);
-    std::stable_partition(others.begin(), others.end(), [](const Metric* metric) { return metric->category == "tlb"; });
+    std::stable_partition(others.begin(), others.end(),
+                          [](const Metric* metric) { return metric->category == record::Category::tlb; });
     return others;
 }
 
@@ -68,13 +70,13 @@ const Metric* bottleneck(const std::vector<Metric>& metrics) {
 
 bool differ_in_pages_only(const std::vector<record::Run>& runs) {
     if (runs.size() < 2) return false;
-    std::set<std::string> modes;
+    std::set<record::PageKind> modes;
     for (const auto& run : runs) {
         if (!run.pages || !modes.insert(run.pages->requested).second) return false;
         if (run.kernel != runs[0].kernel || run.variant != runs[0].variant) return false;
         auto left = run.parameters, right = runs[0].parameters;
         for (auto* parameters : {&left, &right})
-            for (const char* follows : {"pages", "iterations"}) parameters->erase(follows);
+            for (const char* follows : {"pages", "iterations"}) parameters->options.erase(follows);
         if (left != right) return false;
     }
     return true;
@@ -85,59 +87,48 @@ std::string pages_label(const record::Run& run) {
     const auto& pages = *run.pages;
     std::uint64_t total = 0;
     for (const auto& [size, bytes] : pages.obtained_bytes) total += bytes;
-    const std::string wanted = pages.requested == "thp" ? "2m" : pages.requested;
+    const std::string requested = text_of(pages.requested);
+    const std::string wanted = pages.requested == record::PageKind::thp ? "2m" : requested;
     const auto got = pages.obtained_bytes.find(wanted);
     const std::uint64_t right = got == pages.obtained_bytes.end() ? 0 : got->second;
-    if (total == 0 || right == total) return pages.requested;
+    if (total == 0 || right == total) return requested;
     if (right == 0) {
         std::string others;
         for (const auto& [size, bytes] : pages.obtained_bytes)
             if (bytes) others += (others.empty() ? "" : "+") + size;
-        return fmt::format("{} (got {})", pages.requested, others);
+        return fmt::format("{} (got {})", requested, others);
     }
-    return fmt::format("{} ({:.0f}% of it)", pages.requested,
-                       100 * static_cast<double>(right) / static_cast<double>(total));
+    return fmt::format("{} ({:.0f}% of it)", requested, 100 * static_cast<double>(right) / static_cast<double>(total));
 }
 
 namespace {
 
 /// "CPUs 0,1", or "all CPUs".
 std::string cpus_text(const record::Run& run) {
-    const auto cpus = run.parameters.find("cpus");
-    if (cpus == run.parameters.end() || !cpus->is_array() || cpus->empty()) return "all CPUs";
-    const std::string list = cpus->dump();
-    return "CPUs " + list.substr(1, list.size() - 2);
+    return run.parameters.cpus.empty() ? "all CPUs" : fmt::format("CPUs {}", fmt::join(run.parameters.cpus, ","));
+}
+
+std::string command_label(const record::RunParameters& parameters, const record::Run& run) {
+    std::string line = fmt::format("{}", fmt::join(*parameters.command, " "));
+    if (line.empty())
+        line = parameters.pid ? fmt::format("process {}", *parameters.pid) : "whatever runs on " + cpus_text(run);
+    return line + (parameters.pmu.empty() ? "" : ", on " + parameters.pmu);
 }
 
 }  // namespace
 
 std::string run_label(const record::Run& run) {
-    const auto command = run.parameters.find("command");
-    if (command != run.parameters.end() && command->is_array()) {
-        std::string line;
-        for (const auto& word : *command)
-            if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
-        const auto pmu = run.parameters.find("pmu");
-        if (const auto pid = run.parameters.find("pid"); line.empty() && pid != run.parameters.end()) line = "process " + pid->dump();
-        if (line.empty()) line = "whatever runs on " + cpus_text(run);
-        return line + (pmu != run.parameters.end() && pmu->is_string() ? ", on " + pmu->get<std::string>() : "");
-    }
+    if (run.parameters.command) return command_label(run.parameters, run);
     std::string label = run.kernel;
     if (!run.variant.empty()) label += " " + run.variant;
-    for (const auto& [name, value] : run.parameters.items()) {
-        if (name == "cpus" && value.is_array() && !value.empty()) {
-            label += ", cpus " + value.dump().substr(1, value.dump().size() - 2);
-            continue;
-        }
-        if (name == "pages" || value.is_null() || value.is_structured()) continue;
-        if (name == "size_bytes" && value.is_number_integer()) {
-            if (value.get<std::int64_t>() > 0) label += ", size " + format_size(value.get<std::uint64_t>());
-        } else if (value.is_string()) {
-            if (!value.get_ref<const std::string&>().empty())
-                label += fmt::format(", {} {}", name, value.get_ref<const std::string&>());
-        } else {
-            label += fmt::format(", {} {}", name, value.dump());
-        }
+    auto values = record::single_values(run.parameters);
+    if (!run.parameters.cpus.empty()) values["cpus"] = fmt::format("{}", fmt::join(run.parameters.cpus, ","));
+    for (const auto& [name, value] : values) {
+        if (name == "pages" || value.empty()) continue;
+        if (name != "size_bytes")
+            label += fmt::format(", {} {}", name, value);
+        else if (*run.parameters.size_bytes > 0)
+            label += ", size " + format_size(*run.parameters.size_bytes);
     }
     return label;
 }

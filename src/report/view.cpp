@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
+#include "base/json/writer.h"
 #include "base/sizes.h"
 #include "report/findings.h"
 #include "report/numbers.h"
@@ -20,116 +22,158 @@
 namespace tmaprobe::report {
 namespace {
 
-using nlohmann::json;
 using record::Record;
 using record::Run;
 
-/// What a chart needs of a number; whole ones are written without a point.
-json rounded(double value, int digits = 6) {
-    if (!std::isfinite(value)) return nullptr;
-    constexpr double exactly_whole = 1e15;
-    const double nearest = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
-    if (std::fabs(nearest) < exactly_whole && nearest == std::trunc(nearest)) return static_cast<std::int64_t>(nearest);
-    return nearest;
-}
+/// Writes a view: texts are cleaned, numbers rounded to what a chart needs.
+class ViewWriter {
+  public:
+    explicit ViewWriter(json::Writer& writer) : writer_(writer) {}
 
-json clean_json(const json& value) {
-    if (value.is_string()) return clean(value.get_ref<const std::string&>());
-    if (value.is_number_float()) return rounded(value.get<double>());
-    if (value.is_array()) {
-        json array = json::array();
-        for (const auto& item : value) array.push_back(clean_json(item));
-        return array;
+    /// An object or array, whose content `write` writes.
+    template <class Write>
+    void object(const Write& write) {
+        writer_.begin_object();
+        write();
+        writer_.end_object();
     }
-    if (value.is_object()) {
-        json object = json::object();
-        for (const auto& [key, item] : value.items()) object[clean(key)] = clean_json(item);
-        return object;
+    template <class Write>
+    void object(std::string_view key, const Write& write) {
+        writer_.key(key);
+        object(write);
     }
-    return value;
+    template <class Write>
+    void array(std::string_view key, const Write& write) {
+        writer_.key(key);
+        writer_.begin_array();
+        write();
+        writer_.end_array();
+    }
+    /// A list whose elements `write` writes one by one.
+    template <class Elements, class Write>
+    void each(std::string_view key, const Elements& elements, const Write& write) {
+        array(key, [&] {
+            for (const auto& element : elements) write(element);
+        });
+    }
+
+    template <class Elements, class Write>
+    void list(const Elements& elements, const Write& write) {
+        writer_.begin_array();
+        for (const auto& element : elements) write(element);
+        writer_.end_array();
+    }
+
+    void null(std::string_view key) {
+        writer_.key(key);
+        writer_.null();
+    }
+    void text(std::string_view key, std::string_view value) {
+        writer_.key(key);
+        writer_.text(clean(value));
+    }
+    void text(std::string_view value) { writer_.text(clean(value)); }
+    void texts(std::string_view key, const std::vector<std::string>& values) {
+        each(key, values, [&](const std::string& value) { text(value); });
+    }
+    void flag(std::string_view key, bool value) { writer_.member(key, value); }
+    void count(std::string_view key, std::uint64_t value) { writer_.member(key, value); }
+    void number(std::string_view key, double value, int digits = usual_digits) {
+        writer_.key(key);
+        number(value, digits);
+    }
+    void number(std::string_view key, const std::optional<double>& value) { number(key, value.value_or(NAN)); }
+    /// Whole ones are written without a point.
+    void number(double value, int digits = usual_digits) {
+        if (!std::isfinite(value)) return writer_.null();
+        constexpr double exactly_whole = 1e15;
+        const double nearest = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+        if (std::fabs(nearest) < exactly_whole && nearest == std::trunc(nearest))
+            writer_.integer(static_cast<std::int64_t>(nearest));
+        else
+            writer_.number(nearest);
+    }
+
+  private:
+    static constexpr int usual_digits = 6;
+    json::Writer& writer_;
+};
+
+/// What many metrics of a page share, said once: the first metric of each name.
+using Definitions = std::map<std::string, const record::Metric*>;
+
+void write_summary(ViewWriter& out, std::string_view key, const Summary& summary) {
+    if (summary.count == 0) return out.null(key);
+    out.object(key, [&] {
+        for (const auto& [name, value] : {std::pair{"median", summary.median},
+                                          {"min", summary.min},
+                                          {"max", summary.max},
+                                          {"mad", summary.mad},
+                                          {"low", summary.low},
+                                          {"high", summary.high}})
+            out.number(name, value);
+        out.count("count", summary.count);
+    });
 }
 
-json clean_list(const std::vector<std::string>& texts) {
-    json list = json::array();
-    for (const auto& text : texts) list.push_back(clean(text));
-    return list;
+void write_time(ViewWriter& out, const record::Time& time) {
+    out.object("time", [&] {
+        out.flag("known", time.known);
+        out.text("reason", time.reason);
+        out.text("operation", time.operation.empty() ? "operation" : time.operation);
+        write_summary(out, "ns", time.ns_per_op);
+        write_summary(out, "rate", time.bytes_per_second);
+        out.number("cyclesPerByte", time.cycles_per_byte > 0 ? time.cycles_per_byte : NAN);
+        out.number("clean", time.clean);
+        out.number("disturbed", time.disturbed);
+    });
 }
 
-json summary_view(const Summary& summary) {
-    if (summary.count == 0) return nullptr;
-    return {{"median", rounded(summary.median)}, {"min", rounded(summary.min)},   {"max", rounded(summary.max)},
-            {"mad", rounded(summary.mad)},       {"low", rounded(summary.low)},   {"high", rounded(summary.high)},
-            {"count", summary.count}};
-}
-
-json time_view(const record::Time& time) {
-    return {{"known", time.known},
-            {"reason", clean(time.reason)},
-            {"operation", clean(time.operation.empty() ? "operation" : time.operation)},
-            {"ns", summary_view(time.ns_per_op)},
-            {"rate", summary_view(time.bytes_per_second)},
-            {"cyclesPerByte", time.cycles_per_byte > 0 ? rounded(time.cycles_per_byte) : json(nullptr)},
-            {"clean", time.clean},
-            {"disturbed", time.disturbed}};
+void write_metric(ViewWriter& out, const record::Metric& metric, int depth) {
+    const bool shown = has_value(metric);
+    out.object([&] {
+        out.text("name", metric.name);
+        out.number("depth", depth);
+        out.number("value", shown ? metric.value : NAN);
+        out.number("low", shown ? metric.low : NAN);
+        out.number("high", shown ? metric.high : NAN);
+        out.text("text", value_text(metric));
+        out.text("bounds", bounds_text(metric));
+        out.text("status", status_words(metric));
+        if (metric.counted_share < 0.995) out.number("counted", metric.counted_share);
+        if (metric.bottleneck) out.flag("bottleneck", true);
+        if (!metric.reason.empty()) out.text("reason", metric.reason);
+        if (!metric.warnings.empty()) out.texts("flags", metric.warnings);
+    });
 }
 
 /// Metrics in the order of the tree, each with its depth; the page builds its charts from these rows.
-json metrics_view(const Run& run, json& definitions) {
+void write_metrics(ViewWriter& out, const Run& run, Definitions& definitions) {
     std::vector<TreeRow> rows = tree_rows(run.metrics);
     for (const auto* metric : other_metrics(run.metrics)) rows.push_back({metric, 0});
-    json view = json::array();
-    for (const auto& row : rows) {
-        const auto& metric = *row.metric;
-        const std::string name = clean(metric.name);
-        if (!definitions.contains(name))
-            definitions[name] = {{"level", metric.level},
-                                 {"parent", clean(metric.parent)},
-                                 {"category", clean(metric.category)},
-                                 {"subcategory", clean(metric.subcategory)},
-                                 {"of", share_of(metric)},
-                                 {"unit", clean(metric.unit)},
-                                 {"description", clean(metric.description)},
-                                 {"formula", clean(metric.formula)}};
-        const bool shown = has_value(metric);
-        view.push_back({{"name", name},
-                        {"depth", row.depth},
-                        {"value", shown ? rounded(metric.value) : json(nullptr)},
-                        {"low", shown ? rounded(metric.low) : json(nullptr)},
-                        {"high", shown ? rounded(metric.high) : json(nullptr)},
-                        {"text", clean(value_text(metric))},
-                        {"bounds", bounds_text(metric)},
-                        {"status", status_words(metric)}});
-        json& last = view.back();
-        if (metric.counted_share < 0.995) last["counted"] = rounded(metric.counted_share);
-        if (metric.bottleneck) last["bottleneck"] = true;
-        if (!metric.reason.empty()) last["reason"] = clean(metric.reason);
-        if (!metric.warnings.empty()) last["flags"] = clean_list(metric.warnings);
-    }
-    return view;
+    out.each("metrics", rows, [&](const TreeRow& row) {
+        definitions.try_emplace(clean(row.metric->name), row.metric);
+        write_metric(out, *row.metric, row.depth);
+    });
 }
 
 /// Interval samples turned into one list per metric.
-json intervals_view(const Run& run) {
-    const auto series = run.extra.find("series");
-    if (series == run.extra.end() || !series->is_array() || series->empty()) return nullptr;
-    json at = json::array();
-    std::map<std::string, json> lines;
-    for (const auto& sample : *series) {
-        if (!sample.is_object()) continue;
-        const auto time = sample.find("at_seconds");
-        at.push_back(time != sample.end() && time->is_number() ? rounded(time->get<double>()) : json(nullptr));
-        const auto metrics = sample.find("metrics");
-        if (metrics == sample.end() || !metrics->is_object()) continue;
-        for (const auto& [name, value] : metrics->items()) {
-            json& line = lines[clean(name)];
-            if (line.is_null()) line = json::array();
-            while (line.size() + 1 < at.size()) line.push_back(nullptr);
-            line.push_back(value.is_number() ? rounded(value.get<double>()) : json(nullptr));
+void write_intervals(ViewWriter& out, const Run& run) {
+    const auto& series = run.extra.series;
+    if (series.empty()) return out.null("intervals");
+    std::map<std::string, std::vector<double>> lines;
+    for (std::size_t index = 0; index < series.size(); ++index)
+        for (const auto& [name, value] : series[index].metrics) {
+            auto& line = lines[clean(name)];
+            line.resize(index, NAN);
+            line.push_back(value.value_or(NAN));
         }
-    }
-    json view = {{"at", at}, {"lines", json::object()}};
-    for (const auto& [name, line] : lines) view["lines"][name] = line;
-    return view;
+    out.object("intervals", [&] {
+        out.each("at", series, [&](const record::IntervalValues& interval) { out.number(interval.at_seconds); });
+        out.object("lines", [&] {
+            for (const auto& [name, line] : lines) out.each(name, line, [&](double value) { out.number(value); });
+        });
+    });
 }
 
 std::string obtained_text(const Run& run) {
@@ -140,114 +184,229 @@ std::string obtained_text(const Run& run) {
     return text;
 }
 
-json run_view(const Record& record, const Run& run, json& definitions) {
-    json steps = json::array();
-    for (const auto& step : next_steps(record, run))
-        steps.push_back({{"what", clean(step.what)}, {"command", clean(step.command)}});
-    json monitors = json::array();
-    for (const auto& monitored : monitors_of(run))
-        monitors.push_back({{"title", monitored.title}, {"text", monitor_text(monitored)}, {"value", rounded(monitored.value)}});
-    const auto change = against_alone(run);
-    json allocation;
-    if (const auto step = allocation_of(run))
-        allocation = {{"control", clean(step->control)}, {"value", rounded(step->value)}, {"unit", clean(step->unit)}};
-    return {{"label", clean(run_label(run))},
-            {"pages", clean(pages_label(run))},
-            {"obtained", clean(obtained_text(run))},
-            {"effective", clean(run.pages ? run.pages->effective : "")},
-            {"state", clean(state_of(run))},
-            {"change", change ? json{rounded(change->value), rounded(change->low), rounded(change->high)} : json(nullptr)},
-            {"monitors", monitors},
-            {"allocation", allocation},
-            {"time", time_view(run.time)},
-            {"metrics", metrics_view(run, definitions)},
-            {"verdict", run.metrics.empty() ? "" : clean(verdict(record, run))},
-            {"steps", steps},
-            {"beside", run.extra.contains("beside") ? clean_json(run.extra["beside"]) : json(nullptr)},
-            {"intervals", intervals_view(run)}};
+/// What an interference experiment says of the run.
+void write_state(ViewWriter& out, const Run& run) {
+    out.text("state", state_of(run));
+    if (const auto change = against_alone(run))
+        out.each("change", std::vector{change->value, change->low, change->high},
+                 [&](double value) { out.number(value); });
+    else
+        out.null("change");
+    out.each("monitors", monitors_of(run), [&](const Monitored& monitored) {
+        out.object([&] {
+            out.text("title", monitored.title);
+            out.text("text", monitor_text(monitored));
+            out.number("value", monitored.value);
+        });
+    });
+    if (const auto& step = run.extra.allocation)
+        out.object("allocation", [&] {
+            out.text("control", name_of(step->control));
+            out.number("value", step->value);
+            out.text("unit", step->unit);
+        });
+    else
+        out.null("allocation");
+}
+
+void write_beside(ViewWriter& out, const Run& run) {
+    if (run.extra.beside.empty()) return out.null("beside");
+    out.each("beside", run.extra.beside, [&](const record::Beside& item) {
+        out.object([&] {
+            out.text("name", item.name);
+            out.number("value", item.value);
+            out.number("low", item.low);
+            out.number("high", item.high);
+            out.text("status", name_of(item.status));
+        });
+    });
+}
+
+void write_run(ViewWriter& out, const Record& record, const Run& run, Definitions& definitions) {
+    out.object([&] {
+        out.text("label", run_label(run));
+        out.text("pages", pages_label(run));
+        out.text("obtained", obtained_text(run));
+        out.text("effective", run.pages ? name_of(run.pages->effective) : "");
+        write_state(out, run);
+        write_time(out, run.time);
+        write_metrics(out, run, definitions);
+        out.text("verdict", run.metrics.empty() ? "" : verdict(record, run));
+        out.each("steps", next_steps(record, run), [&](const NextStep& step) {
+            out.object([&] {
+                out.text("what", step.what);
+                out.text("command", step.command);
+            });
+        });
+        write_beside(out, run);
+        write_intervals(out, run);
+    });
 }
 
 /// Points as columns: a page of hundreds of sweeps is mostly these.
-json points_view(const std::vector<Point>& points) {
+void write_points(ViewWriter& out, const std::vector<PlottedPoint>& points) {
     constexpr int exact = 15, drawn = 4;
-    json x = json::array(), value = json::array(), low = json::array(), high = json::array();
-    for (const auto& point : points) {
-        x.push_back(rounded(point.x, exact));
-        value.push_back(rounded(point.value, drawn));
-        low.push_back(rounded(point.low, drawn));
-        high.push_back(rounded(point.high, drawn));
-    }
-    return {{"x", std::move(x)}, {"value", std::move(value)}, {"low", std::move(low)}, {"high", std::move(high)}};
+    out.object("points", [&] {
+        out.each("x", points, [&](const PlottedPoint& point) { out.number(point.x, exact); });
+        out.each("value", points, [&](const PlottedPoint& point) { out.number(point.value, drawn); });
+        out.each("low", points, [&](const PlottedPoint& point) { out.number(point.low, drawn); });
+        out.each("high", points, [&](const PlottedPoint& point) { out.number(point.high, drawn); });
+    });
 }
 
-/// Translation metrics along one curve: name -> values at the curve's points, null where there is none.
-std::map<std::string, json> metric_lines(const Series& series, std::size_t index) {
-    std::map<std::string, json> lines;
-    for (std::size_t i = 0; i < series.points.size(); ++i)
-        for (const auto& metric : series.points[i].run->metrics) {
-            if (metric.category != "tlb" || !has_value(metric)) continue;
-            auto [line, fresh] = lines.try_emplace(clean(metric.name));
-            if (fresh)
-                line->second = {{"series", index}, {"status", metric.status}, {"share", is_share(metric)},
-                                {"values", json(std::vector<json>(series.points.size()))}};
-            line->second["values"][i] = rounded(metric.value, 4);
-        }
+/// A translation metric along one curve: values at the curve's points, NaN where there is none.
+struct Line {
+    std::size_t series = 0;
+    const record::Metric* first = nullptr;
+    std::vector<double> values;
+};
+
+std::map<std::string, std::vector<Line>> metric_lines(const Curves& curves) {
+    std::map<std::string, std::vector<Line>> lines;
+    for (std::size_t index = 0; index < curves.series.size(); ++index) {
+        const auto& points = curves.series[index].points;
+        for (std::size_t i = 0; i < points.size(); ++i)
+            for (const auto& metric : points[i].run->metrics) {
+                if (metric.category != record::Category::tlb || !has_value(metric)) continue;
+                auto& of_metric = lines[clean(metric.name)];
+                if (of_metric.empty() || of_metric.back().series != index)
+                    of_metric.push_back({index, &metric, std::vector<double>(points.size(), NAN)});
+                of_metric.back().values[i] = metric.value;
+            }
+    }
     return lines;
 }
 
-json curves_view(const Record& record) {
+void write_curves(ViewWriter& out, const Record& record) {
     const Curves curves = curves_of(record);
-    json series = json::array(), under = json::object();
-    for (std::size_t index = 0; index < curves.series.size(); ++index) {
-        const auto& one = curves.series[index];
-        series.push_back({{"label", clean(one.label)}, {"points", points_view(one.points)}});
-        for (auto& [name, line] : metric_lines(one, index)) under[name].push_back(std::move(line));
-    }
-    json knees = json::array();
-    for (const auto& knee : knees_of(record))
-        knees.push_back({{"kind", clean(knee.kind)}, {"pages", clean(knee.pages)}, {"x", rounded(knee.size_bytes)}, {"text", clean(knee_sentence(knee))}});
-    return {{"axis", clean(curves.axis)}, {"quantity", curves.quantity}, {"series", series}, {"metrics", under}, {"knees", knees}};
+    constexpr int drawn = 4;
+    out.object("curves", [&] {
+        out.text("axis", curves.axis);
+        out.text("quantity", name_of(curves.quantity));
+        out.each("series", curves.series, [&](const Series& one) {
+            out.object([&] {
+                out.text("label", one.label);
+                write_points(out, one.points);
+            });
+        });
+        out.object("metrics", [&] {
+            for (const auto& [name, lines] : metric_lines(curves))
+                out.each(name, lines, [&](const Line& line) {
+                    out.object([&] {
+                        out.count("series", line.series);
+                        out.text("status", name_of(line.first->status));
+                        out.flag("share", is_share(*line.first));
+                        out.each("values", line.values, [&](double value) { out.number(value, drawn); });
+                    });
+                });
+        });
+        out.each("knees", record.extra.knees, [&](const record::Knee& knee) {
+            out.object([&] {
+                out.text("kind", name_of(knee.kind));
+                out.text("pages", name_of(knee.pages));
+                out.number("x", static_cast<double>(knee.size_bytes));
+                out.text("text", knee_sentence(knee));
+            });
+        });
+    });
 }
 
-json record_view(const Record& record, json& definitions) {
-    json warnings = json::array();
-    for (const auto& warning : record.warnings)
-        warnings.push_back({{"what", clean(warning.what)}, {"hint", clean(warning.hint)}});
-    auto said = sentences(record, "verdicts");
+void write_pairs(ViewWriter& out, const record::Pairs& pairs) {
+    out.object("pairs", [&] {
+        out.each("cpus", pairs.cpus, [&](int cpu) { out.number(cpu); });
+        out.array("ns", [&] {
+            for (const auto& row : pairs.ns)
+                out.list(row, [&](const std::optional<double>& ns) { out.number(ns.value_or(NAN)); });
+        });
+        if (const auto& alone = pairs.alone)
+            out.object("alone", [&] {
+                out.number("cpu", alone->cpu);
+                out.number("locked", alone->locked_ns);
+                out.number("plain", alone->plain_ns);
+            });
+        out.each("classes", pairs.classes, [&](const record::PairClass& item) {
+            out.object([&] {
+                out.text("class", item.distance);
+                out.count("pairs", item.pairs);
+                out.number("median_ns", item.median_ns);
+                out.number("min_ns", item.min_ns);
+                out.number("max_ns", item.max_ns);
+                out.number("coherency_ns", item.coherency_ns);
+                out.number("coherency_cycles", item.coherency_cycles);
+            });
+        });
+        out.object("cpi", [&] {
+            out.each("shares", pairs.cpi.shares, [&](double share) { out.number(share); });
+            out.object("by_class", [&] {
+                for (const auto& [name, values] : pairs.cpi.by_class)
+                    out.each(clean(name), values, [&](double value) { out.number(value); });
+            });
+        });
+    });
+}
+
+void write_record(ViewWriter& out, const Record& record, Definitions& definitions) {
+    auto said = record.extra.verdicts;
     for (auto& sentence : comparison_sentences(record)) said.push_back(std::move(sentence));
-    json view = {{"command", clean(record.command_line)},
-                 {"experiment", record.experiment},
-                 {"started", clean(record.started)},
-                 {"version", clean(record.tool_version)},
-                 {"partial", record.partial},
-                 {"word", source_word(record)},
-                 {"source", clean(source_sentence(record))},
-                 {"host", clean(host_sentence(record))},
-                 {"hostName", clean(host_text(record, "name"))},
-                 {"cpu", clean(host_text(record, "cpu_model"))},
-                 {"warnings", warnings},
-                 {"sentences", clean_list(said)},
-                 {"modes", differ_in_pages_only(record.runs)},
-                 {"runs", json::array()}};
-    if (record.experiment == "sweep") {
-        view["curves"] = curves_view(record);
-        view["label"] = record.runs.empty() ? "" : clean(record.runs.front().kernel + " " + record.runs.front().variant);
-    } else {
-        for (const auto& run : record.runs) view["runs"].push_back(run_view(record, run, definitions));
-        view["label"] = record.runs.empty() ? "" : clean(run_label(record.runs.front()));
-    }
-    if (const auto pairs = record.extra.find("pairs"); pairs != record.extra.end() && pairs->is_object())
-        view["pairs"] = clean_json(*pairs);
-    return view;
+    const bool sweep = record.experiment == record::Experiment::sweep;
+    const Run* first = record.runs.empty() ? nullptr : &record.runs.front();
+    out.object([&] {
+        out.text("command", record.command_line);
+        out.text("experiment", name_of(record.experiment));
+        out.text("started", record.started);
+        out.text("version", record.tool.version);
+        out.flag("partial", record.partial);
+        out.text("word", source_word(record));
+        out.text("source", source_sentence(record));
+        out.text("host", host_sentence(record));
+        out.text("hostName", record.host.name);
+        out.text("cpu", record.host.cpu_model);
+        out.each("warnings", record.warnings, [&](const record::Warning& warning) {
+            out.object([&] {
+                out.text("what", warning.what);
+                out.text("hint", warning.hint);
+            });
+        });
+        out.texts("sentences", said);
+        out.flag("modes", differ_in_pages_only(record.runs));
+        out.text("label", !first ? "" : sweep ? first->kernel + " " + first->variant : run_label(*first));
+        out.array("runs", [&] {
+            if (!sweep)
+                for (const auto& run : record.runs) write_run(out, record, run, definitions);
+        });
+        if (sweep) write_curves(out, record);
+        if (record.extra.pairs) write_pairs(out, *record.extra.pairs);
+    });
+}
+
+void write_definitions(ViewWriter& out, const Definitions& definitions) {
+    out.object("definitions", [&] {
+        for (const auto& [name, metric] : definitions)
+            out.object(name, [&, &metric = *metric] {
+                out.number("level", metric.level);
+                out.text("parent", metric.parent);
+                out.text("category", name_of(metric.category));
+                out.text("subcategory", metric.subcategory);
+                out.text("of", share_of(metric));
+                out.text("unit", name_of(metric.unit));
+                out.text("description", metric.description);
+                out.text("formula", metric.formula);
+            });
+    });
 }
 
 }  // namespace
 
-json page_view(const Records& records) {
-    json definitions = json::object();
-    json views = json::array();
-    for (const auto& record : records) views.push_back(record_view(record, definitions));
-    return {{"version", TMAPROBE_VERSION}, {"definitions", definitions}, {"records", views}};
+std::string page_view(const Records& records) {
+    json::Writer writer(json::Layout::script);
+    ViewWriter out(writer);
+    Definitions definitions;
+    out.object([&] {
+        out.text("version", TMAPROBE_VERSION);
+        out.each("records", records, [&](const Record& record) { write_record(out, record, definitions); });
+        write_definitions(out, definitions);
+    });
+    return writer.take();
 }
 
 }  // namespace tmaprobe::report

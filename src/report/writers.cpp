@@ -1,18 +1,11 @@
 #include "report/writers.h"
 
-#include "base/json_dump.h"
 #include "base/suggest.h"
+#include "record/json/file.h"
 #include "report/formats.h"
 
 namespace tmaprobe::report {
 namespace {
-
-std::string write_json(const Records& records) {
-    if (records.size() == 1) return record::serialize(records.front());
-    auto all = nlohmann::json::array();
-    for (const auto& record : records) all.push_back(record::to_json(record));
-    return dump_indented(all);
-}
 
 std::string write_lines(const Records& records) {
     std::string lines;
@@ -23,7 +16,7 @@ std::string write_lines(const Records& records) {
 }  // namespace
 
 Result<std::string> render(const Records& records, const std::string& format) {
-    if (format == "json") return write_json(records);
+    if (format == "json") return record::serialize(records);
     if (format == "jsonl") return write_lines(records);
     if (format == "csv") return write_csv(records);
     if (format == "markdown") return write_markdown(records);

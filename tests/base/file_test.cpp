@@ -39,7 +39,7 @@ TEST_F(Files, ReplacingKeepsTheModeOfTheOldFile) {
     ASSERT_TRUE(write_file(folder / "a", "old"));
     ASSERT_EQ(::chmod((folder / "a").c_str(), 0640), 0);
     ASSERT_TRUE(write_file(folder / "a", "new"));
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0640u);
     EXPECT_EQ(*read_file(folder / "a"), "new");

@@ -13,7 +13,8 @@ namespace {
 TEST(ExitStatus, BadUsageAndInputAreTwoTheRestOne) {
     EXPECT_EQ(exit_status({ErrorCode::bad_usage, "", ""}), 2);
     EXPECT_EQ(exit_status({ErrorCode::bad_input, "", ""}), 2);
-    for (const auto code : {ErrorCode::unavailable, ErrorCode::no_permission, ErrorCode::system, ErrorCode::interrupted})
+    for (const auto code :
+         {ErrorCode::unavailable, ErrorCode::no_permission, ErrorCode::system, ErrorCode::interrupted})
         EXPECT_EQ(exit_status({code, "", ""}), 1);
 }
 

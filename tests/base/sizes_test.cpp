@@ -15,7 +15,8 @@ TEST(ParseSize, TakesBinarySuffixes) {
 }
 
 TEST(ParseSize, RefusesWhatIsNoSize) {
-    for (const char* text : {"", "K", "-1", "1.5M", "16X", "16KK", "16 K", "0", "0K", "99999999999999999999", "9999999999T"}) {
+    for (const char* text :
+         {"", "K", "-1", "1.5M", "16X", "16KK", "16 K", "0", "0K", "99999999999999999999", "9999999999T"}) {
         const auto size = parse_size(text);
         ASSERT_FALSE(size) << text;
         EXPECT_EQ(size.error().code, ErrorCode::bad_usage) << text;
@@ -23,8 +24,8 @@ TEST(ParseSize, RefusesWhatIsNoSize) {
 }
 
 TEST(FormatSize, IsExactAndReadsBack) {
-    for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{1500}, std::uint64_t{16384}, std::uint64_t{3} << 20,
-                                      std::uint64_t{1} << 40, (std::uint64_t{1} << 30) + 1024})
+    for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{1500}, std::uint64_t{16384},
+                                      std::uint64_t{3} << 20, std::uint64_t{1} << 40, (std::uint64_t{1} << 30) + 1024})
         EXPECT_EQ(*parse_size(format_size(bytes)), bytes);
     EXPECT_EQ(format_size(16384), "16K");
     EXPECT_EQ(format_size(1500), "1500");
@@ -42,6 +43,13 @@ TEST(FormatNs, PicksTheUnit) {
     EXPECT_EQ(format_ns(1.3), "1.30 ns");
     EXPECT_EQ(format_ns(15'000), "15.0 us");
     EXPECT_EQ(format_ns(2.5e9), "2.50 s");
+}
+
+TEST(FormatPageSize, IsTheSizeInLowerCase) {
+    EXPECT_EQ(format_page_size(4096), "4k");
+    EXPECT_EQ(format_page_size(65536), "64k");
+    EXPECT_EQ(format_page_size(2 << 20), "2m");
+    EXPECT_EQ(format_page_size(1 << 30), "1g");
 }
 
 }  // namespace

@@ -35,9 +35,12 @@ TEST(Summarize, EvenCountTakesTheMiddleOfTwo) { EXPECT_EQ(summarize({4, 1, 3, 2}
 
 // The ranks of the sign test; each confidence is 1 - 2 * P(X < lower) for X binomial(count, 1/2).
 TEST(MedianInterval, IsTheExactOne) {
-    const struct { std::size_t count, lower, upper; double confidence; } known[] = {
-        {1, 1, 1, 0},       {2, 1, 2, 0.5},      {3, 1, 3, 0.75},     {5, 1, 5, 0.9375},   {6, 1, 6, 0.96875},
-        {8, 1, 8, 0.99219}, {9, 2, 8, 0.96094},  {10, 2, 9, 0.97852}, {20, 6, 15, 0.95861}, {31, 10, 22, 0.970551},
+    const struct {
+        std::size_t count, lower, upper;
+        double confidence;
+    } known[] = {
+        {1, 1, 1, 0},       {2, 1, 2, 0.5},     {3, 1, 3, 0.75},     {5, 1, 5, 0.9375},    {6, 1, 6, 0.96875},
+        {8, 1, 8, 0.99219}, {9, 2, 8, 0.96094}, {10, 2, 9, 0.97852}, {20, 6, 15, 0.95861}, {31, 10, 22, 0.970551},
     };
     for (const auto& one : known) {
         const RankInterval interval = median_interval(one.count);

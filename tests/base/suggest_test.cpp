@@ -10,7 +10,9 @@ TEST(Suggest, TheNearestWordWithinATypo) {
     EXPECT_EQ(suggest("strem", {"chase", "stream"}), "did you mean 'stream'?");
 }
 
-TEST(Suggest, AShortListWhenNothingIsNear) { EXPECT_EQ(suggest("quicksort", {"chase", "stream"}), "one of: chase, stream"); }
+TEST(Suggest, AShortListWhenNothingIsNear) {
+    EXPECT_EQ(suggest("quicksort", {"chase", "stream"}), "one of: chase, stream");
+}
 
 TEST(Suggest, NothingForALongListOrNone) {
     EXPECT_EQ(suggest("zzzzzzzz", std::vector<std::string>(50, "abc")), "");

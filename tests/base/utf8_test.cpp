@@ -14,11 +14,11 @@ TEST(Utf8, ValidTextStaysAsItIs) {
 TEST(Utf8, EveryOtherByteIsReplaced) {
     const std::string r = "\xef\xbf\xbd";
     EXPECT_EQ(valid_utf8("\xff"), r);
-    EXPECT_EQ(valid_utf8("\xc0\xaf"), r + r);              // overlong
-    EXPECT_EQ(valid_utf8("\xe0\x80\x80"), r + r + r);      // overlong
-    EXPECT_EQ(valid_utf8("\xed\xa0\x80"), r + r + r);      // a surrogate
+    EXPECT_EQ(valid_utf8("\xc0\xaf"), r + r);                  // overlong
+    EXPECT_EQ(valid_utf8("\xe0\x80\x80"), r + r + r);          // overlong
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80"), r + r + r);          // a surrogate
     EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), r + r + r + r);  // above U+10FFFF
-    EXPECT_EQ(valid_utf8("a\xe2\x82"), "a" + r + r);       // cut off
+    EXPECT_EQ(valid_utf8("a\xe2\x82"), "a" + r + r);           // cut off
 }
 
 }  // namespace

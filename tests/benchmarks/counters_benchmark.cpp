@@ -24,7 +24,7 @@ struct Nothing final : counters::Workload {
 };
 
 counters::Pass software(int events) {
-    counters::Group group{"software", {}};
+    counters::EventGroup group{"software", {}};
     for (int index = 0; index < events; ++index) {
         counters::PlannedEvent event{"page-faults", {}, false};
         event.definition.pmu = "software";
@@ -38,7 +38,7 @@ counters::Pass software(int events) {
 counters::Pass hardware(int events) {
     const auto limits = counters::perf::probe_limits();
     if (limits.empty()) return {};
-    counters::Group group{limits.front().pmu, {}};
+    counters::EventGroup group{limits.front().pmu, {}};
     for (int index = 0; index < events; ++index) {
         counters::PlannedEvent event{"branches", {}, false};
         event.definition.pmu = limits.front().pmu;
@@ -66,10 +66,14 @@ void measure_pairs(benchmark::State& state, const counters::Pass& pass, bool use
 void SoftwareEvents(benchmark::State& state) { measure_pairs(state, software(static_cast<int>(state.range(0))), true); }
 BENCHMARK(SoftwareEvents)->Arg(1)->Arg(4);
 
-void HardwareEventsByRdpmc(benchmark::State& state) { measure_pairs(state, hardware(static_cast<int>(state.range(0))), true); }
+void HardwareEventsByRdpmc(benchmark::State& state) {
+    measure_pairs(state, hardware(static_cast<int>(state.range(0))), true);
+}
 BENCHMARK(HardwareEventsByRdpmc)->Arg(1)->Arg(4);
 
-void HardwareEventsByRead(benchmark::State& state) { measure_pairs(state, hardware(static_cast<int>(state.range(0))), false); }
+void HardwareEventsByRead(benchmark::State& state) {
+    measure_pairs(state, hardware(static_cast<int>(state.range(0))), false);
+}
 BENCHMARK(HardwareEventsByRead)->Arg(1)->Arg(4);
 
 /// A running `perf stat` that is switched on and off through its control fifo, as a script would.
@@ -87,8 +91,8 @@ class PerfStat {
             const std::string fifos = "--control=fifo:" + control_.string() + "," + answer_.string();
             const int null = ::open("/dev/null", O_WRONLY);
             ::dup2(null, 2);
-            ::execlp("perf", "perf", "stat", "-D", "-1", "-e", "page-faults,page-faults,page-faults,page-faults", fifos.c_str(),
-                     "--", "sleep", "600", nullptr);
+            ::execlp("perf", "perf", "stat", "-D", "-1", "-e", "page-faults,page-faults,page-faults,page-faults",
+                     fifos.c_str(), "--", "sleep", "600", nullptr);
             ::_exit(127);
         }
         to_ = ::open(control_.c_str(), O_RDWR);

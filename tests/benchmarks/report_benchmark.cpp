@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "record/json/file.h"
 #include "report/writers.h"
 
 namespace {
@@ -18,8 +19,10 @@ record::Run point_of(int index, int host) {
     run.kernel = "chase";
     run.variant = "scalar";
     const auto size = static_cast<std::uint64_t>(16384 * std::pow(2.0, index / 2.0));
-    run.parameters = {{"size_bytes", size}, {"threads", 1}, {"cpus", {1}}};
-    run.pages = record::Pages{"4k", {{"4k", size}}, "4k"};
+    run.parameters.size_bytes = size;
+    run.parameters.threads = 1;
+    run.parameters.cpus = {1};
+    run.pages = record::Pages{record::PageKind::size_4k, {{"4k", size}}, record::PageKind::size_4k};
     const double ns = 1.2 + index * index * 0.1 + host * 0.001;
     run.time.known = true;
     run.time.operation = "load";
@@ -27,18 +30,25 @@ record::Run point_of(int index, int host) {
     run.time.bytes_per_second = {31, 8e9 / ns, 7e9 / ns, 9e9 / ns, 1e7, 7.9e9 / ns, 8.1e9 / ns};
     run.time.clean = 31;
     for (int i = 0; i < events; ++i)
-        run.events.push_back({fmt::format("ls_l1_d_tlb_miss.kind_{}", i), "cpu", fmt::format("0x{:x}", 0xff00 + i),
-                              {1e6 * ns, 1000000, 50000000, 50000000}, i / 6, 0, 0.9e6 * ns, 1.1e6 * ns, ""});
+        run.events.push_back({fmt::format("ls_l1_d_tlb_miss.kind_{}", i),
+                              "cpu",
+                              fmt::format("0x{:x}", 0xff00 + i),
+                              {1e6 * ns, 1000000, 50000000, 50000000},
+                              i / 6,
+                              0,
+                              0.9e6 * ns,
+                              1.1e6 * ns,
+                              record::Note::none});
     for (int i = 0; i < metrics; ++i) {
         record::Metric metric;
         metric.name = fmt::format("l2_dtlb_misses_of_kind_{}", i);
-        metric.category = i < 10 ? "tlb" : "backend";
+        metric.category = i < 10 ? record::Category::tlb : record::Category::backend;
         metric.level = i < 10 ? 0 : 1;
         metric.value = ns * 0.01 * i;
-        metric.unit = "per_kilo_instructions";
+        metric.unit = record::MetricUnit::per_kilo_instructions;
         metric.low = metric.value * 0.99;
         metric.high = metric.value * 1.01;
-        metric.status = "modelled";
+        metric.status = record::Status::modelled;
         metric.description = "What the metric says, in a sentence as long as the vendors write them in their tables";
         metric.formula = "ls_l1_d_tlb_miss.kind_1 / instructions * 1000";
         run.metrics.push_back(std::move(metric));
@@ -48,8 +58,9 @@ record::Run point_of(int index, int host) {
 
 record::Record sweep_of(int host) {
     record::Record record;
-    record.experiment = "sweep";
-    record.host = {{"name", fmt::format("node{:03}", host)}, {"cpu_model", "AMD EPYC"}};
+    record.experiment = record::Experiment::sweep;
+    record.host.name = fmt::format("node{:03}", host);
+    record.host.cpu_model = "AMD EPYC";
     record.started = fmt::format("2026-01-{:02}T00:00:00Z", host % 28 + 1);
     for (int index = 0; index < points; ++index) record.runs.push_back(point_of(index, host));
     return record;

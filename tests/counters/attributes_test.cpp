@@ -14,7 +14,7 @@ perf_event_attr attributes_of(const std::string& modifiers, const std::string& p
     event.definition.pmu = pmu;
     event.definition.config = 0x3c;
     event.definition.modifiers = modifiers;
-    Target target;
+    CountingTarget target;
     target.user = user;
     target.kernel = kernel;
     const auto made = make_attributes(event, target, true, {core});

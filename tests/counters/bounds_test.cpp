@@ -30,9 +30,7 @@ TEST(RateSpread, ShortWindowsWeighLittle) {
     EXPECT_LT(spread.coefficient_of_variation(), 0.35);
 }
 
-TEST(MultiplexError, IsZeroForAnEventThatCountedAllTheTime) {
-    EXPECT_EQ(multiplex_error(1, 1e9, 4e6, {}, 1e6), 0);
-}
+TEST(MultiplexError, IsZeroForAnEventThatCountedAllTheTime) { EXPECT_EQ(multiplex_error(1, 1e9, 4e6, {}, 1e6), 0); }
 
 TEST(MultiplexError, UnknownVariationIsTakenAsLarge) {
     // 250 slices, a quarter counted: 1.96 sqrt(0.75 / 62.5)

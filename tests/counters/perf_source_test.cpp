@@ -65,7 +65,9 @@ struct TouchPages final : Workload {
 
 /// Burns CPU in a second thread while the first waits.
 struct OtherThread final : Workload {
-    OtherThread() : thread([this] { work(); }) { while (!id) std::this_thread::yield(); }
+    OtherThread() : thread([this] { work(); }) {
+        while (!id) std::this_thread::yield();
+    }
     ~OtherThread() override {
         stop = true;
         thread.join();
@@ -96,12 +98,11 @@ class PerfSource : public testing::Test {
         if (!prepared) GTEST_SKIP() << "no software events here: " << prepared.error().what;
     }
 
-    static Result<Sample> measure(const Scope& scope, const Plan& plan, Workload& workload, std::uint64_t iterations = 1,
-                                  const Options& options = {}) {
-        auto source = make_source(scope, options);
-        if (!source) return pass_on(source);
-        if (auto prepared = (*source)->prepare(plan); !prepared) return pass_on(prepared);
-        return (*source)->measure(workload, {0, 0, iterations});
+    static Result<Sample> measure(const Scope& scope, const Plan& plan, Workload& workload,
+                                  std::uint64_t iterations = 1, const PerfOptions& options = {}) {
+        auto source = TRY(make_source(scope, options));
+        TRY((source)->prepare(plan));
+        return (source)->measure(workload, {0, 0, iterations});
     }
 
     const Scope thread{Scope::Kind::this_thread, 0, {}};
@@ -109,7 +110,8 @@ class PerfSource : public testing::Test {
 
     /// Measures a shell script, which makes the file $started when it is ready for `interrupts` SIGINTs to us.
     Result<Sample> measure_interrupted(const std::string& script, int interrupts) {
-        const auto started = std::filesystem::temp_directory_path() / ("tmaprobe_started_" + std::to_string(::getpid()));
+        const auto started =
+            std::filesystem::temp_directory_path() / ("tmaprobe_started_" + std::to_string(::getpid()));
         Command workload({"sh", "-c", "started='" + started.string() + "'; " + script});
         // Blocked before the thread starts, so that it cannot take the signal that is meant for this one.
         sigset_t set;
@@ -141,7 +143,7 @@ TEST_F(PerfSource, CountsPageFaultsOfARegionExactly) {
     EXPECT_EQ(sample->events[0].reading.raw, 1000u);
     EXPECT_EQ(sample->events[0].reading.value, 1000);
     EXPECT_GT(sample->events[0].reading.time_running_ns, 0u);
-    EXPECT_EQ(sample->events[0].note, "");
+    EXPECT_EQ(sample->events[0].note, record::Note::none);
 }
 
 TEST_F(PerfSource, CountsOnlyTheRegionWhenMeasuredAgain) {
@@ -161,10 +163,10 @@ TEST_F(PerfSource, CountsOnlyTheRegionWhenMeasuredAgain) {
 TEST_F(PerfSource, SaysWhatStartAndStopCost) {
     TouchPages workload;
     const auto sample = measure(thread, plan_of({software("page-faults", page_faults)}), workload, 1);
-    ASSERT_TRUE(sample);
-    EXPECT_GT(sample->detail["overhead"]["pair_ns"], 0.0);
-    EXPECT_EQ(sample->detail["overhead"]["method"], "ioctl");
-    EXPECT_EQ(sample->detail["overhead"]["counts"]["page-faults"], 0.0);
+    ASSERT_TRUE(sample && sample->perf && sample->perf->overhead);
+    EXPECT_GT(sample->perf->overhead->pair_ns, 0.0);
+    EXPECT_EQ(sample->perf->overhead->method, "ioctl");
+    EXPECT_EQ(sample->perf->overhead->counts.at("page-faults"), 0.0);
 }
 
 TEST_F(PerfSource, CountsTheWorkloadsOtherThreads) {
@@ -187,7 +189,8 @@ TEST_F(PerfSource, CommandKeepsItsExitStatus) {
 }
 
 TEST_F(PerfSource, CommandIsCountedWithItsChildren) {
-    Command alone({"sh", "-c", ":"}), with_children({"sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; :"});
+    Command alone({"sh", "-c", ":"}),
+        with_children({"sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; :"});
     const auto plan = plan_of({software("task-clock", task_clock)});
     const auto small = measure(command, plan, alone), large = measure(command, plan, with_children);
     ASSERT_TRUE(small && large);
@@ -228,7 +231,7 @@ TEST_F(PerfSource, InterruptHandsTheSignalOnAndKeepsTheCounts) {
     const auto sample = measure_interrupted("touch \"$started\"; exec sleep 30", 1);
     ASSERT_TRUE(sample) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 128 + SIGINT);
-    EXPECT_EQ(sample->detail["interrupted"], true);
+    EXPECT_TRUE(sample->perf->interrupted);
     EXPECT_GT(sample->events[0].reading.raw, 0u);
 }
 
@@ -236,7 +239,7 @@ TEST_F(PerfSource, SecondInterruptEndsACommandThatIgnoresTheFirst) {
     const auto sample = measure_interrupted("trap '' INT TERM; touch \"$started\"; exec sleep 30", 2);
     ASSERT_TRUE(sample) << sample.error().what;
     EXPECT_EQ(sample->exit_status, 128 + SIGINT);
-    EXPECT_EQ(sample->detail["interrupted"], true);
+    EXPECT_TRUE(sample->perf->interrupted);
     EXPECT_LT(sample->elapsed_ns, 25'000'000'000u);
 }
 
@@ -251,8 +254,9 @@ TEST_F(PerfSource, CommandIsNotTheOneBeforeItsExec) {
 
 TEST_F(PerfSource, IntervalsAddUpToTheWhole) {
     Command workload({"sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
-    const auto sample = measure(command, plan_of({software("task-clock", task_clock), software("page-faults", page_faults)}),
-                                workload, 1, {20, true});
+    const auto sample =
+        measure(command, plan_of({software("task-clock", task_clock), software("page-faults", page_faults)}), workload,
+                1, {20, true});
     ASSERT_TRUE(sample);
     ASSERT_GE(sample->series.size(), 2u);
     std::uint64_t busy = 0, faults = 0, lasted = 0;
@@ -275,7 +279,8 @@ TEST_F(PerfSource, CountsARunningProcessWhileACommandRuns) {
         ::_exit(127);
     }
     Command workload({"sleep", "0.5"});
-    const auto sample = measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), workload);
+    const auto sample =
+        measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), workload);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     ASSERT_TRUE(sample) << sample.error().what;
@@ -290,7 +295,8 @@ TEST_F(PerfSource, EndsWithTheProcessThatItCounts) {
     }
     std::thread reaper([child] { ::waitpid(child, nullptr, 0); });
     Command nothing({});
-    const auto sample = measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), nothing);
+    const auto sample =
+        measure({Scope::Kind::process, child, {}}, plan_of({software("task-clock", task_clock)}), nothing);
     reaper.join();
     ASSERT_TRUE(sample) << sample.error().what;
     EXPECT_LT(sample->elapsed_ns, 5'000'000'000u);
@@ -300,7 +306,8 @@ TEST_F(PerfSource, CountsWholeCpus) {
     const auto access = machine::detect_perf_access();
     if (!access.cap_perfmon && access.paranoid > 0) GTEST_SKIP() << "whole CPUs need CAP_PERFMON or paranoid 0";
     Command workload({"sleep", "0.1"});
-    const auto sample = measure({Scope::Kind::cpus, 0, {::sched_getcpu()}}, plan_of({software("cpu-clock", 0)}), workload);
+    const auto sample =
+        measure({Scope::Kind::cpus, 0, {::sched_getcpu()}}, plan_of({software("cpu-clock", 0)}), workload);
     ASSERT_TRUE(sample) << sample.error().what;
     // Opening, starting and stopping on a busy machine lies outside of one of the two.
     EXPECT_GT(static_cast<double>(sample->events[0].reading.raw), 9e7);
@@ -309,7 +316,8 @@ TEST_F(PerfSource, CountsWholeCpus) {
 
 TEST_F(PerfSource, UnknownProcessIsSaid) {
     Command nothing({});
-    const auto sample = measure({Scope::Kind::process, 0x3fffff, {}}, plan_of({software("task-clock", task_clock)}), nothing);
+    const auto sample =
+        measure({Scope::Kind::process, 0x3fffff, {}}, plan_of({software("task-clock", task_clock)}), nothing);
     ASSERT_FALSE(sample);
     EXPECT_NE(sample.error().what.find("no process"), std::string::npos);
 }
@@ -320,8 +328,8 @@ TEST_F(PerfSource, EventThatTheMachineLacksIsNamedWhileOthersCount) {
     const auto sample = measure(command, plan, workload);
     ASSERT_TRUE(sample) << sample.error().what;
     ASSERT_EQ(sample->events.size(), 2u);
-    EXPECT_EQ(sample->events[0].note, "");
-    EXPECT_EQ(sample->events[1].note, "not_supported");
+    EXPECT_EQ(sample->events[0].note, record::Note::none);
+    EXPECT_EQ(sample->events[1].note, record::Note::not_supported);
     EXPECT_EQ(sample->events[1].reading.time_running_ns, 0u);
     ASSERT_FALSE(sample->warnings.empty());
     EXPECT_EQ(sample->warnings[0].id, "not_supported");
@@ -338,6 +346,9 @@ TEST_F(PerfSource, NoEventAtAllIsAnErrorWithARemedy) {
 PlannedEvent clock_event(const std::string& name, const std::string& pmu, std::uint64_t config) {
     PlannedEvent event = software(name, config);
     event.definition.pmu = pmu;
+    event.key.emplace();
+    event.key->pmu = pmu;
+    event.key->config = config;
     return event;
 }
 
@@ -353,11 +364,12 @@ TEST_F(PerfSource, DurationAndTimeStampComeFromTheRunsOwnClock) {
         ASSERT_TRUE(sample) << sample.error().what;
         ASSERT_EQ(sample->events.size(), 3u);
         const auto& duration = sample->events[1];
-        EXPECT_EQ(duration.reading.value, static_cast<double>(sample->elapsed_ns)) << "a sleeping thread's time passes too";
-        EXPECT_EQ(duration.note, "");
+        EXPECT_EQ(duration.reading.value, static_cast<double>(sample->elapsed_ns))
+            << "a sleeping thread's time passes too";
+        EXPECT_EQ(duration.note, record::Note::none);
 #if defined(__x86_64__)
         const auto& ticks = sample->events[2];
-        EXPECT_EQ(ticks.note, "");
+        EXPECT_EQ(ticks.note, record::Note::none);
         EXPECT_EQ(ticks.reading.time_running_ns, sample->elapsed_ns);
         rates[in_process] = ticks.reading.value / duration.reading.value;
         EXPECT_GT(rates[in_process], 0.1);
@@ -368,8 +380,9 @@ TEST_F(PerfSource, DurationAndTimeStampComeFromTheRunsOwnClock) {
 
 TEST_F(PerfSource, IntervalsHaveTheirOwnDuration) {
     Command workload({"sleep", "0.1"});
-    const auto sample = measure(command, plan_of({software("page-faults", page_faults), clock_event("duration_time", "tool", 1)}),
-                                workload, 1, {20, true});
+    const auto sample =
+        measure(command, plan_of({software("page-faults", page_faults), clock_event("duration_time", "tool", 1)}),
+                workload, 1, {20, true});
     ASSERT_TRUE(sample);
     ASSERT_GE(sample->series.size(), 2u);
     for (const auto& step : sample->series) EXPECT_EQ(step.events[1].reading.raw, step.duration_ns);

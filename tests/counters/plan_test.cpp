@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <set>
 
 #include "counters/fit.h"
@@ -36,7 +38,8 @@ PmuLimits amd(int general) {
 std::vector<std::string> tree(const events::Table& table, int level) {
     std::vector<std::string> names;
     for (const auto& metric : table.metrics)
-        if (metric.level > 0 && metric.level <= level && std::find(names.begin(), names.end(), metric.name) == names.end())
+        if (metric.level > 0 && metric.level <= level &&
+            std::find(names.begin(), names.end(), metric.name) == names.end())
             names.push_back(metric.name);
     return names;
 }
@@ -44,8 +47,10 @@ std::vector<std::string> tree(const events::Table& table, int level) {
 metrics::Constants constants(bool smt = false) {
     metrics::Constants made;
     // Without SMT a thread has its core to itself, which is what core_wide asks.
-    made.values = {{"#smt_on", smt ? 1 : 0}, {"#core_wide", smt ? 0 : 1}, {"#slots", 8}, {"#num_cpus", 2}, {"#num_cores", 2},
-                   {"#num_packages", 1}, {"#num_dies", 1}, {"#system_tsc_freq", 2e9}, {"#num_cpus_online", 2}, {"#has_pmem", 0}};
+    made.values = {{"#smt_on", smt ? 1 : 0}, {"#core_wide", smt ? 0 : 1}, {"#slots", 8},
+                   {"#num_cpus", 2},         {"#num_cores", 2},           {"#num_packages", 1},
+                   {"#num_dies", 1},         {"#system_tsc_freq", 2e9},   {"#num_cpus_online", 2},
+                   {"#has_pmem", 0}};
     return made;
 }
 
@@ -56,7 +61,7 @@ Plan plan(const events::Table& table, const std::vector<std::string>& metrics, c
     return made ? *made : Plan{};
 }
 
-std::string text(const Group& group) {
+std::string text(const EventGroup& group) {
     std::string names = group.pmu + ":";
     for (const auto& event : group.events) names += " " + event.name;
     return names;
@@ -77,7 +82,8 @@ bool counted_at_once(const events::Table& table, const Plan& plan, const std::st
         std::set<std::string> held;
         for (const auto& group : pass.groups)
             for (const auto& event : group.events) held.insert(event.name);
-        if (std::all_of(needed->begin(), needed->end(), [&](const auto& name) { return held.contains(name); })) return true;
+        if (std::all_of(needed->begin(), needed->end(), [&](const auto& name) { return held.contains(name); }))
+            return true;
     }
     return false;
 }
@@ -146,7 +152,8 @@ TEST(Plan, TopdownEventsStandAloneUnderSlots) {
         const auto made = plan(sapphire, tree(sapphire, 2), {intel(8, true, true)}, policy);
         for (const auto& pass : made.passes)
             for (const auto& group : pass.groups) {
-                const bool topdown = std::any_of(group.events.begin(), group.events.end(), [](const auto& e) { return e.metric_only; });
+                const bool topdown =
+                    std::any_of(group.events.begin(), group.events.end(), [](const auto& e) { return e.metric_only; });
                 if (!topdown) continue;
                 EXPECT_TRUE(is_slots(group.events.front().definition, sapphire.format)) << text(group);
                 for (std::size_t index = 1; index < group.events.size(); ++index)
@@ -175,7 +182,8 @@ TEST(Plan, WithoutPerfMetricsTheTreeUsesOrdinaryCounters) {
                     EXPECT_FALSE(event.metric_only) << event.name;
                     EXPECT_FALSE(is_slots(event.definition, cpu.format)) << event.name;
                 }
-        for (const auto& metric : tree(cpu, 1)) EXPECT_TRUE(counted_at_once(cpu, made, metric)) << name << " " << metric;
+        for (const auto& metric : tree(cpu, 1))
+            EXPECT_TRUE(counted_at_once(cpu, made, metric)) << name << " " << metric;
     }
     auto zen4 = table("amdzen4");
     EXPECT_FALSE(*events::use_formulas_without_perf_metrics({}, zen4));
@@ -197,7 +205,8 @@ TEST(Plan, HybridGroupsNeverMixPmus) {
 
 TEST(Plan, MultiplexIsOnePassOfAllGroups) {
     const auto zen4 = table("amdzen4");
-    const auto passes = plan(zen4, tree(zen4, 2), {amd(6)}), together = plan(zen4, tree(zen4, 2), {amd(6)}, Policy::multiplex);
+    const auto passes = plan(zen4, tree(zen4, 2), {amd(6)}),
+               together = plan(zen4, tree(zen4, 2), {amd(6)}, Policy::multiplex);
     EXPECT_EQ(together.passes.size(), 1u);
     EXPECT_EQ(groups(together), groups(passes));
 }
@@ -210,14 +219,18 @@ TEST(Plan, WhatFitsAtOnceTakesNoTurns) {
 }
 
 TEST(Plan, NoEventIsOpenedTwiceInOneGroupNorInAPassThatFits) {
-    for (const auto& [name, limits] : std::vector<std::pair<std::string, PmuLimits>>{
-             {"amdzen4", amd(6)}, {"amdzen3", amd(6)}, {"skylakex", intel(4)}, {"icelakex", intel(8, true)},
-             {"sapphirerapids", intel(8, true, true)}}) {
+    for (const auto& [name, limits] :
+         std::vector<std::pair<std::string, PmuLimits>>{{"amdzen4", amd(6)},
+                                                        {"amdzen3", amd(6)},
+                                                        {"skylakex", intel(4)},
+                                                        {"icelakex", intel(8, true)},
+                                                        {"sapphirerapids", intel(8, true, true)}}) {
         const auto cpu = table(name);
         const auto check = [&](const std::vector<PlannedEvent>& events) {
             for (std::size_t one = 0; one < events.size(); ++one)
                 for (std::size_t other = one + 1; other < events.size(); ++other)
-                    EXPECT_FALSE(same_encoding(events[one], events[other])) << name << ": " << events[one].name << ", " << events[other].name;
+                    EXPECT_FALSE(same_encoding(events[one], events[other]))
+                        << name << ": " << events[one].name << ", " << events[other].name;
         };
         for (const auto policy : {Policy::passes, Policy::multiplex})
             for (const auto& pass : plan(cpu, tree(cpu, 2), {limits}, policy).passes) {
@@ -245,10 +258,16 @@ TEST(Plan, PassesOfASplitMetricCountWhatTheyAreComparedBy) {
 }
 
 TEST(Plan, EachPassFitsThePmu) {
-    for (const auto& [name, limits] : std::vector<std::pair<std::string, PmuLimits>>{
-             {"amdzen4", amd(6)}, {"amdzen5", amd(5)}, {"skylakex", intel(4)}, {"skylakex", intel(8)},
-             {"icelakex", intel(4, true)}, {"icelakex", intel(8, true)}, {"sapphirerapids", intel(8, true, true)},
-             {"broadwellx", intel(4)}, {"sandybridge", intel(3)}}) {
+    for (const auto& [name, limits] :
+         std::vector<std::pair<std::string, PmuLimits>>{{"amdzen4", amd(6)},
+                                                        {"amdzen5", amd(5)},
+                                                        {"skylakex", intel(4)},
+                                                        {"skylakex", intel(8)},
+                                                        {"icelakex", intel(4, true)},
+                                                        {"icelakex", intel(8, true)},
+                                                        {"sapphirerapids", intel(8, true, true)},
+                                                        {"broadwellx", intel(4)},
+                                                        {"sandybridge", intel(3)}}) {
         const auto cpu = table(name);
         const auto made = plan(cpu, tree(cpu, 2), {limits});
         EXPECT_FALSE(made.passes.empty()) << name;
@@ -265,7 +284,8 @@ TEST(Plan, EveryMetricIsCountedAtOnceOrNoted) {
              {"amdzen4", amd(6)}, {"amdzen4", amd(5)}, {"skylakex", intel(4)}, {"icelakex", intel(8, true)}}) {
         const auto cpu = table(name);
         const auto made = plan(cpu, tree(cpu, 2), {limits});
-        for (const auto& metric : tree(cpu, 2)) EXPECT_NE(counted_at_once(cpu, made, metric), has_note(made, metric)) << name << " " << metric;
+        for (const auto& metric : tree(cpu, 2))
+            EXPECT_NE(counted_at_once(cpu, made, metric), has_note(made, metric)) << name << " " << metric;
     }
 }
 
@@ -279,10 +299,12 @@ TEST(Plan, AddingAMetricChangesNoOthersGroups) {
         for (const auto& metric : level2) {
             // What counts together for a metric alone counts together, in one run, with another beside it.
             const auto alone = passes(plan(cpu, {metric}, {limits}));
-            for (const auto& other : {names.front(), names[names.size() / 2], names.back(), level2.front(), level2.back()}) {
+            for (const auto& other :
+                 {names.front(), names[names.size() / 2], names.back(), level2.front(), level2.back()}) {
                 const auto both = passes(plan(cpu, {other, metric}, {limits}));
                 for (const auto& events : alone)
-                    EXPECT_TRUE(std::ranges::any_of(both, [&](const auto& pass) { return std::ranges::includes(pass, events); }))
+                    EXPECT_TRUE(std::ranges::any_of(
+                        both, [&](const auto& pass) { return std::ranges::includes(pass, events); }))
                         << name << ": " << metric << " with " << other;
             }
         }
@@ -296,7 +318,8 @@ TEST(Plan, FurtherEventsAreCountedToo) {
     clock.definition.config = 1;
     auto cycles = events::resolve(zen4, "ls_not_halted_cyc");
     ASSERT_TRUE(cycles);
-    const auto made = make_plan(zen4, {}, {clock, {"ls_not_halted_cyc", *cycles, false}}, {amd(6)}, constants(), Policy::passes);
+    const auto made =
+        make_plan(zen4, {}, {clock, {"ls_not_halted_cyc", *cycles, false}}, {amd(6)}, constants(), Policy::passes);
     ASSERT_TRUE(made);
     ASSERT_EQ(made->passes.size(), 1u);
     EXPECT_EQ(groups(*made), (std::set<std::string>{"cpu: ls_not_halted_cyc", "software: task-clock"}));
@@ -306,7 +329,8 @@ TEST(Plan, FurtherTopdownEventGetsItsLeader) {
     const auto sapphire = table("sapphirerapids");
     auto event = events::resolve(sapphire, "topdown-retiring");
     ASSERT_TRUE(event) << event.error().what;
-    const auto made = make_plan(sapphire, {}, {{"topdown-retiring", *event, false}}, {intel(8, true, true)}, constants(), Policy::passes);
+    const auto made = make_plan(sapphire, {}, {{"topdown-retiring", *event, false}}, {intel(8, true, true)},
+                                constants(), Policy::passes);
     ASSERT_TRUE(made);
     EXPECT_EQ(groups(*made), (std::set<std::string>{"cpu: TOPDOWN.SLOTS topdown-retiring"}));
 }
@@ -332,6 +356,22 @@ TEST(Plan, ModelCountsEverythingAtOnce) {
         const auto made = plan(cpu, tree(cpu, 2), {plenty});
         EXPECT_EQ(made.passes.size(), 1u) << name;
         EXPECT_TRUE(made.notes.empty()) << name;
+    }
+}
+
+TEST(Plan, EveryEventHasItsKeyAndEncoding) {
+    for (const char* target : {"sapphirerapids", "zen4", "neoverse-n1"}) {
+        const auto cpu = table(target);
+        const auto made = plan(cpu, tree(cpu, 2), {intel(8, true, true)});
+        for (const auto& pass : made.passes)
+            for (const auto& group : pass.groups)
+                for (const auto& event : group.events) {
+                    ASSERT_TRUE(event.key) << event.name;
+                    EXPECT_EQ(*event.key, events::key_of(cpu, event.definition)) << event.name;
+                    const record::Event described = describe(event);
+                    EXPECT_EQ(described.key, event.key);
+                    EXPECT_EQ(described.config, fmt::format("{:#x}", event.definition.config));
+                }
     }
 }
 

@@ -1,6 +1,8 @@
 // Events that open on an Arm PMU, count 0 and are not implemented.
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <algorithm>
 
 #include <filesystem>
 #include <fstream>
@@ -14,19 +16,20 @@ namespace {
 record::Event event_of(const std::string& config, std::uint64_t raw, std::uint64_t running_ns = 1000) {
     record::Event event;
     event.name = config;
-    event.config = config;
+    event.key.emplace().config = std::stoull(config, nullptr, 0);
     event.reading = {static_cast<double>(raw), raw, 1000, running_ns};
     return event;
 }
 
 TEST(UnimplementedEvents, AreThoseThatCountNothingAndAreNotListed) {
     const std::set<std::uint64_t> listed{0x08, 0x11, 0x23};
-    std::vector<record::Event> events = {event_of("0x11", 5), event_of("0x23", 0), event_of("0x3f", 0), event_of("0x3e", 7),
-                                         event_of("0x4005", 0), event_of("0x80", 0), event_of("0x24", 0, 0)};
+    std::vector<record::Event> events = {event_of("0x11", 5),   event_of("0x23", 0),   event_of("0x3f", 0),
+                                         event_of("0x3e", 7),   event_of("0x4005", 0), event_of("0x80", 0),
+                                         event_of("0x24", 0, 0)};
     note_unimplemented(events, listed);
     std::vector<std::string> noted;
     for (const auto& event : events)
-        if (event.note == "not_implemented") noted.push_back(event.name);
+        if (event.note == record::Note::not_implemented) noted.push_back(event.name);
     // Listed, counting, beyond what the PMU says of itself (0x80), never scheduled: none of these is noted.
     EXPECT_EQ(noted, (std::vector<std::string>{"0x3f", "0x4005"}));
     const auto warnings = warnings_of(events, Policy::passes);
@@ -34,7 +37,7 @@ TEST(UnimplementedEvents, AreThoseThatCountNothingAndAreNotListed) {
     EXPECT_EQ(std::ranges::count(warnings, "not_implemented", &record::Warning::id), 1);
     std::vector<record::Event> unknown = {event_of("0x3f", 0)};
     note_unimplemented(unknown, {});
-    EXPECT_EQ(unknown.front().note, "") << "a PMU that lists nothing says nothing";
+    EXPECT_EQ(unknown.front().note, record::Note::none) << "a PMU that lists nothing says nothing";
 }
 
 TEST(UnimplementedEvents, AreKnownFromWhatTheDriverLists) {

@@ -55,7 +55,8 @@ int __wrap_ioctl(int descriptor, unsigned long request, ...) {
 }
 
 void* __wrap_mmap(void* at, size_t length, int protection, int flags, int descriptor, off_t offset) {
-    if (!the_kernel || !the_kernel->is_counter(descriptor)) return __real_mmap(at, length, protection, flags, descriptor, offset);
+    if (!the_kernel || !the_kernel->is_counter(descriptor))
+        return __real_mmap(at, length, protection, flags, descriptor, offset);
     if (const auto error = the_kernel->failure_of("mmap")) {
         errno = *error;
         return MAP_FAILED;
@@ -134,7 +135,8 @@ long FakeKernel::open_event(const void* attributes, int group) {
     };
     if (const auto error = failure_of("open")) return refuse(*error);
     const std::uint64_t config = static_cast<const perf_event_attr*>(attributes)->config;
-    if (const auto failing = failing_configs.find(config); failing != failing_configs.end()) return refuse(failing->second);
+    if (const auto failing = failing_configs.find(config); failing != failing_configs.end())
+        return refuse(failing->second);
     const auto leader = counters.find(group);
     if (leader != counters.end() && leader->second.members >= largest_group) return refuse(EINVAL);
     // Named so that /proc/self/fd shows it as the kernel shows a counter.

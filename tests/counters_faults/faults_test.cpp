@@ -48,10 +48,9 @@ std::size_t open_files() {
 }
 
 Result<Sample> measure(Workload& workload, const Scope& scope) {
-    auto source = make_source(scope);
-    if (!source) return pass_on(source);
-    if (auto prepared = (*source)->prepare(plan()); !prepared) return pass_on(prepared);
-    return (*source)->measure(workload, {0, 0, 1});
+    auto source = TRY(make_source(scope));
+    TRY((source)->prepare(plan()));
+    return (source)->measure(workload, {0, 0, 1});
 }
 
 const Scope in_process{Scope::Kind::this_thread, 0, {}}, with_command{Scope::Kind::command, 0, {}};
@@ -75,7 +74,9 @@ class RegionFaults : public testing::Test {
     const record::Event& event(std::uint64_t config) const {
         return *std::ranges::find(sample.events, "event_" + std::to_string(config), &record::Event::name);
     }
-    bool warns(const std::string& id) const { return std::ranges::find(sample.warnings, id, &record::Warning::id) != sample.warnings.end(); }
+    bool warns(const std::string& id) const {
+        return std::ranges::find(sample.warnings, id, &record::Warning::id) != sample.warnings.end();
+    }
     void all_steady() {
         for (const auto config : {first, second, third}) kernel.script(config, steady());
     }
@@ -89,7 +90,7 @@ TEST_F(RegionFaults, NothingFailing) {
     measure_region();
     for (const auto& counted : sample.events) {
         EXPECT_EQ(counted.reading.raw, 1000u);
-        EXPECT_EQ(counted.note, "");
+        EXPECT_EQ(counted.note, record::Note::none);
     }
 }
 
@@ -116,7 +117,7 @@ void every_errno_at_every_call(Workload& workload, const Scope& scope, const std
                         ASSERT_EQ(sample->events.size(), 3u);
                         for (const auto& counted : sample->events) {
                             const bool was_counted = counted.reading.time_running_ns > 0;
-                            EXPECT_TRUE(was_counted || !counted.note.empty()) << counted.name;
+                            EXPECT_TRUE(was_counted || counted.note != record::Note::none) << counted.name;
                             if (was_counted) EXPECT_EQ(counted.reading.raw % 1000, 0u) << counted.name;
                         }
                     }
@@ -133,7 +134,8 @@ TEST(Faults, EveryErrnoAtEveryCallOfARegion) {
 
 TEST(Faults, ErrnosAtEveryCallOfACommand) {
     Command command;
-    every_errno_at_every_call(command, with_command, {"open", "ioctl", "read", "fork", "pipe2", "socketpair", "signalfd"});
+    every_errno_at_every_call(command, with_command,
+                              {"open", "ioctl", "read", "fork", "pipe2", "socketpair", "signalfd"});
 }
 
 TEST(Faults, ClosesEarlierEventsWhenALaterOpenFails) {
@@ -154,7 +156,8 @@ TEST(Faults, DescriptorsAreClosedOnExec) {
     int seen = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
-        if (std::filesystem::read_symlink(entry.path(), gone).string().find("[perf_event]") == std::string::npos) continue;
+        if (std::filesystem::read_symlink(entry.path(), gone).string().find("[perf_event]") == std::string::npos)
+            continue;
         ++seen;
         EXPECT_TRUE(::fcntl(std::stoi(entry.path().filename()), F_GETFD) & FD_CLOEXEC);
     }
@@ -165,7 +168,7 @@ TEST_F(RegionFaults, UnknownEventIsNamedWhileItsGroupCounts) {
     kernel.fail_config(first, ENOENT);  // the leader
     kernel.script(second, steady());
     measure_region();
-    EXPECT_EQ(event(first).note, "not_supported");
+    EXPECT_EQ(event(first).note, record::Note::not_supported);
     EXPECT_EQ(event(second).reading.raw, 1000u);
 }
 
@@ -179,7 +182,7 @@ TEST_F(RegionFaults, OversizedGroupIsSplitAndStillCounts) {
 TEST_F(RegionFaults, EndOfFileIsNotCounted) {
     kernel.script(second, {{0, 0, 0, 0, 0}});
     measure_region();
-    EXPECT_EQ(event(second).note, "not_counted");
+    EXPECT_EQ(event(second).note, record::Note::not_counted);
     EXPECT_EQ(event(second).reading.time_running_ns, 0u);
     EXPECT_TRUE(warns("not_counted"));
 }
@@ -215,27 +218,29 @@ TEST_F(RegionFaults, ShareBelowOneIsScaledAndBounded) {
 TEST_F(RegionFaults, NeverRunningIsNotCounted) {
     kernel.script(first, ending_with({0, 0, 0, 0, 24}, {0, 400, 0, 0, 24}));
     measure_region();
-    EXPECT_EQ(event(first).note, "not_counted");
+    EXPECT_EQ(event(first).note, record::Note::not_counted);
 }
 
 TEST_F(RegionFaults, WrapAt48Bits) {
     kernel.script(first, ending_with({(std::uint64_t{1} << 48) - 1, 10, 10, 0, 24}, {99, 20, 20, 0, 24}));
     measure_region();
     EXPECT_EQ(event(first).reading.raw, 100u);
-    EXPECT_EQ(event(first).note, "wrapped");
+    EXPECT_EQ(event(first).note, record::Note::wrapped);
 }
 
 TEST_F(RegionFaults, TimeGoingBackwardsIsFlagged) {
     kernel.script(first, ending_with({10, 100, 100, 0, 24}, {20, 90, 90, 0, 24}));
     measure_region();
-    EXPECT_EQ(event(first).note, "time_went_backwards");
+    EXPECT_EQ(event(first).note, record::Note::time_went_backwards);
     EXPECT_EQ(event(first).reading.time_running_ns, 0u);
     EXPECT_TRUE(warns("unreliable_count"));
 }
 
 TEST(Faults, AllRefusedNamesTheCause) {
-    for (const auto& [error, word] : std::vector<std::pair<int, const char*>>{
-             {ENOSYS, "perf_event_open"}, {EMFILE, "file descriptors"}, {ENFILE, "file descriptors"}, {ENOMEM, "memory"}}) {
+    for (const auto& [error, word] : std::vector<std::pair<int, const char*>>{{ENOSYS, "perf_event_open"},
+                                                                              {EMFILE, "file descriptors"},
+                                                                              {ENFILE, "file descriptors"},
+                                                                              {ENOMEM, "memory"}}) {
         FakeKernel kernel;
         for (const auto config : {first, second, third}) kernel.fail_config(config, error);
         Region region;

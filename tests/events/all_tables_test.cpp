@@ -22,9 +22,10 @@ std::vector<std::string> all_targets(const Library& library) {
 
 metrics::Constants ordinary_machine() {
     metrics::Constants constants;
-    constants.values = {{"#smt_on", 1},    {"#core_wide", 0},    {"#slots", 8},      {"#num_cpus", 8},
-                        {"#num_cores", 4}, {"#num_packages", 1}, {"#num_dies", 1},   {"#num_cpus_online", 8},
-                        {"#has_pmem", 0},  {"#target_cpu", 1},   {"#system_tsc_freq", 2e9}};
+    constants.values = {{"#smt_on", 1},     {"#core_wide", 0},        {"#slots", 8},
+                        {"#num_cpus", 8},   {"#num_cores", 4},        {"#num_packages", 1},
+                        {"#num_dies", 1},   {"#num_cpus_online", 8},  {"#has_pmem", 0},
+                        {"#target_cpu", 1}, {"#system_tsc_freq", 2e9}};
     return constants;
 }
 

@@ -15,19 +15,19 @@ using nlohmann::json;
 
 TEST(CoreData, MergesWhatTheFolderNamedHas) {
     const ScratchLibrary scratch(ScratchLibrary::Files{
-        {"a/geometry.json", R"({"core": {"llvm_cpu": "one", "slot_width": 4}, "caches": [1, 2], "gone": 1})"},
-        {"b/geometry.json", R"({"same_as": "a", "core": {"llvm_cpu": "two"}, "caches": [3], "gone": null})"}});
+        {"a/geometry.json", R"({"core": {"llvm_cpu": "one", "slot_width": 4}, "list": [1, 2], "gone": 1})"},
+        {"b/geometry.json", R"({"same_as": "a", "core": {"llvm_cpu": "two"}, "list": [3], "gone": null})"}});
     const auto text = read_core_data(scratch.library(), "b", "geometry.json");
     ASSERT_TRUE(text) << text.error().what;
-    EXPECT_EQ(json::parse(*text), json::parse(R"({"core": {"llvm_cpu": "two", "slot_width": 4}, "caches": [3]})"));
+    EXPECT_EQ(json::parse(*text), json::parse(R"({"core": {"llvm_cpu": "two", "slot_width": 4}, "list": [3]})"));
     const auto core = read_core_model(scratch.library(), "b");
     ASSERT_TRUE(core);
     EXPECT_EQ(core->llvm_cpu, "two");
 }
 
 TEST(CoreData, FoldersThatNameEachOtherAreAnError) {
-    const ScratchLibrary scratch(ScratchLibrary::Files{{"a/model.json", R"({"same_as": "b"})"},
-                                                       {"b/model.json", R"({"same_as": "a"})"}});
+    const ScratchLibrary scratch(
+        ScratchLibrary::Files{{"a/model.json", R"({"same_as": "b"})"}, {"b/model.json", R"({"same_as": "a"})"}});
     const auto text = read_core_data(scratch.library(), "a", "model.json");
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, ErrorCode::bad_input);

@@ -22,8 +22,7 @@ namespace {
 constexpr double tolerance = 1e-11;
 
 bool close(double value, double expected) {
-    return std::abs(value - expected) <=
-           tolerance * std::max({std::abs(value), std::abs(expected), 1e-300});
+    return std::abs(value - expected) <= tolerance * std::max({std::abs(value), std::abs(expected), 1e-300});
 }
 
 std::string without_escapes(const std::string& text) {
@@ -40,8 +39,7 @@ std::string on_pmu(const std::string& written, const std::string& unit) {
     const std::string plain = without_escapes(written);
     if (unit.empty() || plain.find('@') != plain.npos) return plain;
     const std::size_t colon = std::min(plain.find(':'), plain.size());
-    return unit + "@" + plain.substr(0, colon) + "@" +
-           (colon < plain.size() ? plain.substr(colon + 1) : "");
+    return unit + "@" + plain.substr(0, colon) + "@" + (colon < plain.size() ? plain.substr(colon + 1) : "");
 }
 
 /// The counts under each spelling that the loader may give them: a hybrid's bare event names get
@@ -59,8 +57,7 @@ metrics::Counts counts_of(const nlohmann::json& expected, const std::string& uni
 
 metrics::Constants constants_of(const nlohmann::json& expected) {
     metrics::Constants constants;
-    for (const auto& [name, value] : expected.at("constants").items())
-        constants.values[name] = value.get<double>();
+    for (const auto& [name, value] : expected.at("constants").items()) constants.values[name] = value.get<double>();
     constants.cpu_id = expected.at("cpu_id").get<std::string>();
     constants.has_event = [](std::string_view) { return true; };
     return constants;
@@ -68,11 +65,9 @@ metrics::Constants constants_of(const nlohmann::json& expected) {
 
 /// What the Python evaluator says of the folders that the options name, one case a line.
 std::vector<nlohmann::json> expected_cases(const std::string& options) {
-    const auto directory = std::filesystem::temp_directory_path() /
-                           ("tmaprobe-expected-" + std::to_string(::getpid()));
+    const auto directory = std::filesystem::temp_directory_path() / ("tmaprobe-expected-" + std::to_string(::getpid()));
     const std::string script = std::string(TMAPROBE_SOURCE_DIR) + "/tests/data/expected_values.py";
-    const std::string command =
-        "python3 -B '" + script + "' --out '" + directory.string() + "' " + options;
+    const std::string command = "python3 -B '" + script + "' --out '" + directory.string() + "' " + options;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     std::vector<nlohmann::json> cases;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -84,9 +79,7 @@ std::vector<nlohmann::json> expected_cases(const std::string& options) {
     return cases;
 }
 
-std::vector<std::string> folders() {
-    return targets(Library{}).value_or(std::vector<std::string>{});
-}
+std::vector<std::string> folders() { return targets(Library{}).value_or(std::vector<std::string>{}); }
 
 /// Every event's encoding against the one that was worked out from the kernel's layout of config.
 std::size_t compare_encodings(const Table& table, const nlohmann::json& expected) {
@@ -104,17 +97,14 @@ std::size_t compare_encodings(const Table& table, const nlohmann::json& expected
 }
 
 /// Every metric of one case's PMU against its expected value; how many there were.
-std::size_t compare_metrics(const Table& table, const metrics::Formulas& formulas,
-                            const nlohmann::json& expected) {
+std::size_t compare_metrics(const Table& table, const metrics::Formulas& formulas, const nlohmann::json& expected) {
     std::size_t compared = 0;
     const std::string unit = expected.at("unit").get<std::string>();
-    const auto values =
-        formulas.evaluate(counts_of(expected.at("counts"), unit), constants_of(expected));
+    const auto values = formulas.evaluate(counts_of(expected.at("counts"), unit), constants_of(expected));
     for (const metrics::MetricValue& value : values) {
         if (table.metrics[value.definition].pmu != unit) continue;
-        const std::string where =
-            table.folder + " " + unit + " " + value.name + " seed " + expected.at("seed").dump() +
-            " " + expected.at("constants").dump() + " " + expected.at("cpu_id").dump();
+        const std::string where = table.folder + " " + unit + " " + value.name + " seed " + expected.at("seed").dump() +
+                                  " " + expected.at("constants").dump() + " " + expected.at("cpu_id").dump();
         EXPECT_TRUE(expected.at("metrics").contains(value.name)) << where;
         const auto& wanted = expected.at("metrics").at(value.name);
         ++compared;
@@ -124,14 +114,12 @@ std::size_t compare_metrics(const Table& table, const metrics::Formulas& formula
             continue;
         }
         EXPECT_EQ(value.outcome, metrics::Outcome::value) << where << ": " << value.reason;
-        EXPECT_TRUE(close(value.value, wanted.get<double>()))
-            << where << ": " << value.value << " for " << wanted;
+        EXPECT_TRUE(close(value.value, wanted.get<double>())) << where << ": " << value.value << " for " << wanted;
         const auto threshold = expected.at("thresholds").find(value.name);
         if (threshold != expected.at("thresholds").end() && !threshold->is_null())
             EXPECT_EQ(value.over_threshold, std::optional<bool>(threshold->get<bool>())) << where;
     }
-    EXPECT_EQ(std::ranges::count_if(table.metrics,
-                                    [&](const auto& metric) { return metric.pmu == unit; }),
+    EXPECT_EQ(std::ranges::count_if(table.metrics, [&](const auto& metric) { return metric.pmu == unit; }),
               static_cast<std::ptrdiff_t>(expected.at("metrics").size()));
     return compared;
 }
@@ -154,8 +142,7 @@ TEST_P(ExpectedValues, EveryMetricAndEncodingIsWhatTheIndependentEvaluatorSays) 
     for (const auto& expected : cases) {
         const bool is_hidden = expected.at("without_perf_metrics").get<bool>();
         encodings += compare_encodings(*table, expected);
-        compared += compare_metrics(is_hidden ? hidden : *table,
-                                    is_hidden ? *other_formulas : *formulas, expected);
+        compared += compare_metrics(is_hidden ? hidden : *table, is_hidden ? *other_formulas : *formulas, expected);
     }
     EXPECT_GT(compared, 100u);
     EXPECT_GT(encodings, 50u);
@@ -169,12 +156,11 @@ INSTANTIATE_TEST_SUITE_P(All, ExpectedValues, testing::ValuesIn(folders()), [](c
 
 TEST(UpstreamValues, EveryMetricOfAKernelsTreeIsWhatTheIndependentEvaluatorSays) {
     const char* given = std::getenv("TMAPROBE_PMU_EVENTS");
-    const std::filesystem::path tree =
-        given ? std::filesystem::path(given)
-              : std::filesystem::path(TMAPROBE_SOURCE_DIR) / "third_party/pmu-events/arch";
+    const std::filesystem::path tree = given
+                                           ? std::filesystem::path(given)
+                                           : std::filesystem::path(TMAPROBE_SOURCE_DIR) / "third_party/pmu-events/arch";
     if (!std::filesystem::exists(tree / "x86/mapfile.csv"))
-        GTEST_SKIP()
-            << "third_party/pmu-events is missing: third_party/setup.sh --test extracts it";
+        GTEST_SKIP() << "third_party/pmu-events is missing: third_party/setup.sh --test extracts it";
     std::size_t compared = 0;
     for (const auto& expected : expected_cases("--arch-tree '" + tree.string() + "'")) {
         const auto table = load(Library{tree}, expected.at("folder").get<std::string>());

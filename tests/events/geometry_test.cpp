@@ -21,6 +21,11 @@ int entries(const std::vector<machine::Tlb>& tlbs, int level, std::uint64_t page
     return sum;
 }
 
+Result<HostGeometry> geometry_of(const char* text) {
+    const auto cpu = TRY(parse_cpu_geometry(text, "x/geometry.json"));
+    return host_geometry(cpu);
+}
+
 TEST(Descriptors, OfACascadeLakeGuestGiveItsTlbs) {
     const auto geometry = read_descriptors(descriptor_table(), {0x63, 0x03, 0xFF, 0xC3});
     ASSERT_TRUE(geometry) << geometry.error().what;
@@ -45,9 +50,9 @@ TEST(Descriptors, OfAPentium4GiveCachesToo) {
 TEST(Geometry, FillsOnlyWhatTheHostLacks) {
     machine::Host host;
     host.tlbs = {{2, "unified", 4 * kib, 1536, 6, "cpuid 2"}};
-    const auto geometry = read_geometry(R"({"tlbs": [
+    const auto geometry = geometry_of(R"({"tlbs": [
         {"level": 2, "kind": "data", "pages": ["4k", "2m"], "entries": 2048, "ways": 8},
-        {"level": 1, "kind": "data", "page_bytes": 1073741824, "entries": 4}]})");
+        {"level": 1, "kind": "data", "pages": ["1g"], "entries": 4}]})");
     ASSERT_TRUE(geometry) << geometry.error().what;
     host = with_geometry(host, *geometry);
     ASSERT_EQ(host.tlbs.size(), 3U);
@@ -59,28 +64,74 @@ TEST(Geometry, FillsOnlyWhatTheHostLacks) {
 TEST(Geometry, KeepsTheHostsCaches) {
     machine::Host host;
     host.caches = {{1, "data", 32 * kib, 64, 8, 1, "cpuid 4"}};
-    const auto geometry = read_geometry(R"({"caches": [{"level": 1, "kind": "data", "size": "48K"}]})");
+    const auto geometry = geometry_of(R"({"caches": [{"level": 1, "kind": "data", "size": "48K"}]})");
     ASSERT_TRUE(geometry);
     EXPECT_EQ(with_geometry(host, *geometry).caches.size(), 1U);
     EXPECT_EQ(with_geometry({}, *geometry).caches.at(0).size_bytes, 48 * kib);
 }
 
 TEST(Geometry, SaysHowWideALoadIsAndWhichVectorsAreFastInMemory) {
-    const auto geometry = read_geometry(R"({"core": {"load_bytes": 32, "memory_vector_bytes": 16}})");
+    const auto geometry = geometry_of(R"({"core": {"load_bytes": 32, "memory_vector_bytes": 16}})");
     ASSERT_TRUE(geometry);
     EXPECT_EQ(with_geometry({}, *geometry).load_bytes, 32);
     EXPECT_EQ(with_geometry({}, *geometry).memory_vector_bytes, 16);
-    EXPECT_EQ(with_geometry({}, Geometry{}).load_bytes, 0);
-    EXPECT_EQ(with_geometry({}, Geometry{}).memory_vector_bytes, 0);
+    EXPECT_EQ(with_geometry({}, HostGeometry{}).load_bytes, 0);
+    EXPECT_EQ(with_geometry({}, HostGeometry{}).memory_vector_bytes, 0);
 }
 
 TEST(Geometry, ThatIsBrokenIsRefused) {
     for (const char* broken : {"", "[]", "{", R"({"tlbs": 1})", R"({"tlbs": [3]})", R"({"tlbs": [{"level": 1}]})",
                                R"({"tlbs": [{"pages": [4]}]})", R"({"caches": [{"size": "big"}]})"})
-        EXPECT_FALSE(read_geometry(broken)) << broken;
+        EXPECT_FALSE(geometry_of(broken)) << broken;
     EXPECT_FALSE(read_descriptors(R"({"descriptors": {"0x03": 1}})", {3}));
     EXPECT_FALSE(read_descriptors("{}", {3}));
 }
+
+struct Wrong {
+    const char* text;
+    const char* said;
+};
+
+class WrongGeometry : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongGeometry, IsRefusedWithTheWayToIt) {
+    const auto cpu = parse_cpu_geometry(GetParam().text, "x/geometry.json");
+    ASSERT_FALSE(cpu);
+    EXPECT_EQ(cpu.error().code, ErrorCode::bad_input);
+    EXPECT_EQ(cpu.error().what, std::string("x/geometry.json") + GetParam().said);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, WrongGeometry,
+    testing::Values(
+        Wrong{"{\n\"core\": }", ":2:9: not valid JSON: a value expected instead of '}'"},
+        Wrong{R"({"core": {"slot_width": "six"}})", ": core.slot_width is not a whole number of 0 or more"},
+        Wrong{R"({"core": {"slot_width": 0}})", ": core.slot_width is below 1"},
+        Wrong{R"({"core": {"decode_bytes": 0}})", ": core.decode_bytes is below 1"},
+        Wrong{R"({"core": {"decode_width": 2.5}})", ": core.decode_width is not a whole number of 0 or more"},
+        Wrong{R"({"core": {"store_buffer": -1}})", ": core.store_buffer is not a whole number of 0 or more"},
+        Wrong{R"({"core": {"store_buffer": 1e12}})", ": core.store_buffer is too large"},
+        Wrong{R"({"core": {"slot_width_by_id": {"a": 0}}})", ": core has a 'slot_width_by_id' of 0"},
+        Wrong{R"({"core": {"stack_engine": 1}})", ": core.stack_engine is not true or false"},
+        Wrong{R"({"caches": [{"level": 1, "kind": "data", "size": "big"}]})",
+              ": caches[0].size is 'big', not a size such as 48K"},
+        Wrong{R"({"caches": [{"level": 1, "kind": "date", "size": "48K"}]})",
+              ": caches[0].kind is 'date'; did you mean 'data'?"},
+        Wrong{R"({"tlbs": [{"level": 1, "kind": "data", "pages": 4, "entries": 1}]})",
+              ": tlbs[0].pages is not an array"},
+        Wrong{R"({"tlbs": [{"level": 1, "kind": "data", "pages": ["4k", "x"], "entries": 1}]})",
+              ": tlbs[0].pages[1] is 'x', not a size such as 48K"},
+        Wrong{R"({"memory": {"core_bandwidth_bytes_per_second": 0}})", ": memory has a bandwidth that is not above 0"},
+        Wrong{R"({"memory": {"latency_ns": null}})", ": memory has a latency that is not above 0"},
+        Wrong{R"({"frequency_hz": 0})", ": the text has a 'frequency_hz' that is not above 0"},
+        Wrong{R"({"known_wrong": [{"what": "x"}]})", ": known_wrong[0].bytes is missing"},
+        Wrong{R"({"corrections": [{"bytes": ["f2", "f"]}]})",
+              ": corrections[0].bytes[1] is 'f', not bytes of two hexadecimal digits each"},
+        Wrong{R"({"corrections": [{"latency": 2}]})", ": corrections[0] needs either 'bytes' or 'instructions'"},
+        Wrong{R"({"corrections": [{"bytes": ["f2"], "instructions": "LEA"}]})",
+              ": corrections[0] needs either 'bytes' or 'instructions'"},
+        Wrong{R"({"corrections": [{"instructions": "LEA", "ports": {"P0": "x"}}]})",
+              ": corrections[0].ports.P0 is not a whole number of 0 or more"}));
 
 }  // namespace
 }  // namespace tmaprobe::events

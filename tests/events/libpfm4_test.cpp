@@ -16,8 +16,11 @@ namespace {
 
 /// AMD's events have names of their own there.
 const std::map<std::string, std::string> amd_names = {
-    {"ex_ret_ops", "RETIRED_OPS"}, {"ex_ret_ucode_ops", "RETIRED_UCODE_OPS"}, {"ex_ret_instr", "RETIRED_INSTRUCTIONS"},
-    {"ls_not_halted_cyc", "CYCLES_NOT_IN_HALT"}, {"ex_ret_brn_misp", "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
+    {"ex_ret_ops", "RETIRED_OPS"},
+    {"ex_ret_ucode_ops", "RETIRED_UCODE_OPS"},
+    {"ex_ret_instr", "RETIRED_INSTRUCTIONS"},
+    {"ls_not_halted_cyc", "CYCLES_NOT_IN_HALT"},
+    {"ex_ret_brn_misp", "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
     {"de_no_dispatch_per_slot.no_ops_from_frontend", "DISPATCH_STALLS_1:FE_NO_OPS"},
     {"de_no_dispatch_per_slot.backend_stalls", "DISPATCH_STALLS_1:BE_STALLS"},
     {"de_no_dispatch_per_slot.smt_contention", "DISPATCH_STALLS_1:SMT_CONTENTION"},
@@ -42,7 +45,8 @@ std::map<std::string, Reason> read_reasons() {
     std::ifstream file(std::string(TMAPROBE_SOURCE_DIR) + "/tests/events/libpfm4_disagreements.json");
     std::map<std::string, Reason> reasons;
     for (const auto& row : nlohmann::json::parse(file))
-        for (const auto& event : row.at("events")) reasons[event.get<std::string>()].why = row.at("why").get<std::string>();
+        for (const auto& event : row.at("events"))
+            reasons[event.get<std::string>()].why = row.at("why").get<std::string>();
     return reasons;
 }
 
@@ -65,8 +69,8 @@ TEST(Libpfm4, AgreesWithEveryTableEncodingItKnows) {
             if (other->config == event.config && other->config1 == event.config1) continue;
             const std::string key = table->libpfm4_pmu + "::" + event.name;
             const auto reason = reasons.find(key);
-            EXPECT_NE(reason, reasons.end())
-                << "\"" << key << "\": table " << std::hex << event.config << "," << event.config1 << ", libpfm4 " << other->config << "," << other->config1;
+            EXPECT_NE(reason, reasons.end()) << "\"" << key << "\": table " << std::hex << event.config << ","
+                                             << event.config1 << ", libpfm4 " << other->config << "," << other->config1;
             if (reason != reasons.end()) reason->second.used = true;
         }
     }
@@ -74,7 +78,8 @@ TEST(Libpfm4, AgreesWithEveryTableEncodingItKnows) {
     std::cout << compared << " encodings compared\n";
     if (pmus < 15) GTEST_SKIP() << "this libpfm4 knows " << pmus << " of the tables' CPUs only";
     EXPECT_GT(compared, 1500u);
-    for (const auto& [key, reason] : reasons) EXPECT_TRUE(reason.used) << key << " agrees by now: take it off the list (" << reason.why << ")";
+    for (const auto& [key, reason] : reasons)
+        EXPECT_TRUE(reason.used) << key << " agrees by now: take it off the list (" << reason.why << ")";
 }
 
 }  // namespace

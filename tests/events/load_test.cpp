@@ -18,7 +18,10 @@ class Tree : public testing::Test {
   protected:
     Tree() : root_(std::filesystem::temp_directory_path() / ("tmaprobe-load-" + std::to_string(::getpid()))) {
         std::filesystem::remove_all(root_);
-        write("mapfile.csv", "# a comment\nFamily-model,Version,Filename,EventType\nGenuineIntel-6-55,v1,cpu,core\nGenuineIntel-6-[5X].,v1,cpu,uncore\n");
+        write("mapfile.csv",
+              "# a "
+              "comment\nFamily-model,Version,Filename,EventType\nGenuineIntel-6-55,v1,cpu,core\nGenuineIntel-6-[5X].,"
+              "v1,cpu,uncore\n");
     }
     ~Tree() override { std::filesystem::remove_all(root_); }
     void write(const std::string& path, const std::string& text) {
@@ -34,7 +37,8 @@ class Tree : public testing::Test {
 };
 
 TEST_F(Tree, LoadsAnUpstreamFile) {
-    write("cpu/pipeline.json", R"([{"EventName": "A.B", "EventCode": "0x9c", "UMask": "0x1", "CounterMask": "2", "Counter": "0,1"},
+    write("cpu/pipeline.json",
+          R"([{"EventName": "A.B", "EventCode": "0x9c", "UMask": "0x1", "CounterMask": "2", "Counter": "0,1"},
         {"MetricName": "tma_frontend_bound", "MetricExpr": "A.B / 4", "MetricGroup": "TopdownL1", "ScaleUnit": "100%"},
         {"MetricName": "mine", "MetricExpr": "1", "MetricGroup": "X;TopdownL2;tma_frontend_bound_group"}])");
     write("cpu/metricgroups.json", R"({"TopdownL1": "words"})");
@@ -60,12 +64,13 @@ TEST_F(Tree, ResolvesStandardEventsOfAnArchitecture) {
     EXPECT_EQ(table->events.at(0).name, "CPU_CYCLES");
     EXPECT_EQ(table->format, PmuFormat::arm);
     write("arm64/arm/mine/e.json", R"([{"ArchStdEvent": "NO_SUCH"}])");
-    EXPECT_THAT(load(Library{root_}, "mine").error().what, HasSubstr("e.json:1:19: NO_SUCH: the architecture has no standard event"));
+    EXPECT_THAT(load(Library{root_}, "mine").error().what,
+                HasSubstr("e.json:1:19: NO_SUCH: the architecture has no standard event"));
 }
 
 TEST_F(Tree, NamesThePlaceOfWhatIsBroken) {
     write("cpu/a.json", "[\n {\"EventName\": \"A\",\n");
-    EXPECT_THAT(problem(), HasSubstr("a.json:3:1: not valid JSON: the file ends too early"));
+    EXPECT_THAT(problem(), HasSubstr("a.json:3:1: not valid JSON: the text ends too early"));
     write("cpu/a.json", "[\n {\"EventName\": A}]");
     EXPECT_THAT(problem(), HasSubstr("a.json:2:16"));
     write("cpu/a.json", "[\n {\"EventName\": \"A\", \"EventCode\": \"zebra\"}]");
@@ -76,7 +81,8 @@ TEST_F(Tree, NamesThePlaceOfWhatIsBroken) {
     EXPECT_THAT(problem(), HasSubstr("UMask is neither text nor a number"));
     write("cpu/a.json", "[{\"MetricName\": \"m\"}]");
     EXPECT_THAT(problem(), HasSubstr("MetricExpr is missing"));
-    write("cpu/a.json", "[{\"MetricName\": \"n\", \"MetricExpr\": \"1\"},\n {\"MetricName\": \"m\", \"MetricExpr\": \"1 +\"}]");
+    write("cpu/a.json",
+          "[{\"MetricName\": \"n\", \"MetricExpr\": \"1\"},\n {\"MetricName\": \"m\", \"MetricExpr\": \"1 +\"}]");
     EXPECT_THAT(problem(), HasSubstr("a.json:2:17: m: MetricExpr: expected a value, found the end at column 4"));
     write("cpu/a.json", "[{\"MetricName\": \"m\", \"MetricExpr\": \"1\", \"MetricThreshold\": \"m > \"}]");
     EXPECT_THAT(problem(), HasSubstr("a.json:1:17: m: MetricThreshold: expected a value"));

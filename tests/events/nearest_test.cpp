@@ -111,9 +111,7 @@ TEST(Nearest, WithoutAVendorTheInstructionSetDecides) {
                 testing::AnyOf(testing::HasSubstr("neoverse"), "hip08", "t410", testing::HasSubstr("ampere")));
 }
 
-TEST(Nearest, NoCoreAtAllIsSaid) {
-    EXPECT_FALSE(nearest_core(CoreChoice{}, invented("GenuineIntel-6-FE-1", {})));
-}
+TEST(Nearest, NoCoreAtAllIsSaid) { EXPECT_FALSE(nearest_core(CoreChoice{}, invented("GenuineIntel-6-FE-1", {}))); }
 
 TEST(StandIn, HasTheModelsTreeAndNoEncodingOfTheNeighbour) {
     const auto stand_in = stand_in_for({}, invented("AuthenticAMD-27-1-0", features_of("amdzen6")));

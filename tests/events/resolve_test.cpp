@@ -98,7 +98,8 @@ TEST(Resolve, LeavesPrivilegeToTheModifiers) {
     for (const auto& [spelling, modifiers] : {std::pair{"skx::IDQ_UOPS_NOT_DELIVERED:CORE", ""},
                                               {"skx::IDQ_UOPS_NOT_DELIVERED:CORE:u", "u"},
                                               {"skx::IDQ_UOPS_NOT_DELIVERED:CORE:k", "k"},
-                                              {"r19c:k", "k"}, {"cpu/config=0x19c/u", "u"}}) {
+                                              {"r19c:k", "k"},
+                                              {"cpu/config=0x19c/u", "u"}}) {
         const auto event = resolve(*table, spelling);
         ASSERT_TRUE(event) << event.error().what;
         EXPECT_EQ(event->modifiers, modifiers) << spelling;
@@ -155,7 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(WrongCase{"IDQ_UOPS_NOT_DELIVERD.CORE", "no event", "did you mean 'IDQ_UOPS_NOT_DELIVERED.CORE'"},
                     WrongCase{"idq_uops_not_deliverd.core", "no event", "IDQ_UOPS_NOT_DELIVERED.CORE"},
                     WrongCase{"cpu/event=0x9c,umsk=1/", "no field 'umsk'", "did you mean 'umask'"},
-                    WrongCase{"cpu/event=0x19c/", "does not fit", ""}, WrongCase{"cpu/event=banana/", "not a number", ""},
+                    WrongCase{"cpu/event=0x19c/", "does not fit", ""},
+                    WrongCase{"cpu/event=banana/", "not a number", ""},
                     WrongCase{"cpu/event=0x9c", "no closing '/'", ""},
                     WrongCase{"cycles:zz", "'zz' is no modifier", "cycles:u"}, WrongCase{"", "empty", ""},
                     WrongCase{"skx::NO_SUCH_EVENT", "libpfm4 does not know", ""},

@@ -21,8 +21,7 @@ TEST(Target, EveryCpuIdFindsItsFolder) {
 }
 
 TEST(Target, CpusOfOneFolderHaveTheirOwnTitleAndWidth) {
-    const auto n2 = load(Library{}, "0x00000000410fd490"),
-               v2 = load(Library{}, "0x00000000410fd4f0");
+    const auto n2 = load(Library{}, "0x00000000410fd490"), v2 = load(Library{}, "0x00000000410fd4f0");
     ASSERT_TRUE(n2 && v2);
     EXPECT_EQ(n2->title, "Neoverse N2");
     EXPECT_EQ(v2->title, "Neoverse V2");
@@ -31,8 +30,11 @@ TEST(Target, CpusOfOneFolderHaveTheirOwnTitleAndWidth) {
 }
 
 TEST(Target, ShortNamesFindTheFolderWhateverTheirCase) {
-    for (const auto& [name, folder] : {std::pair{"skx", "skylakex"}, {"CLX", "cascadelakex"}, {"Zen4", "amdzen4"},
-                                       {"bdw_ep", "broadwellx"}, {"n1", "neoverse-n1"}}) {
+    for (const auto& [name, folder] : {std::pair{"skx", "skylakex"},
+                                       {"CLX", "cascadelakex"},
+                                       {"Zen4", "amdzen4"},
+                                       {"bdw_ep", "broadwellx"},
+                                       {"n1", "neoverse-n1"}}) {
         const auto table = load(Library{}, name);
         ASSERT_TRUE(table) << name << ": " << table.error().what;
         EXPECT_EQ(table->folder, folder);

@@ -23,7 +23,7 @@ TEST(EffectiveShare, ALaterBlockDoesNotCount) {
 }
 
 TEST(Impossible, WhenACachedBlockIsSlowerThanMemory) {
-    CacheShare share;
+    record::CacheShare share;
     share.memory_ns = 110;
     share.points = {{4 * mega, 24, 21}, {8 * mega, 120, 28}};
     EXPECT_FALSE(impossible(share));

@@ -9,7 +9,7 @@ record::Event counted(double value, std::uint64_t enabled_ns, std::uint64_t runn
     record::Event event;
     event.name = "cycles";
     event.reading = {value, static_cast<std::uint64_t>(value), enabled_ns, running_ns};
-    if (running_ns == 0) event.note = "not_counted";
+    if (running_ns == 0) event.note = record::Note::not_counted;
     return event;
 }
 
@@ -33,7 +33,7 @@ TEST(SumOf, RunsWithoutACounterAreAShareWithBounds) {
         const auto sums = sum_of(runs);
         ASSERT_EQ(sums.size(), 1u);
         const auto& sum = sums[0];
-        EXPECT_EQ(sum.note, "") << "it was counted, if not all the time";
+        EXPECT_EQ(sum.note, record::Note::none) << "it was counted, if not all the time";
         EXPECT_EQ(sum.reading.time_running_ns, 18'400'000u);
         EXPECT_EQ(sum.reading.time_enabled_ns, 30'100'000u);
         EXPECT_NEAR(sum.reading.value, 18.4e6 * 30.1 / 18.4, 1);
@@ -46,7 +46,7 @@ TEST(SumOf, RunsWithoutACounterAreAShareWithBounds) {
 TEST(SumOf, NoRunWithACounterIsNoCount) {
     const auto sums = sum_of({{counted(0, 10, 0)}, {counted(0, 5, 0)}});
     ASSERT_EQ(sums.size(), 1u);
-    EXPECT_EQ(sums[0].note, "not_counted");
+    EXPECT_EQ(sums[0].note, record::Note::not_counted);
     EXPECT_EQ(sums[0].reading.time_running_ns, 0u);
 }
 

@@ -9,8 +9,8 @@
 namespace tmaprobe::experiments {
 namespace {
 
-CanaryLimits four_wide() {
-    CanaryLimits limits;
+timing::CanaryLimits four_wide() {
+    timing::CanaryLimits limits;
     limits.expected_ipc = 3.9;
     return limits;
 }

@@ -25,10 +25,10 @@ machine::Topology machine_of(int sockets, int cores, int threads) {
     return topology;
 }
 
-Result<Subjects> choose(const machine::Topology& topology, const std::string& place, const std::string& aggressor = "stream:size=1M",
-                        const std::string& victim = "chase:size=64K") {
+Result<Subjects> choose(const machine::Topology& topology, const std::string& place,
+                        const std::string& aggressor = "stream:size=1M", const std::string& victim = "chase:size=64K") {
     InterferenceRequest request;
-    request.run.source = SourceChoice::none;
+    request.run.counting.source = SourceChoice::none;
     request.victim = victim;
     request.aggressor = aggressor;
     request.place = place;
@@ -95,7 +95,7 @@ TEST(Neighbour, CommandsArePlacedToo) {
 
 TEST(Neighbour, AllocationsNeedNone) {
     InterferenceRequest request;
-    request.run.source = SourceChoice::none;
+    request.run.counting.source = SourceChoice::none;
     request.victim = "chase:size=64K";
     request.aggressor = "stream:size=1M";
     request.allocations = {"l3"};
@@ -104,7 +104,8 @@ TEST(Neighbour, AllocationsNeedNone) {
 
 TEST(Neighbour, ThatEndsEarlyIsNoNeighbour) {
     const auto topology = machine::detect_topology();
-    const auto allowed = std::count_if(topology.cpus.begin(), topology.cpus.end(), [](const auto& place) { return place.allowed; });
+    const auto allowed =
+        std::count_if(topology.cpus.begin(), topology.cpus.end(), [](const auto& place) { return place.allowed; });
     if (allowed < 2) GTEST_SKIP() << "one CPU: there is no place for a neighbour";
     const auto subjects = choose(topology, "l3", "cmd:false");
     ASSERT_TRUE(subjects) << subjects.error().what;

@@ -36,7 +36,8 @@ struct Xeon {
         return distance == "smt" ? 11.13 : distance == "l3" ? 38.53 : 124.84;
     }
     MeasureOnCpus hand() {
-        return [this](const std::vector<int>& cpus, const std::map<std::string, std::string>& options) -> Result<record::Run> {
+        return [this](const std::vector<int>& cpus,
+                      const std::map<std::string, std::string>& options) -> Result<record::Run> {
             asked.push_back(cpus);
             if (static_cast<int>(asked.size()) - 1 == fail_at) return fail(ErrorCode::no_permission, "cannot bind");
             record::Run run;
@@ -50,11 +51,11 @@ struct Xeon {
     }
 };
 
-const nlohmann::json& class_named(const record::Record& record, const std::string& name) {
-    for (const auto& entry : record.extra["pairs"]["classes"])
-        if (entry["class"] == name) return entry;
-    static const nlohmann::json none;
-    return none;
+record::PairClass class_named(const record::Record& record, const std::string& name) {
+    for (const auto& entry : record.extra.pairs->classes)
+        if (entry.distance == name) return entry;
+    ADD_FAILURE() << "no class " << name;
+    return {};
 }
 
 TEST(Pairs, ReproduceThePublishedArithmetic) {
@@ -64,31 +65,31 @@ TEST(Pairs, ReproduceThePublishedArithmetic) {
     EXPECT_EQ(pairs->size(), 28U);
     record::Record record;
     ASSERT_TRUE(measure_pairs({}, *pairs, xeon.hand(), {}, record));
-    const auto& die = class_named(record, "l3");
-    EXPECT_NEAR(die["coherency_ns"].get<double>(), 27.40, 1e-9);
-    EXPECT_NEAR(die["coherency_cycles"].get<double>(), 65.76, 1e-9);
-    const auto& hop = class_named(record, "numa-21");
-    EXPECT_NEAR(hop["coherency_ns"].get<double>(), 113.71, 1e-9);
-    EXPECT_NEAR(hop["coherency_cycles"].get<double>(), 272.90, 0.01);
-    EXPECT_TRUE(class_named(record, "smt")["coherency_ns"].is_null());
-    EXPECT_EQ(record.extra["pairs"]["baseline"]["kind"], "two threads of one core");
-    EXPECT_NEAR(record.extra["pairs"]["alone"]["plain_ns"].get<double>(), 3.97, 1e-9);
-    const auto& cpi = record.extra["pairs"]["cpi"]["by_class"]["numa-21"];
-    EXPECT_NEAR(cpi[0].get<double>(), 2.0, 1e-9);
-    EXPECT_NEAR(cpi[4].get<double>(), 2.0 + 0.02 * 272.904, 1e-6);
+    const auto die = class_named(record, "l3");
+    EXPECT_NEAR(*die.coherency_ns, 27.40, 1e-9);
+    EXPECT_NEAR(*die.coherency_cycles, 65.76, 1e-9);
+    const auto hop = class_named(record, "numa-21");
+    EXPECT_NEAR(*hop.coherency_ns, 113.71, 1e-9);
+    EXPECT_NEAR(*hop.coherency_cycles, 272.90, 0.01);
+    EXPECT_FALSE(class_named(record, "smt").coherency_ns);
+    EXPECT_EQ(record.extra.pairs->baseline.kind, "two threads of one core");
+    EXPECT_NEAR(*record.extra.pairs->alone->plain_ns, 3.97, 1e-9);
+    const auto& cpi = record.extra.pairs->cpi.by_class.at("numa-21");
+    EXPECT_NEAR(cpi[0], 2.0, 1e-9);
+    EXPECT_NEAR(cpi[4], 2.0 + 0.02 * 272.904, 1e-6);
 }
 
 TEST(Pairs, FillASymmetricMatrixWithoutDiagonal) {
     Xeon xeon;
     record::Record record;
     ASSERT_TRUE(measure_pairs({}, *choose_pairs({}, xeon.topology), xeon.hand(), {}, record));
-    const auto& matrix = record.extra["pairs"]["ns"];
+    const auto& matrix = record.extra.pairs->ns;
     ASSERT_EQ(matrix.size(), 8U);
     for (std::size_t row = 0; row < 8; ++row) {
-        EXPECT_TRUE(matrix[row][row].is_null());
+        EXPECT_FALSE(matrix[row][row]);
         for (std::size_t column = 0; column < 8; ++column) EXPECT_EQ(matrix[row][column], matrix[column][row]);
     }
-    EXPECT_EQ(matrix[0][4].get<double>(), 11.13);  // CPU 4 is CPU 0's second thread
+    EXPECT_EQ(matrix[0][4], 11.13);  // CPU 4 is CPU 0's second thread
 }
 
 TEST(Pairs, OnePerClassAreTheNearestFirst) {
@@ -104,7 +105,7 @@ TEST(Pairs, OnePerClassAreTheNearestFirst) {
     record::Record record;
     ASSERT_TRUE(measure_pairs(request, *pairs, xeon.hand(), {}, record));
     EXPECT_EQ(record.runs.size(), 5U);  // two alone, one of each class
-    EXPECT_TRUE(record.extra["pairs"]["ns"][1][2].is_null());
+    EXPECT_TRUE(!record.extra.pairs->ns[1][2]);
 }
 
 TEST(Pairs, WithoutSmtStandOnOneThreadAlone) {
@@ -112,8 +113,8 @@ TEST(Pairs, WithoutSmtStandOnOneThreadAlone) {
     xeon.topology = machine_of(1, 2, 1);
     record::Record record;
     ASSERT_TRUE(measure_pairs({}, *choose_pairs({}, xeon.topology), xeon.hand(), {}, record));
-    EXPECT_EQ(record.extra["pairs"]["baseline"]["kind"], "one thread alone");
-    EXPECT_NEAR(class_named(record, "l3")["coherency_ns"].get<double>(), 38.53 - 10.52, 1e-9);
+    EXPECT_EQ(record.extra.pairs->baseline.kind, "one thread alone");
+    EXPECT_NEAR(*class_named(record, "l3").coherency_ns, 38.53 - 10.52, 1e-9);
 }
 
 TEST(Pairs, OfPingPongHaveNoLoneThread) {
@@ -124,9 +125,9 @@ TEST(Pairs, OfPingPongHaveNoLoneThread) {
     record::Record record;
     ASSERT_TRUE(measure_pairs(request, *choose_pairs(request, xeon.topology), xeon.hand(), {}, record));
     EXPECT_EQ(xeon.asked.size(), 1U);
-    EXPECT_TRUE(record.extra["pairs"]["alone"].is_null());
-    EXPECT_TRUE(class_named(record, "l3")["coherency_ns"].is_null());
-    EXPECT_TRUE(record.extra["pairs"]["cpi"]["by_class"].empty());
+    EXPECT_FALSE(record.extra.pairs->alone);
+    EXPECT_FALSE(class_named(record, "l3").coherency_ns);
+    EXPECT_TRUE(record.extra.pairs->cpi.by_class.empty());
 }
 
 TEST(Pairs, OfFewerThanThreeCleanRepetitionsHaveNoPlaceInTheMatrix) {
@@ -138,20 +139,22 @@ TEST(Pairs, OfFewerThanThreeCleanRepetitionsHaveNoPlaceInTheMatrix) {
         if (run && cpus.size() == 2) {
             run->time.clean = 2;
             run->time.disturbed = 3;
-            run->time.causes = {{record::Cause::partner_waited, 3, 0.5, 0.5}};
+            run->time.causes = {{record::DisturbanceCause::partner_waited, 3, 0.5, 0.5}};
         }
         return run;
     };
     record::Record record;
     ASSERT_TRUE(measure_pairs({}, *choose_pairs({}, xeon.topology), disturbed, {}, record));
-    const auto& pairs = record.extra["pairs"];
-    EXPECT_TRUE(pairs["ns"][0][1].is_null());
-    EXPECT_TRUE(class_named(record, "l3")["median_ns"].is_null());
-    EXPECT_TRUE(class_named(record, "l3")["coherency_ns"].is_null());
-    EXPECT_TRUE(pairs["cpi"]["by_class"].empty());
+    const auto& pairs = *record.extra.pairs;
+    EXPECT_FALSE(pairs.ns[0][1]);
+    EXPECT_FALSE(class_named(record, "l3").median_ns);
+    EXPECT_FALSE(class_named(record, "l3").coherency_ns);
+    EXPECT_TRUE(pairs.cpi.by_class.empty());
     ASSERT_EQ(record.warnings.size(), 2U);
     EXPECT_EQ(record.warnings[0].id, "too_few_undisturbed");
-    EXPECT_NE(record.warnings[1].what.find("another thread of the kernel waited for its CPU (had it 50% of the time)"), std::string::npos) << record.warnings[1].what;
+    EXPECT_NE(record.warnings[1].what.find("another thread of the kernel waited for its CPU (had it 50% of the time)"),
+              std::string::npos)
+        << record.warnings[1].what;
 }
 
 TEST(Pairs, InterruptedKeepWhatIsThere) {
@@ -162,8 +165,8 @@ TEST(Pairs, InterruptedKeepWhatIsThere) {
     record::Record record;
     ASSERT_TRUE(measure_pairs({}, *choose_pairs({}, xeon.topology), xeon.hand(), hooks, record));
     EXPECT_TRUE(record.partial);
-    EXPECT_EQ(class_named(record, "smt")["pairs"], 2);
-    EXPECT_EQ(record.extra["pairs"]["ns"].size(), 8U);
+    EXPECT_EQ(class_named(record, "smt").pairs, 2U);
+    EXPECT_EQ(record.extra.pairs->ns.size(), 8U);
 }
 
 TEST(Pairs, ThatCannotBeBoundFail) {
@@ -171,7 +174,8 @@ TEST(Pairs, ThatCannotBeBoundFail) {
         Xeon xeon;
         xeon.fail_at = at;
         record::Record record;
-        EXPECT_EQ(measure_pairs({}, *choose_pairs({}, xeon.topology), xeon.hand(), {}, record).error().code, ErrorCode::no_permission);
+        EXPECT_EQ(measure_pairs({}, *choose_pairs({}, xeon.topology), xeon.hand(), {}, record).error().code,
+                  ErrorCode::no_permission);
     }
 }
 
@@ -207,9 +211,11 @@ TEST(ChoosePairs, TellsCoreTypesApart) {
 }
 
 TEST(Nearer, OrdersDistances) {
-    const std::vector<std::string> ordered{"smt", "l2 E-E", "l3", "package", "two-packages", "numa", "numa-12", "numa-21", "numa-31", "numa-100"};
+    const std::vector<std::string> ordered{"smt",  "l2 E-E",  "l3",      "package", "two-packages",
+                                           "numa", "numa-12", "numa-21", "numa-31", "numa-100"};
     for (std::size_t one = 0; one < ordered.size(); ++one)
-        for (std::size_t other = 0; other < ordered.size(); ++other) EXPECT_EQ(nearer(ordered[one], ordered[other]), one < other);
+        for (std::size_t other = 0; other < ordered.size(); ++other)
+            EXPECT_EQ(nearer(ordered[one], ordered[other]), one < other);
 }
 
 }  // namespace

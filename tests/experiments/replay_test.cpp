@@ -32,13 +32,13 @@ constexpr const char* intervals =
 TEST(Replay, GivesTheTreeOfEachIntervalAtItsTime) {
     const auto record = replayed(intervals);
     ASSERT_TRUE(record) << record.error().what;
-    const auto& series = record->runs.at(0).extra.at("series");
+    const auto& series = record->runs.at(0).extra.series;
     ASSERT_EQ(series.size(), 2u);
-    EXPECT_DOUBLE_EQ(series[0].at("at_seconds"), 1.000269411);
-    EXPECT_DOUBLE_EQ(series[1].at("at_seconds"), 2.000561231);
-    EXPECT_DOUBLE_EQ(series[0].at("metrics").at("backend_bound"), 0.25);
-    EXPECT_DOUBLE_EQ(series[1].at("metrics").at("backend_bound"), 0.5);
-    EXPECT_TRUE(series[0].at("metrics").at("frontend_bound").is_null()) << "its event was not counted";
+    EXPECT_DOUBLE_EQ(series[0].at_seconds, 1.000269411);
+    EXPECT_DOUBLE_EQ(series[1].at_seconds, 2.000561231);
+    EXPECT_DOUBLE_EQ(*series[0].metrics.at("backend_bound"), 0.25);
+    EXPECT_DOUBLE_EQ(*series[1].metrics.at("backend_bound"), 0.5);
+    EXPECT_FALSE(series[0].metrics.at("frontend_bound")) << "its event was not counted";
 }
 
 TEST(Replay, TheRunIsTheSumOfItsIntervals) {
@@ -51,7 +51,7 @@ TEST(Replay, TheRunIsTheSumOfItsIntervals) {
 TEST(Replay, OneIntervalIsNoSeries) {
     const auto record = replayed("1000,,ls_not_halted_cyc,9900,100.00,,\n");
     ASSERT_TRUE(record) << record.error().what;
-    EXPECT_FALSE(record->runs.at(0).extra.contains("series"));
+    EXPECT_TRUE(record->runs.at(0).extra.series.empty());
 }
 
 }  // namespace

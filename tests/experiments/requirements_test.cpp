@@ -32,7 +32,8 @@ class FakeSystem : public ::testing::Test {
         const std::string folder = "sys/kernel/mm/hugepages/hugepages-2048kB/";
         set(folder + "nr_hugepages", std::to_string(total));
         set(folder + "free_hugepages", std::to_string(free));
-        for (const char* name : {"resv_hugepages", "nr_overcommit_hugepages", "surplus_hugepages"}) set(folder + name, "0");
+        for (const char* name : {"resv_hugepages", "nr_overcommit_hugepages", "surplus_hugepages"})
+            set(folder + name, "0");
     }
     static MemoryNeed need(const std::string& mode, std::uint64_t bytes) {
         const bool huge = mode == "2m";
@@ -51,7 +52,10 @@ TEST_F(FakeSystem, LacksPagesAndSaysWhatWorksInstead) {
     EXPECT_EQ(refused.error().hint.rfind("--pages 4k,thp works here at once; ", 0), 0U) << refused.error().hint;
     EXPECT_NE(refused.error().hint.find("--reserve-pages"), std::string::npos);
     set("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]");
-    EXPECT_EQ(check_needs({need("4k", 1 << 20), need("2m", 16 << 20)}, false, files_).error().hint.rfind("--pages 4k works", 0), 0U);
+    EXPECT_EQ(check_needs({need("4k", 1 << 20), need("2m", 16 << 20)}, false, files_)
+                  .error()
+                  .hint.rfind("--pages 4k works", 0),
+              0U);
     pool(8, 8);
     EXPECT_TRUE(check_needs({need("4k", 16 << 20), need("2m", 16 << 20)}, false, files_));
 }
@@ -93,7 +97,7 @@ TEST_F(FakeSystem, ReservesWhatIsMissingForTheKernelAndTheProbe) {
         EXPECT_EQ(reserved->changes()[0].to, 9U);
         give_back(*reserved, record);
     }
-    EXPECT_EQ(record.extra["reserved_pages"][0]["to"], 9);
+    EXPECT_EQ(record.extra.reserved_pages.at(0).to, 9U);
     EXPECT_TRUE(record.warnings.empty());
     machine::Host guest;
     guest.hypervisor = "KVM";
@@ -104,14 +108,14 @@ TEST_F(FakeSystem, ReservesWhatIsMissingForTheKernelAndTheProbe) {
 }
 
 TEST(Needs, OfStreamAreItsWholeBlock) {
-    Point point;
+    KernelRun point;
     point.kernel = *kernels::find("stream");
     point.parameters.size_bytes = 16 << 20;
     point.parameters.options = {{"op", "copy"}};
     EXPECT_GT(need_of(point).bytes, 16U << 20);  // the arrays do not begin at the same place of a page
     point.parameters.options.clear();
     EXPECT_EQ(need_of(point).bytes, 16U << 20);
-    Point atomic;
+    KernelRun atomic;
     atomic.kernel = *kernels::find("atomic");
     EXPECT_EQ(need_of(atomic).bytes, 0U);
 }

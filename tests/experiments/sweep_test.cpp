@@ -1,4 +1,6 @@
 #include "experiments/sweep.h"
+#include "judge/sweep_findings.h"
+#include "record/json/file.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +13,9 @@ constexpr std::uint64_t kib = 1024, mib = 1024 * kib;
 
 /// A machine of 1 MiB cache and 2 MiB of TLB reach, without noise.
 double cost(std::uint64_t size, bool small_pages) {
-    const auto misses = [&](std::uint64_t capacity) { return size > capacity ? 1 - static_cast<double>(capacity) / static_cast<double>(size) : 0; };
+    const auto misses = [&](std::uint64_t capacity) {
+        return size > capacity ? 1 - static_cast<double>(capacity) / static_cast<double>(size) : 0;
+    };
     return 4 + 20 * misses(1 * mib) + (small_pages ? 10 * misses(8 * mib) : 0);
 }
 
@@ -21,13 +25,14 @@ struct FakeMachine {
     int fail_at = -1;
     ErrorCode failure = ErrorCode::unavailable;
 
-    Result<Measured> measure(const Point& point) {
+    Result<MeasuredRun> measure(const KernelRun& point) {
         asked.push_back(std::to_string(point.parameters.size_bytes / kib) + "K " + point.parameters.pages.name);
         if (static_cast<int>(asked.size()) - 1 == fail_at) return fail(failure, "no memory left");
-        Measured measured;
+        MeasuredRun measured;
         measured.run.kernel = "chase";
-        measured.run.parameters["size_bytes"] = point.parameters.size_bytes;
-        measured.run.pages = record::Pages{point.parameters.pages.name, {}, "4k"};
+        measured.run.parameters.size_bytes = point.parameters.size_bytes;
+        measured.run.pages = record::Pages{
+            value_named<record::PageKind>(point.parameters.pages.name).value(), {}, record::PageKind::size_4k};
         const double value = cost(point.parameters.size_bytes, point.parameters.pages.name == "4k");
         measured.run.time.known = true;
         measured.run.time.clean = 5;
@@ -36,32 +41,33 @@ struct FakeMachine {
         return measured;
     }
     MeasurePoint hand() {
-        return [this](const Point& point) { return measure(point); };
+        return [this](const KernelRun& point) { return measure(point); };
     }
 };
 
-Point chase() {
-    static const kernels::Descriptor descriptor = [] {
-        kernels::Descriptor made;
+KernelRun chase() {
+    static const kernels::KernelDescriptor descriptor = [] {
+        kernels::KernelDescriptor made;
         made.name = "chase";
         made.uses_memory = true;
         return made;
     }();
-    Point point;
+    KernelRun point;
     point.kernel = &descriptor;
     return point;
 }
 
 SweepRequest request(std::vector<std::uint64_t> sizes, std::vector<std::string> pages = {"4k", "thp"}) {
     SweepRequest made;
-    made.run.kernel = "chase";
-    made.run.pages = std::move(pages);
+    made.run.workload.kernel = "chase";
+    made.run.workload.pages = std::move(pages);
     made.sizes = std::move(sizes);
     return made;
 }
 
 TEST(SweepSizes, OfARangeAreHalfOctaves) {
-    EXPECT_EQ(*sweep_sizes("16K..64K", 0), (std::vector<std::uint64_t>{16 * kib, 24 * kib, 32 * kib, 48 * kib, 64 * kib}));
+    EXPECT_EQ(*sweep_sizes("16K..64K", 0),
+              (std::vector<std::uint64_t>{16 * kib, 24 * kib, 32 * kib, 48 * kib, 64 * kib}));
     EXPECT_EQ(*sweep_sizes("20K..40K", 0), (std::vector<std::uint64_t>{20 * kib, 24 * kib, 32 * kib, 40 * kib}));
     EXPECT_EQ(sweep_sizes("16K..256M", 0)->size(), 29U);
 }
@@ -78,10 +84,13 @@ TEST(SweepSizes, OfARangeWithPointsAreEvenOverTheLogarithm) {
     for (const auto size : *finer) EXPECT_EQ(size % 64, 0U);
 }
 
-TEST(SweepSizes, OfAListAreSortedOnce) { EXPECT_EQ(*sweep_sizes("1M,16K,1M", 0), (std::vector<std::uint64_t>{16 * kib, 1 * mib})); }
+TEST(SweepSizes, OfAListAreSortedOnce) {
+    EXPECT_EQ(*sweep_sizes("1M,16K,1M", 0), (std::vector<std::uint64_t>{16 * kib, 1 * mib}));
+}
 
 TEST(SweepSizes, ThatMakeNoSenseAreRefused) {
-    for (const char* text : {"", "..", "16K..", "..1M", "1M..16K", "16K..16K", "0..1M", "16K,", "16K,,1M", "many", "16K...1M", "-1..4"}) {
+    for (const char* text :
+         {"", "..", "16K..", "..1M", "1M..16K", "16K..16K", "0..1M", "16K,", "16K,,1M", "many", "16K...1M", "-1..4"}) {
         const auto sizes = sweep_sizes(text, 0);
         ASSERT_FALSE(sizes) << text;
         EXPECT_EQ(sizes.error().code, ErrorCode::bad_usage) << text;
@@ -94,7 +103,8 @@ TEST(Sweep, MeasuresTheLargestFirstAndModesInTurn) {
     FakeMachine machine;
     record::Record record;
     ASSERT_TRUE(measure_points(request({1 * mib, 2 * mib, 4 * mib}), chase(), machine.hand(), {}, record));
-    EXPECT_EQ(machine.asked, (std::vector<std::string>{"4096K 4k", "4096K thp", "1024K 4k", "1024K thp", "2048K 4k", "2048K thp"}));
+    EXPECT_EQ(machine.asked,
+              (std::vector<std::string>{"4096K 4k", "4096K thp", "1024K 4k", "1024K thp", "2048K 4k", "2048K thp"}));
     EXPECT_FALSE(record.partial);
     EXPECT_EQ(record.runs.size(), 6U);
     EXPECT_EQ(record.warnings.size(), 1U);
@@ -162,7 +172,7 @@ TEST(Sweep, ResumedTriesFailedPointsAgain) {
 
 TEST(Sweep, LooksAgainAtDisturbedPointsAndKeepsTheBetter) {
     FakeMachine machine;
-    const auto disturbed_first = [&](const Point& point) {
+    const auto disturbed_first = [&](const KernelRun& point) {
         auto measured = machine.measure(point);
         const bool again = machine.asked.size() > 3;
         measured->run.time.clean = again ? 9 : point.parameters.size_bytes == 2 * mib ? 0 : 5;
@@ -200,25 +210,37 @@ TEST(SweepFindings, NameKneesAndTheDifferenceBetweenModes) {
     FakeMachine machine;
     record::Record record;
     ASSERT_TRUE(measure_points(request(*sweep_sizes("64K..256M", 0)), chase(), machine.hand(), {}, record));
-    judge_sweep(record, small_host());
-    const auto& verdicts = record.extra["verdicts"];
+    judge::judge_sweep(record, small_host());
+    const auto& verdicts = record.extra.verdicts;
     ASSERT_EQ(verdicts.size(), 3U);
-    const auto small = verdicts[0].get<std::string>(), huge = verdicts[1].get<std::string>(), against = verdicts[2].get<std::string>();
+    const auto small = verdicts[0], huge = verdicts[1], against = verdicts[2];
     EXPECT_EQ(small.rfind("4k: ", 0), 0U) << small;
     EXPECT_NE(small.find("(L2 cache 1M)"), std::string::npos) << small;
     EXPECT_NE(small.find("(L2 TLB reach 8M (2048 x 4k))"), std::string::npos) << small;
     EXPECT_EQ(huge.find("TLB reach"), std::string::npos) << huge;
     EXPECT_EQ(against.rfind("thp against 4k: 1.40x faster at 256M", 0), 0U) << against;
     int predicted = 0;
-    for (const auto& knee : record.extra["knees"]) predicted += knee["kind"] == "predicted" && knee["cause"] == "L2 cache 1M";
+    for (const auto& knee : record.extra.knees)
+        predicted += knee.kind == record::KneeKind::predicted && knee.cause == "L2 cache 1M";
     EXPECT_EQ(predicted, 1);
+}
+
+TEST(SweepFindings, SayWhatTheCurvesShow) {
+    FakeMachine machine;
+    record::Record record;
+    ASSERT_TRUE(measure_points(request(*sweep_sizes("64K..1M", 0)), chase(), machine.hand(), {}, record));
+    judge::judge_sweep(record, small_host());
+    EXPECT_EQ(record.extra.quantity, record::CurveQuantity::latency);
+    for (auto& run : record.runs) run.extra.bus_bytes_per_second = 1e9;  // a kernel that streams
+    judge::judge_sweep(record, small_host());
+    EXPECT_EQ(record.extra.quantity, record::CurveQuantity::bandwidth);
 }
 
 TEST(SweepFindings, OfNoPointsAreEmpty) {
     record::Record record;
-    judge_sweep(record, small_host());
-    EXPECT_TRUE(record.extra["knees"].empty());
-    EXPECT_TRUE(record.extra["verdicts"].empty());
+    judge::judge_sweep(record, small_host());
+    EXPECT_TRUE(record.extra.knees.empty());
+    EXPECT_TRUE(record.extra.verdicts.empty());
 }
 
 TEST(SweepFindings, PassOverPointsThatWereDisturbed) {
@@ -226,60 +248,68 @@ TEST(SweepFindings, PassOverPointsThatWereDisturbed) {
     record::Record record;
     ASSERT_TRUE(measure_points(request({1 * mib, 256 * mib}), chase(), machine.hand(), {}, record));
     for (auto& run : record.runs)
-        if (run.parameters["size_bytes"] == 256 * mib) run.time.clean = 0, run.time.disturbed = 5;
-    judge_sweep(record, small_host());
-    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes; 1 point with fewer than 3 undisturbed repetitions is left out");
-    EXPECT_FALSE(record.extra["knees"].empty());  // predictions need no measurement
-    EXPECT_EQ(record.extra["verdicts"][2], "thp against 4k: no difference beyond the noise at any size");
+        if (run.parameters.size_bytes == 256 * mib) run.time.clean = 0, run.time.disturbed = 5;
+    judge::judge_sweep(record, small_host());
+    EXPECT_EQ(record.extra.verdicts[0],
+              "4k: too few points to look for knees: 1 of the 5 that it takes; 1 point with fewer than 3 undisturbed "
+              "repetitions is left out");
+    EXPECT_FALSE(record.extra.knees.empty());  // predictions need no measurement
+    EXPECT_EQ(record.extra.verdicts[2], "thp against 4k: no difference beyond the noise at any size");
 }
 
 TEST(SweepFindings, OfTooFewPointsClaimNothing) {
     record::Record record;
     FakeMachine machine;
     for (const char* pages : {"4k", "thp"}) {
-        Point point = chase();
+        KernelRun point = chase();
         point.parameters.size_bytes = std::string(pages) == "4k" ? 16 * kib : 32 * kib;
         point.parameters.pages.name = pages;
         record.runs.push_back(machine.measure(point)->run);
     }
-    judge_sweep(record, {});
-    EXPECT_EQ(record.extra["verdicts"][0], "4k: too few points to look for knees: 1 of the 5 that it takes");
-    EXPECT_EQ(record.extra["verdicts"].back(), "thp against 4k: at no size do both have an undisturbed point");
+    judge::judge_sweep(record, {});
+    EXPECT_EQ(record.extra.verdicts[0], "4k: too few points to look for knees: 1 of the 5 that it takes");
+    EXPECT_EQ(record.extra.verdicts.back(), "thp against 4k: at no size do both have an undisturbed point");
 }
 
 TEST(SweepRequest, SurvivesTheRecord) {
     SweepRequest asked = request({16 * kib, 1 * mib});
-    asked.run.variant = "scalar";
-    asked.run.options["chains"] = "4";
-    asked.run.cpus = {1};
-    asked.run.numa_node = 0;
-    asked.run.source = SourceChoice::none;
+    asked.run.workload.variant = "scalar";
+    asked.run.workload.options["chains"] = "4";
+    asked.run.workload.cpus = {1};
+    asked.run.workload.numa_node = 0;
+    asked.run.counting.source = SourceChoice::none;
     asked.seconds_per_point = 0.2;
     record::Record record;
-    record.experiment = "sweep";
-    record.host = {{"cpu_id", "AuthenticAMD-23-31-0"}};
-    record.extra["sweep"] = sweep_json(asked);
-    const auto again = resume_request(record, small_host());
+    record.experiment = record::Experiment::sweep;
+    record.host.cpu_id = "AuthenticAMD-23-31-0";
+    record.extra.sweep = plan_of(asked);
+    const auto records = record::parse_records(record::serialize(record), "sweep.json");
+    ASSERT_TRUE(records) << records.error().what;
+    const auto again = resume_request(records->front(), small_host());
     ASSERT_TRUE(again) << again.error().what;
-    EXPECT_EQ(sweep_json(*again), sweep_json(asked));
+    record::Record repeated = record;
+    repeated.extra.sweep = plan_of(*again);
+    EXPECT_EQ(record::serialize(repeated), record::serialize(record));
 }
 
 TEST(SweepRequest, OfAnotherRecordIsRefused) {
     record::Record record;
     EXPECT_EQ(resume_request(record, small_host()).error().code, ErrorCode::bad_input);
-    record.experiment = "sweep";
-    record.extra["sweep"] = sweep_json(request({1 * mib}));
-    record.host = {{"cpu_id", "GenuineIntel-6-55-7"}};
+    record.experiment = record::Experiment::sweep;
+    record.extra.sweep = plan_of(request({1 * mib}));
+    record.host.cpu_id = "GenuineIntel-6-55-7";
     EXPECT_EQ(resume_request(record, small_host()).error().code, ErrorCode::bad_usage);
-    record.host = {{"cpu_id", "AuthenticAMD-23-31-0"}};
-    for (const char* damaged : {"sizes", "kernel", "numa_node", "source"}) {
-        record::Record broken = record;
-        broken.extra["sweep"].erase(damaged);
-        EXPECT_EQ(resume_request(broken, small_host()).error().code, ErrorCode::bad_input) << damaged;
-        broken.extra["sweep"][damaged] = {{"a", 1}};
-        EXPECT_FALSE(resume_request(broken, small_host())) << damaged;
+    record.host.cpu_id = "AuthenticAMD-23-31-0";
+    const std::string text = record::serialize(record);
+    for (const std::string key : {"sizes", "kernel", "numa_node", "source"}) {
+        std::string damaged = text;
+        const auto sweep = damaged.find("\"sweep\": {");
+        damaged.replace(damaged.find("\"" + key + "\"", sweep), key.size() + 2, "\"lost\"");
+        const auto refused = record::parse_records(damaged, "sweep.json");
+        ASSERT_FALSE(refused) << key;
+        EXPECT_EQ(refused.error().what, "sweep.json: extra.sweep." + key + " is missing");
     }
-    record.extra["sweep"]["sizes"] = nlohmann::json::array();
+    record.extra.sweep->sizes.clear();
     EXPECT_FALSE(resume_request(record, small_host()));
 }
 

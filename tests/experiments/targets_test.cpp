@@ -5,14 +5,14 @@
 #include <cmath>
 
 #include "base/result.h"
-#include "counters/model/model.h"
-#include "experiments/assess.h"
-#include "experiments/point.h"
+#include "experiments/kernel_run.h"
 #include "experiments/run.h"
 #include "experiments/setup.h"
 #include "experiments/source_choice.h"
 #include "experiments/workloads.h"
+#include "judge/assess.h"
 #include "machine/host.h"
+#include "model/model.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -28,40 +28,34 @@ std::vector<std::string> targets_of_this_machine() {
 /// The metrics of a kernel on a target, modelled from one small window.
 Result<std::vector<record::Metric>> model_of(const std::string& kernel, const std::string& target) {
     RunRequest request;
-    request.kernel = kernel;
-    request.target = target;
-    request.level = 2;
-    request.source = SourceChoice::model;
-    if (kernel == "chase" || kernel == "stream") request.size_bytes = 256 << 10;
+    request.workload.kernel = kernel;
+    request.counting.target = target;
+    request.counting.level = 2;
+    request.counting.source = SourceChoice::model;
+    if (kernel == "chase" || kernel == "stream") request.workload.size_bytes = 256 << 10;
     const auto host = machine::detect();
-    const auto setup = set_up(request, host, machine::detect_topology());
-    if (!setup) return pass_on(setup);
-    EXPECT_THAT(setup->warnings, testing::IsEmpty());
-    const auto point = choose_point(request, *setup);
-    if (!point) return pass_on(point);
-    auto made = point->kernel->make(point->variant.name, point->parameters);
-    if (!made) return pass_on(made);
-    KernelWorkload workload(std::move(*made));
+    const auto setup = TRY(set_up(request.counting, host, machine::detect_topology()));
+    EXPECT_THAT(setup.warnings, testing::IsEmpty());
+    const auto point = TRY(choose_kernel_run(request.workload, setup));
+    auto made = TRY(point.kernel->make(point.variant.name, point.parameters));
+    KernelWorkload workload(std::move(made));
 
     counters::PmuLimits limits;
     limits.general_counters = limits.fixed_counters = 1 << 16;
     limits.has_slots = limits.has_level2_metrics = true;
-    const auto plan = counters::make_plan(*setup->table, setup->metrics, {}, {limits}, setup->constants,
-                                          counters::Policy::passes);
-    if (!plan) return pass_on(plan);
-    counters::model::Options options;
+    const auto plan =
+        TRY(counters::make_plan(*setup.table, setup.metrics, {}, {limits}, setup.constants, counters::Policy::passes));
+    model::ModelOptions options;
     options.windows = 1;
     options.window_instructions = 4000;
-    auto source = counters::model::make_source({}, *setup->table, host, options);
-    if (!source) return pass_on(source);
-    if (const auto prepared = (*source)->prepare(*plan); !prepared) return pass_on(prepared);
-    const auto sample = (*source)->measure(workload, {0, 0, 1 << 20});
-    if (!sample) return pass_on(sample);
-    AssessRequest assessment;
-    assessment.metrics = setup->metrics;
-    assessment.constants = setup->constants;
-    assessment.status = "modelled";
-    return assess(*setup->table, sample->events, assessment);
+    auto source = TRY(model::make_source({}, *setup.table, host, options));
+    TRY((source)->prepare(plan));
+    const auto sample = TRY((source)->measure(workload, {0, 0, 1 << 20}));
+    judge::AssessRequest assessment;
+    assessment.metrics = setup.metrics;
+    assessment.constants = setup.constants;
+    assessment.status = record::Status::modelled;
+    return judge::assess(*setup.table, sample.events, assessment);
 }
 
 using Case = std::tuple<std::string, const char*>;
@@ -69,7 +63,7 @@ using Case = std::tuple<std::string, const char*>;
 class OnEveryTarget : public testing::TestWithParam<Case> {};
 
 TEST_P(OnEveryTarget, TheTreeIsWhole) {
-    if (!counters::model::built()) GTEST_SKIP() << "this build has no model";
+    if (!model::built()) GTEST_SKIP() << "this build has no model";
     const auto [target, kernel] = GetParam();
     const auto metrics = model_of(kernel, target);
     ASSERT_TRUE(metrics) << metrics.error().what << ": " << metrics.error().hint;
@@ -78,19 +72,22 @@ TEST_P(OnEveryTarget, TheTreeIsWhole) {
     for (const auto& metric : *metrics) {
         if (metric.level < 1 || metric.level > 2) continue;
         // Intel divides one kind of bad speculation by both: of none there are no shares.
-        const bool of_none = metric.category == "bad_speculation" && metric.reason.starts_with("division by zero");
-        if (metric.status == "unavailable" && of_none) continue;
-        EXPECT_EQ(metric.status, "modelled") << metric.name << ": " << metric.reason;
+        const bool of_none =
+            metric.category == record::Category::bad_speculation && metric.reason.starts_with("division by zero");
+        if (metric.status == record::Status::unavailable && of_none) continue;
+        EXPECT_EQ(metric.status, record::Status::modelled) << metric.name << ": " << metric.reason;
         EXPECT_THAT(metric.warnings, testing::IsEmpty()) << metric.name << " = " << metric.value;
-        if (metric.level == 1) first_level += metric.value;
-        else children[metric.parent] += metric.value;
+        if (metric.level == 1)
+            first_level += metric.value;
+        else
+            children[metric.parent] += metric.value;
     }
     EXPECT_NEAR(first_level, 1, 1e-6);
     // Children on another basis (cycles, their parent) need not add up to it.
     for (const auto& metric : *metrics) {
         if (metric.level != 1 || !children.contains(metric.name)) continue;
         const bool on_slots = std::ranges::all_of(*metrics, [&](const auto& child) {
-            return child.parent != metric.name || child.unit == "slots";
+            return child.parent != metric.name || child.unit == record::MetricUnit::slots;
         });
         if (on_slots) EXPECT_NEAR(children[metric.name], metric.value, 1e-6) << metric.name;
     }
@@ -116,22 +113,22 @@ machine::Host unlisted(const std::string& id) {
 class OnAnUnlistedCpu : public testing::TestWithParam<const char*> {};
 
 TEST_P(OnAnUnlistedCpu, AnotherCoreStandsInAndIsSaidToBeAGuess) {
-    if (!counters::model::built()) GTEST_SKIP() << "this build has no model";
+    if (!model::built()) GTEST_SKIP() << "this build has no model";
     if (machine::detect().architecture == "aarch64") GTEST_SKIP() << "the ids are of x86 CPUs";
     RunRequest request;
-    request.kernel = "sha256";
-    request.level = 2;
-    request.repetitions = 1;
+    request.workload.kernel = "sha256";
+    request.counting.level = 2;
+    request.repeat.repetitions = 1;
     const auto record = run(request, unlisted(GetParam()), machine::detect_topology(), {});
     ASSERT_TRUE(record) << record.error().what;
-    EXPECT_EQ(record->source.kind, "model");
-    const std::string why = record->extra.value("why_source", "");
+    EXPECT_EQ(record->source.kind, record::SourceKind::model);
+    const std::string why = record->extra.why_source;
     for (const char* said : {GetParam(), "stands in", "a guess"}) EXPECT_THAT(why, testing::HasSubstr(said));
-    EXPECT_EQ(record->extra["table"]["tree"], "tmaprobe");
+    EXPECT_TRUE(record::has_own_tree(*record));
     double first_level = 0;
     int second_level = 0;
     for (const auto& metric : record->runs.at(0).metrics) {
-        EXPECT_EQ(metric.status, "modelled") << metric.name << ": " << metric.reason;
+        EXPECT_EQ(metric.status, record::Status::modelled) << metric.name << ": " << metric.reason;
         if (metric.level == 1) first_level += metric.value;
         second_level += metric.level == 2;
     }
@@ -145,23 +142,22 @@ INSTANTIATE_TEST_SUITE_P(Invented, OnAnUnlistedCpu,
                                          "CentaurHauls-7-3B-2", "--0-0"));
 
 bool warns_of_a_tree(const Setup& setup) {
-    return std::ranges::any_of(setup.warnings, [](const auto& warning) {
-        return warning.id == "no_tree" || warning.id == "no_table";
-    });
+    return std::ranges::any_of(setup.warnings,
+                               [](const auto& warning) { return warning.id == "no_tree" || warning.id == "no_table"; });
 }
 
 TEST(Warnings, NobodyHearsOfATreeWhoAskedForNone) {
     RunRequest request;
-    request.kernel = "sha256";
-    request.source = SourceChoice::none;
+    request.workload.kernel = "sha256";
+    request.counting.source = SourceChoice::none;
     for (const char* target : {"amdzen1", "amdzen3", "clearwaterforest"}) {
-        request.target = target;
-        const auto setup = set_up(request, machine::detect(), machine::detect_topology());
+        request.counting.target = target;
+        const auto setup = set_up(request.counting, machine::detect(), machine::detect_topology());
         ASSERT_TRUE(setup) << setup.error().what;
         EXPECT_FALSE(warns_of_a_tree(*setup)) << target;
     }
-    request.target.clear();
-    const auto setup = set_up(request, unlisted("AuthenticAMD-27-1-0"), machine::detect_topology());
+    request.counting.target.clear();
+    const auto setup = set_up(request.counting, unlisted("AuthenticAMD-27-1-0"), machine::detect_topology());
     ASSERT_TRUE(setup) << setup.error().what;
     EXPECT_FALSE(warns_of_a_tree(*setup));
 }
@@ -170,12 +166,12 @@ TEST(Unlisted, CountersAreNotAskedByANeighboursNumbers) {
     machine::Host host = unlisted("AuthenticAMD-27-1-0");
     host.pmu.counts = true;
     RunRequest request;
-    request.kernel = "sha256";
-    const auto setup = set_up(request, host, machine::detect_topology());
+    request.workload.kernel = "sha256";
+    const auto setup = set_up(request.counting, host, machine::detect_topology());
     ASSERT_TRUE(setup) << setup.error().what;
     EXPECT_NE(setup->decision.sources.front(), SourceChoice::perf);
-    request.source = SourceChoice::perf;
-    EXPECT_FALSE(set_up(request, host, machine::detect_topology()));
+    request.counting.source = SourceChoice::perf;
+    EXPECT_FALSE(set_up(request.counting, host, machine::detect_topology()));
 }
 
 }  // namespace

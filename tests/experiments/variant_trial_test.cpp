@@ -43,8 +43,8 @@ TEST(VariantTrial, IsForBlocksBeyondTheOwnShareOfTheLastLevel) {
     EXPECT_FALSE(beyond_last_level(machine::Host{}, 1 << 30, 1));
 }
 
-Point stream_of(std::uint64_t size, const experiments::Setup& setup) {
-    Point point;
+KernelRun stream_of(std::uint64_t size, const experiments::Setup& setup) {
+    KernelRun point;
     point.kernel = *kernels::find("stream");
     point.parameters.size_bytes = size;
     point.variant = *kernels::choose_variant(*point.kernel, "", setup.host, point.parameters);
@@ -54,39 +54,40 @@ Point stream_of(std::uint64_t size, const experiments::Setup& setup) {
 TEST(VariantTrial, OfStreamSaysItsFigures) {
     experiments::Setup setup;
     setup.host = with_l3(1 << 20, 1);
-    Point point = stream_of(16 << 20, setup);
-    if (kernels::runnable_variants(*point.kernel, setup.host).size() < 3) GTEST_SKIP() << "this CPU has one width of vectors";
+    KernelRun point = stream_of(16 << 20, setup);
+    if (kernels::runnable_variants(*point.kernel, setup.host).size() < 3)
+        GTEST_SKIP() << "this CPU has one width of vectors";
     cpu_set_t before, after;
     sched_getaffinity(0, sizeof before, &before);
     ASSERT_TRUE(choose_by_trial({}, setup, point));
     sched_getaffinity(0, sizeof after, &after);
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
-    ASSERT_TRUE(point.variant_trial.is_object());
-    EXPECT_EQ(point.variant_trial["chosen"], point.variant.name);
-    EXPECT_EQ(point.variant_trial["size_bytes"], 16 << 20);
-    EXPECT_GE(point.variant_trial["variants"].size(), 2U);
-    for (const auto& variant : point.variant_trial["variants"]) {
-        EXPECT_GT(variant["bytes_per_second"].get<double>(), 1e8);
-        EXPECT_GE(variant["slices"].get<int>(), 3);
-        EXPECT_NE(variant["variant"], "scalar");
+    ASSERT_TRUE(point.variant_trial);
+    EXPECT_EQ(point.variant_trial->chosen, point.variant.name);
+    EXPECT_EQ(point.variant_trial->size_bytes, 16U << 20);
+    EXPECT_GE(point.variant_trial->variants.size(), 2U);
+    for (const auto& variant : point.variant_trial->variants) {
+        EXPECT_GT(variant.bytes_per_second, 1e8);
+        EXPECT_GE(variant.slices, 3U);
+        EXPECT_NE(variant.variant, "scalar");
     }
 }
 
 TEST(VariantTrial, IsNotMadeWhereSomethingElseDecides) {
     experiments::Setup setup;
     setup.host = with_l3(1 << 20, 1);
-    RunRequest named;
+    WorkloadRequest named;
     named.variant = "scalar";
-    Point point = stream_of(16 << 20, setup);
+    KernelRun point = stream_of(16 << 20, setup);
     ASSERT_TRUE(choose_by_trial(named, setup, point));
-    EXPECT_TRUE(point.variant_trial.is_null());
-    Point small = stream_of(256 << 10, setup);
+    EXPECT_FALSE(point.variant_trial);
+    KernelRun small = stream_of(256 << 10, setup);
     ASSERT_TRUE(choose_by_trial({}, setup, small));
-    EXPECT_TRUE(small.variant_trial.is_null());
+    EXPECT_FALSE(small.variant_trial);
     setup.host.memory_vector_bytes = 16;
-    Point by_table = stream_of(16 << 20, setup);
+    KernelRun by_table = stream_of(16 << 20, setup);
     ASSERT_TRUE(choose_by_trial({}, setup, by_table));
-    EXPECT_TRUE(by_table.variant_trial.is_null());
+    EXPECT_FALSE(by_table.variant_trial);
 }
 
 }  // namespace

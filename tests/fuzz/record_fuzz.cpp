@@ -1,17 +1,19 @@
 // Any text as a record file, and records of the tree with anything in any place: refused with its place, or
 // written in every format such that whoever reads the format finds nothing but data.
+#include <fuzzer/FuzzedDataProvider.h>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fuzzer/FuzzedDataProvider.h>
+#include <nlohmann/json.hpp>
 #include <source_location>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "record/json/file.h"
 #include "report/formats.h"
 #include "report/terminal.h"
 #include "report/writers.h"
@@ -78,9 +80,12 @@ void check_csv(std::string_view text) {
         for (std::size_t i = 0; i < line.size(); ++i) {
             const bool mark = line[i] == '"';
             const bool doubled = mark && quoted && i + 1 < line.size() && line[i + 1] == '"';
-            if (mark && !doubled) quoted = !quoted;
-            else if (line[i] == ',' && !quoted) cells.emplace_back();
-            else cells.back() += line[i];
+            if (mark && !doubled)
+                quoted = !quoted;
+            else if (line[i] == ',' && !quoted)
+                cells.emplace_back();
+            else
+                cells.back() += line[i];
             if (doubled) ++i;
         }
         require(!quoted);
@@ -102,8 +107,10 @@ void check_markdown(std::string_view text) {
     for (const auto line : lines_of(text)) {
         std::size_t bars = 0;
         for (std::size_t i = 0; i < line.size(); ++i) {
-            if (line[i] == '\\') ++i;
-            else if (line[i] == '|') ++bars;
+            if (line[i] == '\\')
+                ++i;
+            else if (line[i] == '|')
+                ++bars;
         }
         if (!line.starts_with("|")) bars = 0;
         require(columns == 0 || bars == 0 || bars == columns);
@@ -118,12 +125,15 @@ void check_openmetrics(std::string_view text) {
     for (auto line : lines_of(text)) {
         if (line.starts_with("# ")) continue;
         const std::size_t start = line.find_first_of("{ ");
-        require(start != line.npos && line.substr(0, start).find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == line.npos);
+        require(start != line.npos &&
+                line.substr(0, start).find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == line.npos);
         bool quoted = false;
         std::size_t end = start;
         for (; end < line.size() && (quoted || line[end] != ' '); ++end) {
-            if (quoted && line[end] == '\\') ++end;
-            else if (line[end] == '"') quoted = !quoted;
+            if (quoted && line[end] == '\\')
+                ++end;
+            else if (line[end] == '"')
+                quoted = !quoted;
         }
         require(!quoted && end < line.size());
         series.push_back(line.substr(0, end));
@@ -139,7 +149,8 @@ void check_openmetrics(std::string_view text) {
 void check_again(const report::Records& records) {
     const auto again = record::parse_records(*report::render(records, "json"), "again");
     require(again && again->size() == records.size());
-    for (std::size_t i = 0; i < records.size(); ++i) require(record::to_json((*again)[i]) == record::to_json(records[i]));
+    for (std::size_t i = 0; i < records.size(); ++i)
+        require(record::serialize((*again)[i]) == record::serialize(records[i]));
     const auto lines = record::parse_records(*report::render(records, "jsonl"), "lines");
     require(lines.has_value());
 }
@@ -182,25 +193,49 @@ const std::vector<Seed>& seeds() {
             add_places(all.back().document, json::json_pointer(), all.back().places);
         }
         require(!all.empty());
-        std::sort(all.begin(), all.end(), [](const Seed& a, const Seed& b) { return a.places.size() < b.places.size(); });
+        std::sort(all.begin(), all.end(),
+                  [](const Seed& a, const Seed& b) { return a.places.size() < b.places.size(); });
         return all;
     }();
     return loaded;
 }
 
 json any_value(FuzzedDataProvider& data) {
-    static const char* const hostile[] = {"</script><script>alert(1)</script>", "\x1b[31mred\x1b]0;t\a", "a\nb\r\nc\td", "=1+1", "+cmd|' /C calc'!A0",
-                                          "@SUM(1)", "-2+3", "a|b`c|d", "\"quoted\\\"", "<!--", "\xe2\x80\xae" "rtl", "]]>", "&amp;", "{}\",=\"", ""};
+    static const char* const hostile[] = {"</script><script>alert(1)</script>",
+                                          "\x1b[31mred\x1b]0;t\a",
+                                          "a\nb\r\nc\td",
+                                          "=1+1",
+                                          "+cmd|' /C calc'!A0",
+                                          "@SUM(1)",
+                                          "-2+3",
+                                          "a|b`c|d",
+                                          "\"quoted\\\"",
+                                          "<!--",
+                                          "\xe2\x80\xae"
+                                          "rtl",
+                                          "]]>",
+                                          "&amp;",
+                                          "{}\",=\"",
+                                          ""};
     switch (data.ConsumeIntegralInRange(0, 9)) {
-        case 0: return nullptr;
-        case 1: return data.ConsumeBool();
-        case 2: return data.ConsumeIntegral<std::int64_t>();
-        case 3: return data.ConsumeFloatingPoint<double>();
-        case 4: return json::array({1, "x", nullptr});
-        case 5: return json::object({{"a", 1}, {"</script>", "b"}});
-        case 6: return data.ConsumeIntegralInRange<int>(-2, 40);
-        case 7: return hostile[data.ConsumeIntegralInRange<std::size_t>(0, std::size(hostile) - 1)];
-        default: return data.ConsumeRandomLengthString(48);
+        case 0:
+            return nullptr;
+        case 1:
+            return data.ConsumeBool();
+        case 2:
+            return data.ConsumeIntegral<std::int64_t>();
+        case 3:
+            return data.ConsumeFloatingPoint<double>();
+        case 4:
+            return json::array({1, "x", nullptr});
+        case 5:
+            return json::object({{"a", 1}, {"</script>", "b"}});
+        case 6:
+            return data.ConsumeIntegralInRange<int>(-2, 40);
+        case 7:
+            return hostile[data.ConsumeIntegralInRange<std::size_t>(0, std::size(hostile) - 1)];
+        default:
+            return data.ConsumeRandomLengthString(48);
     }
 }
 

@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const events::TableFile file{"fuzzed", std::string(reinterpret_cast<const char*>(data), size)};
     events::StandardRows standard;
     if (const auto read = events::read_standard_file(file, standard); !read) refused_properly(read.error());
-    for (const auto format : {events::PmuFormat::intel, events::PmuFormat::amd, events::PmuFormat::arm, events::PmuFormat::other}) {
+    for (const auto format :
+         {events::PmuFormat::intel, events::PmuFormat::amd, events::PmuFormat::arm, events::PmuFormat::other}) {
         events::Table table;
         table.format = format;
         if (const auto read = events::read_table_file(file, standard, table); !read) {

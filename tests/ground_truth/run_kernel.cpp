@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
     machine::Host host;
     host.features = machine::instruction_set_features();
     const auto spec = kernels::parse_spec(argv[1]);
-    const auto variant = spec ? kernels::choose_variant(*spec->kernel, spec->variant, host)
-                              : Result<kernels::Variant>(pass_on(spec));
+    const auto variant =
+        spec ? kernels::choose_variant(*spec->kernel, spec->variant, host) : Result<kernels::Variant>(pass_on(spec));
     if (!variant) {
         std::fprintf(stderr, "run_kernel: %s\n", variant.error().what.c_str());
         return variant.error().code == ErrorCode::unavailable ? 1 : 2;

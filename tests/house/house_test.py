@@ -35,9 +35,17 @@ class House(unittest.TestCase):
 
     def test_a_library_outside_its_room_is_found(self):
         self.assertTrue(planted("src/counters/bad.cpp", "#include <perfmon/pfmlib.h>\n"))
-        self.assertTrue(planted("src/counters/model/bad.cpp", "#include <llvm/MC/MCInst.h>\n"))
+        self.assertTrue(planted("src/model/bad.cpp", "#include <llvm/MC/MCInst.h>\n"))
         self.assertTrue(planted("src/counters/bad.cpp", "#include <perf/evlist.h>\n"))
         self.assertTrue(planted("src/experiments/bad.cpp", "#include <hwloc.h>\n"))
+
+    def test_json_is_no_type_inside_the_program(self):
+        self.assertTrue(planted("src/report/bad.cpp", "#include <nlohmann/json.hpp>\n"))
+        self.assertTrue(planted("src/record/json/bad.cpp", "#include <rapidjson/document.h>\n"))
+        self.assertTrue(planted("src/report/bad.cpp", '#include "base/json/value.h"\n'))
+        self.assertTrue(planted("src/record/record.h", '#include "base/json/read.h"\n'))
+        self.assertEqual(planted("src/report/good.cpp", '#include "base/json/writer.h"\n'), [])
+        self.assertEqual(planted("src/record/json/good.cpp", '#include "base/json/read.h"\n'), [])
 
     def test_a_long_file_is_found(self):
         self.assertTrue(planted("src/base/long.cpp", "int x;\n" * (house.LONGEST_FILE + 1)))

@@ -13,8 +13,8 @@ ADDED = re.compile(r'(?:warnings|notes|warnings_)\s*\.push_back\(\s*\{\s*"([a-z0
 MADE = re.compile(r'record::Warning\s+\w+\([^)]*\)\s*(?:const\s*)?\{(.*?)\n?\}\n', re.S)
 NAMED = re.compile(r'record::Warning\{\s*"([a-z0-9_]+)"')
 RETURNED = re.compile(r'return\s*\{\s*"([a-z0-9_]+)"')
-# Those of machine::cause that become warnings carry its id.
-CAUSE = re.compile(r'machine::cause\("([a-z0-9_]+)"')
+# Those of machine::problem_of that become warnings are called as their cause.
+CAUSE = re.compile(r'machine::problem_of\(machine::PerfCause::([a-z0-9_]+)')
 ROW = re.compile(r"^\| `([a-z0-9_]+)` \|", re.M)
 
 
@@ -23,7 +23,7 @@ def ids_of(text):
     yield from NAMED.findall(text)
     for body in MADE.findall(text):
         yield from RETURNED.findall(body)
-    if re.search(r"push_back\(\{why\.id,", text):
+    if re.search(r"push_back\(\{text_of\(why\.cause\),", text):
         yield from CAUSE.findall(text)
 
 

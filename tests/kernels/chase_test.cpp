@@ -41,7 +41,7 @@ Result<std::unique_ptr<Kernel>> make(std::uint64_t size, std::map<std::string, s
 }  // namespace
 
 TEST(ChaseCycle, VisitsEveryLineOncePerLap) {
-    for (const Order order : {Order::random, Order::page, Order::new_page})
+    for (const WalkOrder order : {WalkOrder::random, WalkOrder::page, WalkOrder::new_page})
         for (const std::uint64_t pages : {2U, 3U, 7U, 64U}) {
             const auto lap = Block({order, pages * 4096, 64, 4096}).lap();
             const std::set<std::uint64_t> distinct(lap.begin(), lap.end());
@@ -52,7 +52,7 @@ TEST(ChaseCycle, VisitsEveryLineOncePerLap) {
 
 TEST(ChaseCycle, RandomSpansTheBlockAndLooksLikeNoPattern) {
     const std::uint64_t bytes = 1 << 20;
-    const auto lap = Block({Order::random, bytes, 64, 4096}).lap();
+    const auto lap = Block({WalkOrder::random, bytes, 64, 4096}).lap();
     std::map<std::int64_t, int> steps;
     double distance = 0;
     for (std::size_t i = 1; i < lap.size(); ++i) {
@@ -66,7 +66,7 @@ TEST(ChaseCycle, RandomSpansTheBlockAndLooksLikeNoPattern) {
 }
 
 TEST(ChaseCycle, PageStaysInAPageUntilItIsDone) {
-    const auto lap = Block({Order::page, 16 * 4096, 64, 4096}).lap();
+    const auto lap = Block({WalkOrder::page, 16 * 4096, 64, 4096}).lap();
     int changes = 0;
     for (std::size_t i = 0; i < lap.size(); ++i) changes += lap[i] / 4096 != lap[(i + 1) % lap.size()] / 4096;
     EXPECT_EQ(changes, 16);
@@ -74,14 +74,14 @@ TEST(ChaseCycle, PageStaysInAPageUntilItIsDone) {
 
 TEST(ChaseCycle, NewPageChangesThePageEveryTimeEvenWhereTheLapCloses) {
     for (const std::uint64_t pages : {2U, 3U, 4U, 5U, 33U}) {
-        const auto lap = Block({Order::new_page, pages * 4096, 64, 4096}).lap();
+        const auto lap = Block({WalkOrder::new_page, pages * 4096, 64, 4096}).lap();
         for (std::size_t i = 0; i < lap.size(); ++i)
             EXPECT_NE(lap[i] / 4096, lap[(i + 1) % lap.size()] / 4096) << pages << " pages, place " << i;
     }
 }
 
 TEST(ChaseCycle, TlbTouchesOneLineOfEachPage) {
-    const auto lap = Block({Order::tlb, 32 * 4096, 64, 4096}).lap();
+    const auto lap = Block({WalkOrder::tlb, 32 * 4096, 64, 4096}).lap();
     std::set<std::uint64_t> pages, lines;
     for (const std::uint64_t offset : lap) pages.insert(offset / 4096), lines.insert(offset % 4096);
     EXPECT_EQ(pages.size(), 32U);
@@ -89,20 +89,20 @@ TEST(ChaseCycle, TlbTouchesOneLineOfEachPage) {
 }
 
 TEST(ChaseCycle, DependsOnTheSeedAlone) {
-    Block first({Order::random, 65536, 64, 4096}), again({Order::random, 65536, 64, 4096});
+    Block first({WalkOrder::random, 65536, 64, 4096}), again({WalkOrder::random, 65536, 64, 4096});
     EXPECT_EQ(first.lap(), again.lap());
 }
 
 TEST(ChaseLayout, RefusesWhatCannotBeWalked) {
-    EXPECT_FALSE(check_layout({Order::random, 100, 64, 4096}));
-    EXPECT_FALSE(check_layout({Order::random, 64, 64, 4096}));
-    EXPECT_FALSE(check_layout({Order::random, 4096, 48, 4096}));
-    EXPECT_FALSE(check_layout({Order::random, 4096, 4, 4096}));
-    EXPECT_FALSE(check_layout({Order::page, 4096 + 64, 64, 4096}));
-    EXPECT_FALSE(check_layout({Order::new_page, 4096, 64, 4096}));
-    EXPECT_FALSE(check_layout({Order::tlb, 4096, 64, 4096}));
-    EXPECT_FALSE(check_layout({Order::page, 8192, 4096, 64}));
-    EXPECT_TRUE(check_layout({Order::random, 128, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::random, 100, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::random, 64, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::random, 4096, 48, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::random, 4096, 4, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::page, 4096 + 64, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::new_page, 4096, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::tlb, 4096, 64, 4096}));
+    EXPECT_FALSE(check_layout({WalkOrder::page, 8192, 4096, 64}));
+    EXPECT_TRUE(check_layout({WalkOrder::random, 128, 64, 4096}));
 }
 
 TEST(ChaseKernel, CountsLoadsPerChain) {
@@ -136,10 +136,19 @@ TEST(ChaseKernel, RefusesBadOptionsAndSizesWithAHint) {
         std::uint64_t size;
         std::map<std::string, std::string> options;
     } cases[] = {
-        {100, {}}, {64, {}}, {65536, {{"chains", "0"}}}, {65536, {{"chains", "13"}}}, {65536, {{"chains", "x"}}},
-        {65536, {{"order", "sorted"}}}, {65536, {{"ordr", "random"}}}, {128, {{"chains", "3"}}},
-        {65536, {{"line", "48"}}}, {65536, {{"line", "0"}}}, {65536, {{"order", "page"}, {"page", "3K"}}},
-        {65536, {{"refresh", "maybe"}}}, {65536, {{"chains", "-1"}}},
+        {100, {}},
+        {64, {}},
+        {65536, {{"chains", "0"}}},
+        {65536, {{"chains", "13"}}},
+        {65536, {{"chains", "x"}}},
+        {65536, {{"order", "sorted"}}},
+        {65536, {{"ordr", "random"}}},
+        {128, {{"chains", "3"}}},
+        {65536, {{"line", "48"}}},
+        {65536, {{"line", "0"}}},
+        {65536, {{"order", "page"}, {"page", "3K"}}},
+        {65536, {{"refresh", "maybe"}}},
+        {65536, {{"chains", "-1"}}},
     };
     for (const auto& wrong : cases) {
         const auto kernel = make(wrong.size, wrong.options);

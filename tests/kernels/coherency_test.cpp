@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/homes.h"
 #include "kernels/kernel.h"
+#include "kernels/shared_lines.h"
 
 namespace tmaprobe::kernels {
 namespace {
@@ -21,7 +21,7 @@ Result<std::unique_ptr<Kernel>> make(const std::string& name, std::map<std::stri
 }
 
 /// Two CPUs, or a reason to skip.
-#define TMAPROBE_TWO_CPUS(name) \
+#define TMAPROBE_TWO_CPUS(name)      \
     const auto name = first_cpus(2); \
     if (!name) GTEST_SKIP() << name.error().what
 

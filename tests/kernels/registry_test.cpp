@@ -25,7 +25,7 @@ TEST(Registry, FindsKernelsByNameAndSuggestsTheNearest) {
 }
 
 TEST(Registry, EveryKernelSaysWhatItIs) {
-    for (const Descriptor& kernel : all()) {
+    for (const KernelDescriptor& kernel : all()) {
         EXPECT_FALSE(kernel.name.empty());
         EXPECT_FALSE(kernel.what.empty()) << kernel.name;
         EXPECT_FALSE(kernel.operation.empty()) << kernel.name;
@@ -45,15 +45,16 @@ TEST(Registry, EveryKernelSaysWhatItIs) {
 
 #if defined(__x86_64__)
 TEST(ChooseVariant, TakesTheFirstThatTheCpuHasAllInstructionsFor) {
-    const Descriptor& kernel = **find("sha256");
-    EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "sse4_1", "sha_ni", "avx2", "bmi1", "bmi2"}))->name, "shani");
+    const KernelDescriptor& kernel = **find("sha256");
+    EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "sse4_1", "sha_ni", "avx2", "bmi1", "bmi2"}))->name,
+              "shani");
     EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "sse4_1", "avx2", "bmi1", "bmi2"}))->name, "avx2");
     EXPECT_EQ(choose_variant(kernel, "", host_with({"ssse3", "avx2"}))->name, "ssse3");
     EXPECT_EQ(choose_variant(kernel, "", host_with({}))->name, "portable");
 }
 
 TEST(ChooseVariant, TakesNoVectorsWiderThanTheCoresLoadsUnlessAsked) {
-    const Descriptor& kernel = **find("stream");
+    const KernelDescriptor& kernel = **find("stream");
     machine::Host host = host_with({"avx2", "fma", "avx512f"});
     EXPECT_EQ(choose_variant(kernel, "", host)->name, "avx512");
     host.load_bytes = 64;
@@ -64,11 +65,12 @@ TEST(ChooseVariant, TakesNoVectorsWiderThanTheCoresLoadsUnlessAsked) {
 }
 
 TEST(ChooseVariant, TakesTheVectorsThatTheTableNamesForMemoryBeyondTheCaches) {
-    const Descriptor& kernel = **find("stream");
+    const KernelDescriptor& kernel = **find("stream");
     machine::Host host = host_with({"avx2", "fma", "avx512f"});
     host.load_bytes = 32;
     host.memory_vector_bytes = 16;
-    host.caches = {{.level = 1, .kind = "data", .size_bytes = 32 << 10}, {.level = 3, .kind = "unified", .size_bytes = 32 << 20}};
+    host.caches = {{.level = 1, .kind = "data", .size_bytes = 32 << 10},
+                   {.level = 3, .kind = "unified", .size_bytes = 32 << 20}};
     const auto chosen = [&](std::uint64_t size, const std::string& op) {
         Parameters parameters;
         parameters.size_bytes = size;

@@ -20,7 +20,7 @@ std::vector<Variant> runnable() {
     machine::Host host;
     host.features = machine::instruction_set_features();
     std::vector<Variant> result;
-    const Descriptor& kernel = **find("sha256");
+    const KernelDescriptor& kernel = **find("sha256");
     for (const Variant& variant : kernel.variants)
         if (choose_variant(kernel, variant.name, host)) result.push_back(variant);
     return result;

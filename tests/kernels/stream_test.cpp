@@ -18,8 +18,8 @@ struct Finder {
     const char* variant;
     Pass (*find)(Operation, Hint);
 };
-constexpr Finder finders[] = {{"avx512", find_avx512}, {"avx2", find_avx2}, {"sse2", find_sse2},
-                              {"neon", find_neon},     {"scalar", find_scalar}};
+constexpr Finder finders[] = {
+    {"avx512", find_avx512}, {"avx2", find_avx2}, {"sse2", find_sse2}, {"neon", find_neon}, {"scalar", find_scalar}};
 
 bool runs_here(const std::string& variant) {
     machine::Host host;
@@ -27,7 +27,7 @@ bool runs_here(const std::string& variant) {
     return choose_variant(**find("stream"), variant, host).has_value();
 }
 
-constexpr Operation all_operations[] = {Operation::read, Operation::write, Operation::nt_write, Operation::copy,
+constexpr Operation all_operations[] = {Operation::read,    Operation::write, Operation::nt_write, Operation::copy,
                                         Operation::nt_copy, Operation::triad, Operation::nt_triad};
 constexpr Hint all_hints[] = {Hint::none, Hint::t0, Hint::t1, Hint::t2, Hint::nta, Hint::w};
 
@@ -46,12 +46,16 @@ struct Arrays {
 
 double expected(Operation operation, const Arrays& arrays, std::size_t i) {
     switch (operation) {
-        case Operation::read: return -1;
+        case Operation::read:
+            return -1;
         case Operation::write:
-        case Operation::nt_write: return 3;
+        case Operation::nt_write:
+            return 3;
         case Operation::copy:
-        case Operation::nt_copy: return arrays.b[i];
-        default: return arrays.b[i] + 3 * arrays.c[i];
+        case Operation::nt_copy:
+            return arrays.b[i];
+        default:
+            return arrays.b[i] + 3 * arrays.c[i];
     }
 }
 
@@ -108,7 +112,7 @@ TEST(StreamKernel, CountsBytesAsTheProgramAndAsTheBusSeeThem) {
     const struct {
         const char* operation;
         double arrays, program, bus;
-    } cases[] = {{"read", 1, 1, 1}, {"write", 1, 1, 2},  {"ntwrite", 1, 1, 1}, {"copy", 2, 2, 3},
+    } cases[] = {{"read", 1, 1, 1},   {"write", 1, 1, 2}, {"ntwrite", 1, 1, 1}, {"copy", 2, 2, 3},
                  {"ntcopy", 2, 2, 2}, {"triad", 3, 3, 4}, {"nttriad", 3, 3, 3}};
     constexpr double size = 3 << 20;
     for (const auto& one : cases) {
@@ -142,9 +146,14 @@ TEST(StreamKernel, RefusesBadSizesOptionsAndCpus) {
         std::map<std::string, std::string> options;
         std::vector<int> cpus;
     } cases[] = {
-        {100, {}, {}}, {64, {}, {}}, {512, {{"op", "triad"}}, {}}, {1 << 20, {{"op", "reed"}}, {}},
-        {1 << 20, {{"hint", "t9"}}, {}}, {1 << 20, {{"distance", "far"}}, {}},
-        {1 << 20, {{"op", "ntwrite"}, {"hint", "t0"}}, {}}, {1 << 20, {}, {allowed_cpus().front(), 900'000}},
+        {100, {}, {}},
+        {64, {}, {}},
+        {512, {{"op", "triad"}}, {}},
+        {1 << 20, {{"op", "reed"}}, {}},
+        {1 << 20, {{"hint", "t9"}}, {}},
+        {1 << 20, {{"distance", "far"}}, {}},
+        {1 << 20, {{"op", "ntwrite"}, {"hint", "t0"}}, {}},
+        {1 << 20, {}, {allowed_cpus().front(), 900'000}},
     };
     for (const auto& wrong : cases) {
         const auto kernel = make(wrong.size, wrong.options, wrong.cpus);

@@ -160,8 +160,10 @@ TEST(CpuidTlbs, OfSapphireRapidsComeFromLeaf18) {
 TEST(CpuidTlbs, OfSilentLeaf18AreEmpty) { EXPECT_TRUE(cpuid_tlbs(recorded_cpuid("cascade_lake_kvm")).empty()); }
 
 TEST(CpuidDescriptors, AreReadInOrderWithoutTheCallCount) {
-    EXPECT_EQ(cpuid_descriptors(recorded_cpuid("cascade_lake_kvm")), (std::vector<std::uint8_t>{0x63, 0x03, 0xFF, 0xC3}));
-    EXPECT_EQ(cpuid_descriptors(recorded_cpuid("pentium4_northwood")), (std::vector<std::uint8_t>{0x50, 0x5B, 0x66, 0x40, 0x70, 0x7B}));
+    EXPECT_EQ(cpuid_descriptors(recorded_cpuid("cascade_lake_kvm")),
+              (std::vector<std::uint8_t>{0x63, 0x03, 0xFF, 0xC3}));
+    EXPECT_EQ(cpuid_descriptors(recorded_cpuid("pentium4_northwood")),
+              (std::vector<std::uint8_t>{0x50, 0x5B, 0x66, 0x40, 0x70, 0x7B}));
 }
 
 TEST(CpuidDescriptors, OfARegisterWithItsTopBitSetAreInvalid) {

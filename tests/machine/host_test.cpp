@@ -38,7 +38,8 @@ class Tree {
     std::filesystem::path root_;
 };
 
-void put_cache(const Tree& tree, int index, int level, const std::string& type, const std::string& size, const std::string& shared) {
+void put_cache(const Tree& tree, int index, int level, const std::string& type, const std::string& size,
+               const std::string& shared) {
     const std::string folder = "sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
     tree.put(folder + "level", std::to_string(level) + "\n");
     tree.put(folder + "type", type + "\n");
@@ -164,15 +165,16 @@ TEST_P(Pmu, AbsenceIsExplained) {
 
 INSTANTIATE_TEST_SUITE_P(
     Causes, Pmu,
-    testing::Values(PmuCase{"guest", {ENOENT, 0, 0}, 2, "KVM", "virtual machine has no hardware counters (KVM)", "--source model"},
-                    PmuCase{"vmware", {ENOENT, 0, 0}, 2, "VMware", "VMware", "Virtualize CPU performance counters"},
-                    PmuCase{"driver", {ENOENT, 0, 0}, 2, "", "no hardware counters on this CPU", "dmesg"},
-                    PmuCase{"paranoid", {EACCES, 0, 0}, 4, "", "perf_event_paranoid is 4", "sysctl"},
-                    PmuCase{"seccomp", {EPERM, 0, 0}, 2, "", "refuses perf_event_open", "seccomp"},
-                    PmuCase{"kernel", {ENOSYS, 0, 0}, -2, "", "no perf_event_open", "CONFIG_PERF_EVENTS"},
-                    PmuCase{"exclusive", {EBUSY, 0, 0}, 2, "", "holds the counters", "profilers"},
-                    PmuCase{"starved", {0, 0, 0}, 2, "", "never on a counter", "profilers"},
-                    PmuCase{"hollow", {0, 0, 1000}, 2, "KVM", "stays at 0", "--source model"}),
+    testing::Values(
+        PmuCase{"guest", {ENOENT, 0, 0}, 2, "KVM", "virtual machine has no hardware counters (KVM)", "--source model"},
+        PmuCase{"vmware", {ENOENT, 0, 0}, 2, "VMware", "VMware", "Virtualize CPU performance counters"},
+        PmuCase{"driver", {ENOENT, 0, 0}, 2, "", "no hardware counters on this CPU", "dmesg"},
+        PmuCase{"paranoid", {EACCES, 0, 0}, 4, "", "perf_event_paranoid is 4", "sysctl"},
+        PmuCase{"seccomp", {EPERM, 0, 0}, 2, "", "refuses perf_event_open", "seccomp"},
+        PmuCase{"kernel", {ENOSYS, 0, 0}, -2, "", "no perf_event_open", "CONFIG_PERF_EVENTS"},
+        PmuCase{"exclusive", {EBUSY, 0, 0}, 2, "", "holds the counters", "profilers"},
+        PmuCase{"starved", {0, 0, 0}, 2, "", "never on a counter", "profilers"},
+        PmuCase{"hollow", {0, 0, 1000}, 2, "KVM", "stays at 0", "--source model"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Pmu, ThatCountsNeedsNoReason) {

@@ -29,7 +29,8 @@ Topology synthetic(const std::string& description) {
 }
 
 Topology from_xml(const std::string& name) {
-    const InventedMachine machine("HWLOC_XMLFILE", std::string(TMAPROBE_SOURCE_DIR) + "/tests/machine/topology/" + name);
+    const InventedMachine machine("HWLOC_XMLFILE",
+                                  std::string(TMAPROBE_SOURCE_DIR) + "/tests/machine/topology/" + name);
     return detect_topology();
 }
 

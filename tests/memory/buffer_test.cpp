@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/file.h"
+
+#include "base/sizes.h"
 #include "memory/pages.h"
 
 namespace tmaprobe::memory {
@@ -37,13 +39,13 @@ TEST(Buffer, BasePagesAreSmallEvenWhereHugeOnesAreOnOffer) {
     const auto buffer = Buffer::allocate(8 * mebibyte, page_modes().front());
     ASSERT_TRUE(buffer) << buffer.error().what;
     if (buffer->obtained().empty()) GTEST_SKIP() << "/proc/self/smaps tells nothing here";
-    EXPECT_EQ(buffer->obtained(), (ObtainedBytes{{page_name(base_page_bytes()), 8 * mebibyte}}));
+    EXPECT_EQ(buffer->obtained(), (ObtainedBytes{{format_page_size(base_page_bytes()), 8 * mebibyte}}));
 }
 
 TEST(Buffer, HasNoPageModeOfItsOwnMeansBasePages) {
     const auto buffer = Buffer::allocate(10'000, {});
     ASSERT_TRUE(buffer);
-    EXPECT_EQ(buffer->mode().name, page_name(base_page_bytes()));
+    EXPECT_EQ(buffer->mode().name, format_page_size(base_page_bytes()));
     EXPECT_EQ(buffer->size(), 10'000U);
 }
 
@@ -55,7 +57,7 @@ TEST(Buffer, TransparentHugePagesAreCountedAsTheyCameOut) {
     if (buffer->obtained().empty()) GTEST_SKIP() << "/proc/self/smaps tells nothing here";
     EXPECT_GE(sum(buffer->obtained()), 8 * mebibyte);
     if (read_line("/sys/kernel/mm/transparent_hugepage/enabled").find("[never]") != std::string::npos)
-        EXPECT_EQ(buffer->obtained().count(page_name(mode->page_bytes)), 0U);
+        EXPECT_EQ(buffer->obtained().count(format_page_size(mode->page_bytes)), 0U);
 }
 
 TEST(Buffer, ReservedHugePagesComeWholeOrNotAtAll) {

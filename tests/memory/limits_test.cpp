@@ -100,9 +100,8 @@ TEST(CheckMemory, RefusesWithWhatThereIsAndASizeThatWouldFit) {
 
 TEST(CheckHugePages, CountsFreePagesLessThePromisedAndSaysHowToReserve) {
     const std::string pool = "sys/kernel/mm/hugepages/hugepages-2048kB/";
-    const InventedMachine machine({{pool + "nr_hugepages", "10\n"},
-                                   {pool + "free_hugepages", "8\n"},
-                                   {pool + "resv_hugepages", "3\n"}});
+    const InventedMachine machine(
+        {{pool + "nr_hugepages", "10\n"}, {pool + "free_hugepages", "8\n"}, {pool + "resv_hugepages", "3\n"}});
     const PageMode mode{"2m", 2 * mebibyte, true, false};
     EXPECT_TRUE(check_huge_pages(10 * mebibyte, mode, machine.files(), {}));
     const auto refused = check_huge_pages(11 * mebibyte, mode, machine.files(), {});

@@ -1,15 +1,10 @@
 #include "memory/pages.h"
 
+#include "base/sizes.h"
+
 #include <gtest/gtest.h>
 
 namespace tmaprobe::memory {
-
-TEST(PageName, IsTheSizeInLowerCase) {
-    EXPECT_EQ(page_name(4096), "4k");
-    EXPECT_EQ(page_name(65536), "64k");
-    EXPECT_EQ(page_name(2 << 20), "2m");
-    EXPECT_EQ(page_name(1 << 30), "1g");
-}
 
 TEST(PageModes, BeginWithTheBasePageAndParseByTheirOwnNames) {
     const auto modes = page_modes();
@@ -37,7 +32,7 @@ TEST(PageModes, AnotherMachinesModeIsUnavailable) {
     const auto parsed = parse_page_mode("16g");  // of Arm with base pages of 64 KiB
     if (parsed) GTEST_SKIP() << "this kernel has pages of 16g";
     EXPECT_EQ(parsed.error().code, ErrorCode::unavailable);
-    EXPECT_NE(parsed.error().hint.find(page_name(base_page_bytes())), std::string::npos);
+    EXPECT_NE(parsed.error().hint.find(format_page_size(base_page_bytes())), std::string::npos);
 }
 
 }  // namespace tmaprobe::memory

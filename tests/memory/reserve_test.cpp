@@ -27,7 +27,8 @@ class Pool : public ::testing::Test {
         files_.proc = root_ / "proc";
         folder_ = files_.sys / "kernel/mm/hugepages/hugepages-2048kB";
         fs::create_directories(folder_);
-        for (const char* name : {"nr_hugepages", "free_hugepages", "resv_hugepages"}) set(name, name == std::string("resv_hugepages") ? 0 : 4);
+        for (const char* name : {"nr_hugepages", "free_hugepages", "resv_hugepages"})
+            set(name, name == std::string("resv_hugepages") ? 0 : 4);
     }
     ~Pool() override { fs::remove_all(root_); }
 
@@ -129,7 +130,8 @@ TEST_F(Pool, IsLoweredThoughAForkedChildLivesOn) {
 TEST_F(Pool, ThatTheKernelCannotFillIsLoweredAtOnce) {
     // Reads 0 and refuses more than 1000, as a pool does for which no memory is left.
     const fs::path refusing = "/proc/self/oom_score_adj";
-    if (read_line(refusing) != "0" || ::access(refusing.c_str(), W_OK) != 0) GTEST_SKIP() << refusing << " is not as this test needs it";
+    if (read_line(refusing) != "0" || ::access(refusing.c_str(), W_OK) != 0)
+        GTEST_SKIP() << refusing << " is not as this test needs it";
     PoolNeed second{{"1g", 1U << 30, true, false}, 2000, std::nullopt};
     const fs::path other = files_.sys / "kernel/mm/hugepages/hugepages-1048576kB";
     fs::create_directories(other);

@@ -40,14 +40,16 @@ TEST(Formulas, NameTheCircle) {
 
 TEST(Formulas, TakeALongChainOfMetrics) {
     std::vector<MetricDefinition> definitions = {metric("m0", "1")};
-    for (int i = 1; i < 20'000; ++i) definitions.push_back(metric("m" + std::to_string(i), "m" + std::to_string(i - 1) + " + 1"));
+    for (int i = 1; i < 20'000; ++i)
+        definitions.push_back(metric("m" + std::to_string(i), "m" + std::to_string(i - 1) + " + 1"));
     const auto values = evaluate(definitions, {"m19999"}, {}, {});
     ASSERT_TRUE(values);
     EXPECT_DOUBLE_EQ(values->front().value, 20'000);
 }
 
 TEST(Formulas, EvaluateThresholdsOnMetrics) {
-    const std::vector definitions = {metric("parent", "A", "parent > 0.2"), metric("child", "B", "child > 0.1 & parent > 0.5"),
+    const std::vector definitions = {metric("parent", "A", "parent > 0.2"),
+                                     metric("child", "B", "child > 0.1 & parent > 0.5"),
                                      metric("blind", "A", "missing > 1")};
     const auto values = evaluate(definitions, {}, {{"A", {0.3, 0.3, 0.3}}, {"B", {0.2, 0.2, 0.2}}}, {});
     ASSERT_TRUE(values);

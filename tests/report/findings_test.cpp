@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "record/json/file.h"
 #include "report/tree.h"
 
 namespace tmaprobe::report {
@@ -18,7 +21,8 @@ record::Record load(const std::string& name) {
 
 TEST(Verdict, FollowsTheMarkedPathToItsEnd) {
     const auto record = load("sha256_modelled");
-    EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by the core's execution, not memory: backend_bound_cpu takes 65.8%"));
+    EXPECT_THAT(verdict(record, record.runs[0]),
+                HasSubstr("bound by the core's execution, not memory: backend_bound_cpu takes 65.8%"));
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("modelled"));
 }
 
@@ -31,15 +35,20 @@ TEST(Verdict, ChangesWithTheTree) {
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by the front end"));
     for (auto& metric : record.runs[0].metrics) metric.bottleneck = false;
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("Nothing stands out"));
-    for (auto& metric : record.runs[0].metrics) metric.status = "unavailable";
+    for (auto& metric : record.runs[0].metrics) metric.status = record::Status::unavailable;
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("not known"));
 }
 
-TEST(Verdict, TakesAdviceThatStandsBesideTheMetrics) {
+TEST(Verdict, TakesTheMetricsOwnAdvice) {
     auto record = load("sha256_modelled");
-    for (auto& metric : record.runs[0].metrics) metric.says.clear();
-    record.extra["advice"] = {{"backend_bound_cpu", {{"says", "one busy port"}, {"next", "unroll"}}}};
+    for (auto& metric : record.runs[0].metrics)
+        if (metric.name == "backend_bound_cpu") {
+            metric.says = "one busy port";
+            metric.next = "unroll";
+        }
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("bound by one busy port"));
+    const auto steps = next_steps(record, record.runs[0]);
+    EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.what == "Unroll"; }));
 }
 
 std::string all_steps(const record::Record& record) {
@@ -61,16 +70,37 @@ TEST(NextSteps, DoNotSendWhoComparesPagesToCompareThem) {
     EXPECT_THAT(all_steps(load("chase_pages")), ::testing::Not(HasSubstr("--pages")));
 }
 
+TEST(NextSteps, FollowWhatTheAdviceIsAboutAndNotItsWords) {
+    auto record = load("chase_pages");
+    for (auto& metric : record.runs[0].metrics) {
+        metric.next = "fewer entries for the same memory";
+        metric.larger_pages = true;
+    }
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("Fewer entries")));
+    for (auto& metric : record.runs[0].metrics) metric.larger_pages = false;
+    EXPECT_THAT(all_steps(record), HasSubstr("Fewer entries"));
+}
+
+TEST(NextSteps, WhoAskedForASourceIsNotSentToTheDoctor) {
+    auto record = load("sha256_modelled");
+    record.source.target = record.host.cpu_id;
+    record.extra.why_source = "asked for";
+    EXPECT_THAT(all_steps(record), HasSubstr("tmaprobe doctor"));
+    record.extra.source_asked_for = true;
+    record.extra.why_source = "words of another day";
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("tmaprobe doctor")));
+}
+
 TEST(NextSteps, SmallWalkSharesAreNoReason) {
     auto record = load("chase_4k");
     for (auto& metric : record.runs[0].metrics)
-        if (metric.category == "tlb") metric.value = 0.01;
+        if (metric.category == record::Category::tlb) metric.value = 0.01;
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("huge pages")));
 }
 
 TEST(NextSteps, AModelledRunIsNotSampled) {
     auto record = load("chase_4k");
-    record.source.kind = "model";
+    record.source.kind = record::SourceKind::model;
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("perf record")));
 }
 
@@ -90,7 +120,7 @@ TEST(Tree, EveryMetricOnceWhateverItsParents) {
 
 TEST(Pages, WhatWasNotObtainedIsInTheLabel) {
     record::Run run;
-    run.pages = record::Pages{"2m", {{"2m", 4 << 20}}, ""};
+    run.pages = record::Pages{record::PageKind::size_2m, {{"2m", 4 << 20}}, record::PageKind::none};
     EXPECT_EQ(pages_label(run), "2m");
     run.pages->obtained_bytes = {{"4k", 4 << 20}};
     EXPECT_EQ(pages_label(run), "2m (got 4k)");

@@ -1,5 +1,6 @@
-// Every record of tests/report/records as each kind of text, against tests/report/golden. After a change
-// that is meant, TMAPROBE_UPDATE_GOLDEN=1 writes what comes out now; read the difference.
+// Every record of tests/report/records, and every one that the tool itself wrote (tests/record/written), as each kind
+// of text, against tests/report/golden. After a change that is meant, TMAPROBE_UPDATE_GOLDEN=1 writes what comes out
+// now; read the difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,24 +8,35 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "record/json/file.h"
 #include "report/terminal.h"
 #include "report/text.h"
 
 namespace tmaprobe::report {
 namespace {
 
-const std::filesystem::path folder = TMAPROBE_SOURCE_DIR "/tests/report";
+const std::filesystem::path folder = TMAPROBE_SOURCE_DIR "/tests/report",
+                            written = TMAPROBE_SOURCE_DIR "/tests/record/written";
+constexpr std::string_view written_prefix = "written_";
 
 std::vector<std::string> record_names() {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder / "records"))
-        if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+    const auto add = [&](const std::filesystem::path& from, std::string_view prefix) {
+        for (const auto& entry : std::filesystem::directory_iterator(from))
+            if (entry.path().extension() == ".json")
+                names.push_back(std::string(prefix) + entry.path().stem().string());
+    };
+    add(folder / "records", "");
+    add(written, written_prefix);
     std::sort(names.begin(), names.end());
     return names;
 }
 
 record::Record load(const std::string& name) {
-    auto records = record::read_records(folder / "records" / (name + ".json"));
+    const bool by_the_tool = name.starts_with(written_prefix);
+    const auto path =
+        by_the_tool ? written / (name.substr(written_prefix.size()) + ".json") : folder / "records" / (name + ".json");
+    auto records = record::read_records(path);
     EXPECT_TRUE(records) << records.error().what;
     return records ? std::move(records->front()) : record::Record{};
 }

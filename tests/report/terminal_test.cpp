@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "record/json/file.h"
 #include "report/text.h"
 
 namespace tmaprobe::report {
@@ -16,20 +17,19 @@ using ::testing::Not;
 /// A command on whole CPUs: one metric of the tree, counted on two cores.
 record::Record counted_on_cores() {
     record::Record record;
-    record.source.kind = "perf";
+    record.source.kind = record::SourceKind::perf;
     record::Run run;
     run.kernel = "command";
-    run.parameters["command"] = {"./program"};
+    run.parameters.command = {{"./program"}};
     record::Metric metric;
     metric.name = "retiring";
     metric.level = 1;
-    metric.category = "retiring";
-    metric.unit = "slots";
-    metric.status = "measured";
+    metric.category = record::Category::retiring;
+    metric.unit = record::MetricUnit::slots;
+    metric.status = record::Status::measured;
     metric.value = metric.low = metric.high = 0.3;
     run.metrics.push_back(metric);
-    run.extra["per_core"] = {{{"core", 0}, {"cpus", {0, 1}}, {"metrics", {{"retiring", 0.4}}}},
-                             {{"core", 1}, {"cpus", {2, 3}}, {"metrics", {{"retiring", nullptr}}}}};
+    run.extra.per_core = {{0, {0, 1}, {{"retiring", 0.4}}}, {1, {2, 3}, {{"retiring", std::nullopt}}}};
     record.runs.push_back(run);
     return record;
 }
@@ -37,9 +37,9 @@ record::Record counted_on_cores() {
 /// The same metric, modelled for a CPU that has no tree of its vendor's.
 record::Record modelled_with_own_tree() {
     record::Record record = counted_on_cores();
-    record.source = {"model", "amdzen3", ""};
-    record.extra["table"] = {{"folder", "amdzen3"}, {"title", "Zen 3"}, {"source", ""}, {"tree", "tmaprobe"}};
-    record.runs[0].metrics[0].status = "modelled";
+    record.source = {record::SourceKind::model, "amdzen3", ""};
+    record.extra.table = record::UsedTable{"amdzen3", "Zen 3", "", record::TreeOwner::tmaprobe};
+    record.runs[0].metrics[0].status = record::Status::modelled;
     return record;
 }
 
@@ -52,7 +52,7 @@ TEST(Terminal, ATreeOfTheModelsOwnIsNotPassedOffAsTheVendors) {
 
 TEST(Terminal, NothingIsCalledMeasuredOrModelledAboveNoValue) {
     for (auto record : {counted_on_cores(), modelled_with_own_tree()}) {
-        record.runs[0].metrics[0].status = "unavailable";
+        record.runs[0].metrics[0].status = record::Status::unavailable;
         record.runs[0].metrics[0].reason = "the event is not there";
         const auto text = render_terminal(record, {});
         EXPECT_THAT(text, HasSubstr("NO VALUE"));
@@ -70,20 +70,20 @@ TEST(Terminal, CoresHaveATableOfTheirOwn) {
 
 TEST(Terminal, OneCoreNeedsNoTable) {
     auto record = counted_on_cores();
-    record.runs[0].extra["per_core"].erase(1);
+    record.runs[0].extra.per_core.pop_back();
     EXPECT_THAT(render_terminal(record, {}), Not(HasSubstr("Core ")));
 }
 
 TEST(Terminal, TheTreeOfAHybridSaysWhoseItIs) {
     auto record = counted_on_cores();
-    record.runs[0].parameters["pmu"] = "cpu_atom";
+    record.runs[0].parameters.pmu = "cpu_atom";
     EXPECT_THAT(render_terminal(record, {}), HasSubstr("./program, on cpu_atom"));
 }
 
 record::Record modelled_command() {
     record::Record record = counted_on_cores();
-    record.source.kind = "model";
-    record.runs[0].metrics[0].status = "modelled";
+    record.source.kind = record::SourceKind::model;
+    record.runs[0].metrics[0].status = record::Status::modelled;
     auto& time = record.runs[0].time;
     time.known = true;
     time.operation = "command";
@@ -92,6 +92,13 @@ record::Record modelled_command() {
     time.ns_per_op.high = 0.91e9;
     time.tracing = record::Tracing{1.31e9, 0.42e9, 0.40e9, 0.44e9};
     return record;
+}
+
+/// What the tool wrote.
+record::Record load_written(const std::string& name) {
+    auto records = record::read_records(std::string(TMAPROBE_SOURCE_DIR "/tests/record/written/") + name + ".json");
+    EXPECT_TRUE(records) << records.error().what;
+    return records ? std::move(records->front()) : record::Record{};
 }
 
 /// As one line, whatever the width.
@@ -104,8 +111,8 @@ std::string unwrapped(const record::Record& record) {
 TEST(Terminal, TheTimeOfATracedCommandSaysWhatWasTakenOff) {
     const auto text = unwrapped(modelled_command());
     EXPECT_THAT(text, HasSubstr("890 ms per command"));
-    EXPECT_THAT(text, HasSubstr("1.31 s elapsed, of which 420 ms of our tracing are taken off: 870 ms..910 ms by itself"));
-    EXPECT_THAT(text, HasSubstr("time is measured, less what tracing added."));
+    EXPECT_THAT(text, HasSubstr("1.31 s elapsed, of which 420 ms stopped to be copied: 870 ms..910 ms by itself"));
+    EXPECT_THAT(text, HasSubstr("time is measured, less the stops for copies."));
 }
 
 TEST(Terminal, NoHeaderSaysThatTimeIsMeasuredWhereThereIsNone) {
@@ -119,10 +126,10 @@ TEST(Terminal, NoHeaderSaysThatTimeIsMeasuredWhereThereIsNone) {
 }
 
 TEST(Terminal, NothingIsCalledModelledOrMeasuredWhereNoMetricHasAValue) {
-    for (const char* kind : {"model", "perf"}) {
+    for (const auto kind : {record::SourceKind::model, record::SourceKind::perf}) {
         auto record = modelled_command();
         record.source.kind = kind;
-        record.runs[0].metrics[0].status = "unavailable";
+        record.runs[0].metrics[0].status = record::Status::unavailable;
         const auto text = unwrapped(record);
         EXPECT_THAT(text, HasSubstr("NO VALUE could be had"));
         EXPECT_THAT(text, Not(HasSubstr("MODELLED")));
@@ -132,7 +139,7 @@ TEST(Terminal, NothingIsCalledModelledOrMeasuredWhereNoMetricHasAValue) {
 
 TEST(Terminal, SoftwareEventsOfARunningProcessAreNotCalledTime) {
     auto record = counted_on_cores();
-    record.source.kind = "none";
+    record.source.kind = record::SourceKind::none;
     auto& run = record.runs[0];
     run.metrics.clear();
     run.time.reason = "nothing was started";
@@ -145,6 +152,19 @@ TEST(Terminal, SoftwareEventsOfARunningProcessAreNotCalledTime) {
     EXPECT_THAT(unwrapped(record), Not(HasSubstr("TIME ONLY")));
 }
 
+TEST(Terminal, PairsSayWhatOneCoreAloneTakes) {
+    const auto text = unwrapped(load_written("pairs"));
+    EXPECT_THAT(text, HasSubstr("One core locked increment"));
+    EXPECT_THAT(text, Not(HasSubstr("?")));
+}
+
+TEST(Terminal, ASweepOfAKernelThatStreamsShowsBytesPerSecond) {
+    const auto text = unwrapped(load_written("stream_sweep"));
+    EXPECT_THAT(text, HasSubstr("bandwidth over size"));
+    EXPECT_THAT(text, HasSubstr("GB/s"));
+    EXPECT_THAT(unwrapped(load_written("sweep")), HasSubstr("latency over size"));
+}
+
 TEST(Terminal, OneRunOfACommandHasNoSpread) {
     auto record = modelled_command();
     record.runs[0].time.tracing.reset();
@@ -155,9 +175,9 @@ TEST(Terminal, OneRunOfACommandHasNoSpread) {
 
 TEST(Terminal, ModelledTranslationSaysWhichPagesItIsOf) {
     auto record = modelled_command();
-    record.runs[0].pages = record::Pages{"2m", {{"2m", 1 << 24}}, "4k"};
+    record.runs[0].pages = record::Pages{record::PageKind::size_2m, {{"2m", 1 << 24}}, record::PageKind::size_4k};
     EXPECT_THAT(unwrapped(record), HasSubstr("Modelled with pages of 2m; this machine's TLB holds these as 4k"));
-    record.runs[0].extra["model"]["assumed_pages"] = "4k";
+    record.runs[0].extra.model.emplace().assumed_pages = record::PageKind::size_4k;
     EXPECT_THAT(unwrapped(record), Not(HasSubstr("Modelled with pages")));
 }
 
@@ -176,8 +196,8 @@ TEST(Terminal, CountsAloneAreShown) {
 
 TEST(Terminal, IntervalsFarApartStayOnTheirSteps) {
     auto record = counted_on_cores();
-    record.runs[0].extra["series"] = {{{"metrics", {{"retiring", 1.7e308}}}}, {{"metrics", {{"retiring", -1.7e308}}}},
-                                      {{"metrics", {{"retiring", 0}}}}};
+    record.runs[0].extra.series = {
+        {0, {{"retiring", 1.7e308}}, {}}, {1, {{"retiring", -1.7e308}}, {}}, {2, {{"retiring", 0}}, {}}};
     TerminalStyle style;
     style.unicode = false;
     EXPECT_THAT(render_terminal(record, style), HasSubstr("@_+"));
@@ -185,12 +205,12 @@ TEST(Terminal, IntervalsFarApartStayOnTheirSteps) {
 
 TEST(Terminal, ATableWithoutRoomContinuesBelow) {
     auto record = counted_on_cores();
-    record.runs[0].extra["per_core"][0]["cpus"] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    record.runs[0].extra.per_core[0].cpus = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     for (int metric = 0; metric < 6; ++metric) {
         auto another = record.runs[0].metrics[0];
         another.name = "metric_" + std::to_string(metric);
         record.runs[0].metrics.push_back(another);
-        record.runs[0].extra["per_core"][0]["metrics"][another.name] = 0.01 * metric;
+        record.runs[0].extra.per_core[0].metrics[another.name] = 0.01 * metric;
     }
     TerminalStyle style;
     style.width = 60;

@@ -7,16 +7,29 @@ namespace {
 
 TEST(Clean, RemovesWhatATerminalWouldObey) {
     EXPECT_EQ(clean("a\x1b[31mb\x1b[0mc"), "abc");
-    EXPECT_EQ(clean("a\x1b]0;title\x07" "b"), "ab");
+    EXPECT_EQ(clean("a\x1b]0;title\x07"
+                    "b"),
+              "ab");
     EXPECT_EQ(clean("a\x1b]8;;http://x\x1b\\b"), "ab");
     EXPECT_EQ(clean("a\x1b[999999"), "a");
     EXPECT_EQ(clean("a\x1b"), "a");
-    EXPECT_EQ(clean("a\x1b\xef\xbf\xbd" "b"), "ab");  // a character of three bytes is not cut in two
-    EXPECT_EQ(clean("a\x1b]x\x1b\xef\xbf\xbd" "b"), "ab");
+    EXPECT_EQ(clean("a\x1b\xef\xbf\xbd"
+                    "b"),
+              "ab");  // a character of three bytes is not cut in two
+    EXPECT_EQ(clean("a\x1b]x\x1b\xef\xbf\xbd"
+                    "b"),
+              "ab");
     EXPECT_EQ(clean("a\nb\tc\rd"), "a b c d");
     EXPECT_EQ(clean(std::string("a\0b\x7f\x08", 5)), "ab");
-    EXPECT_EQ(clean("a\xc2\x9b" "31mb"), "a31mb") << "the one-byte CSI of C1";
-    EXPECT_EQ(clean("a\xe2\x80\xae" "b\xe2\x80\xa8" "c"), "abc") << "direction and line separators";
+    EXPECT_EQ(clean("a\xc2\x9b"
+                    "31mb"),
+              "a31mb")
+        << "the one-byte CSI of C1";
+    EXPECT_EQ(clean("a\xe2\x80\xae"
+                    "b\xe2\x80\xa8"
+                    "c"),
+              "abc")
+        << "direction and line separators";
 }
 
 TEST(Clean, KeepsWordsAndReplacesBrokenBytes) {
@@ -38,7 +51,8 @@ TEST(Shorten, KeepsBothEnds) {
     EXPECT_EQ(shorten("backend_bound_memory", 11, false), "backe…emory");
     EXPECT_EQ(shorten("backend_bound_memory", 12, true), "backe..emory");
     EXPECT_EQ(width_of(shorten(std::string(3'000'000, 'x'), 20, false)), 20u) << "in one pass over the text";
-    for (std::size_t width = 3; width < 30; ++width) EXPECT_LE(width_of(shorten("日本語のカーネル名前 kernel", width, false)), width);
+    for (std::size_t width = 3; width < 30; ++width)
+        EXPECT_LE(width_of(shorten("日本語のカーネル名前 kernel", width, false)), width);
 }
 
 TEST(Wrap, BreaksAtSpacesOnly) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "record/json/file.h"
 #include "report/formats.h"
 #include "report/view.h"
 
@@ -19,6 +21,8 @@ std::vector<record::Record> load(const std::string& name) {
     EXPECT_TRUE(records) << records.error().what;
     return records ? *records : std::vector<record::Record>{};
 }
+
+nlohmann::json view_of(const Records& records) { return nlohmann::json::parse(page_view(records)); }
 
 std::string written(const std::string& name, const std::string& format) {
     const auto text = render(load(name), format);
@@ -80,12 +84,11 @@ TEST(Csv, EveryRowHasEveryColumn) {
     }
 }
 
-TEST(Csv, WhatASpreadsheetWouldRunIsDefused) {
-    EXPECT_THAT(written("hostile", "csv"), HasSubstr(",'=cmd|"));
-}
+TEST(Csv, WhatASpreadsheetWouldRunIsDefused) { EXPECT_THAT(written("hostile", "csv"), HasSubstr(",'=cmd|")); }
 
 TEST(Csv, NoValueIsAnEmptyCell) {
-    EXPECT_THAT(written("replay_deep", "csv"), HasSubstr("tma_branch_mispredicts,2,tma_bad_speculation,bad_speculation,,slots,,,,not_counted,"));
+    EXPECT_THAT(written("replay_deep", "csv"),
+                HasSubstr("tma_branch_mispredicts,2,tma_bad_speculation,bad_speculation,,slots,,,,not_counted,"));
 }
 
 TEST(OpenMetrics, EndsAsItMustAndHasNoNaN) {
@@ -97,7 +100,7 @@ TEST(OpenMetrics, EndsAsItMustAndHasNoNaN) {
 }
 
 TEST(View, FoldsASweepIntoCurves) {
-    const auto view = page_view(load("sweep_pages"));
+    const auto view = view_of(load("sweep_pages"));
     const auto& record = view["records"][0];
     EXPECT_TRUE(record["runs"].empty());
     ASSERT_EQ(record["curves"]["series"].size(), 2u);
@@ -112,21 +115,30 @@ TEST(View, FoldsASweepIntoCurves) {
 /// Two states of an interference record, with resctrl's monitors; one of them was not counted in the second.
 record::Record monitored() {
     record::Record record;
-    record.experiment = "interference";
+    record.experiment = record::Experiment::interference;
     for (const char* state : {"alone", "l3=0x3 (2 of 11 bits)"}) {
         record::Run run;
         run.kernel = "chase";
         run.time.known = true;
         run.time.ns_per_op = {10, 12, 11, 13, 0.1, 11.5, 12.5};
-        run.extra["state"] = state;
+        run.extra.state = record::InterferenceState{state, {}, {}, "", {}, {}, {}};
         const bool alone = state == std::string("alone");
-        run.events.push_back({"llc_occupancy", "resctrl", "", {3145728, 3145728, 1, 1}, 0, 0, {}, {}, ""});
-        run.events.push_back({"mbm_total_bytes", "resctrl", "", {2e9, 2000000000, 500000000, alone ? 500000000u : 0u}, 0, 0, {}, {}, alone ? "" : "not_counted"});
+        run.events.push_back(
+            {"llc_occupancy", "resctrl", "", {3145728, 3145728, 1, 1}, 0, 0, {}, {}, record::Note::none});
+        run.events.push_back({"mbm_total_bytes",
+                              "resctrl",
+                              "",
+                              {2e9, 2000000000, 500000000, alone ? 500000000u : 0u},
+                              0,
+                              0,
+                              {},
+                              {},
+                              alone ? record::Note::none : record::Note::not_counted});
         if (!alone) {
-            run.extra["against_alone"] = 0.25;
-            run.extra["against_alone_low"] = 0.2;
-            run.extra["against_alone_high"] = 0.31;
-            run.extra["allocation"] = {{"control", "l3"}, {"value", 2}, {"unit", "bits"}, {"of", 11}};
+            run.extra.state->against_alone = 0.25;
+            run.extra.state->against_alone_low = 0.2;
+            run.extra.state->against_alone_high = 0.31;
+            run.extra.allocation = record::Allocation{record::AllocationControl::l3, 2, "bits", 11};
         }
         record.runs.push_back(std::move(run));
     }
@@ -142,19 +154,24 @@ TEST(Monitors, EveryFormatHasThem) {
     EXPECT_THAT(csv, HasSubstr("against_alone,0,,interference,,ratio,0.25,0.2,0.31,measured"));
     EXPECT_THAT(markdown, HasSubstr("| alone | 12 | 11..13 | - | - | - | 3M | 4.00G |"));
     EXPECT_THAT(markdown, HasSubstr("| +25.0% | +20.0%..+31.0% | 3M | not counted |"));
-    EXPECT_THAT(metrics, HasSubstr("tmaprobe_llc_occupancy_bytes{kernel=\"chase\",state=\"alone\",source=\"none\"} 3145728\n"));
-    EXPECT_THAT(metrics, HasSubstr("monitor=\"mbm_total_bytes\",kernel=\"chase\",state=\"alone\",source=\"none\"} 4000000000\n"));
-    EXPECT_THAT(metrics, HasSubstr("tmaprobe_against_alone_high_ratio{kernel=\"chase\",state=\"l3=0x3 (2 of 11 bits)\",source=\"none\"} 0.31\n"));
-    const auto run = page_view({monitored()})["records"][0]["runs"][1];
+    EXPECT_THAT(metrics,
+                HasSubstr("tmaprobe_llc_occupancy_bytes{kernel=\"chase\",state=\"alone\",source=\"none\"} 3145728\n"));
+    EXPECT_THAT(
+        metrics,
+        HasSubstr("monitor=\"mbm_total_bytes\",kernel=\"chase\",state=\"alone\",source=\"none\"} 4000000000\n"));
+    EXPECT_THAT(metrics, HasSubstr("tmaprobe_against_alone_high_ratio{kernel=\"chase\",state=\"l3=0x3 (2 of 11 "
+                                   "bits)\",source=\"none\"} 0.31\n"));
+    const auto run = view_of({monitored()})["records"][0]["runs"][1];
     EXPECT_EQ(run["monitors"][0]["text"], "3M");
     EXPECT_EQ(run["allocation"]["value"], 2);
     EXPECT_EQ(run["change"][1], 0.2);
 }
 
 TEST(View, KeepsStatusBoundsAndShare) {
-    const auto view = page_view(load("sha256_multiplexed"));
+    const auto view = view_of(load("sha256_multiplexed"));
     const auto& metrics = view["records"][0]["runs"][0]["metrics"];
-    const auto node = std::find_if(metrics.begin(), metrics.end(), [](const auto& metric) { return metric["name"] == "backend_bound_cpu"; });
+    const auto node = std::find_if(metrics.begin(), metrics.end(),
+                                   [](const auto& metric) { return metric["name"] == "backend_bound_cpu"; });
     ASSERT_NE(node, metrics.end());
     EXPECT_EQ((*node)["value"], 0.658);
     EXPECT_EQ((*node)["low"], 0.628);

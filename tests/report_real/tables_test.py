@@ -52,11 +52,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(sql(self.folder, "SELECT experiment, count(*) FROM 'records.jsonl' GROUP BY ALL ORDER BY ALL"),
                          [["pairs", 1], ["replay", 1], ["run", 4], ["sweep", 30]])
 
-    def test_a_hostile_record_is_one_row_per_metric(self):
+    def test_a_hostile_record_is_one_row_per_value(self):
         done = real.report([real.options.records / "hostile.json"], "csv", "-o", str(self.folder / "hostile.csv"))
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = sql(self.folder, "SELECT count(*) FROM read_csv('hostile.csv', header = true)")
-        self.assertEqual(rows, [[6]])
+        self.assertEqual(rows, [[8]])  # one for each metric and time, and both ways of a pair
         for line in (self.folder / "hostile.csv").read_text().splitlines():
             self.assertFalse(line.startswith(("=", "+", "-", "@")))
 

@@ -24,6 +24,8 @@ class Node {
     /// An element, or a member, that was reached by iterating over value().
     Node element(Value value, std::size_t index) const { return {value, *this, {}, index}; }
     Node member(Value value) const { return {value, *this, value.key(), 0}; }
+    /// A member that was looked up by this name, or is missing.
+    Node child(Value value, std::string_view name) const { return {value, *this, name, 0}; }
 
     // What it should be; a complaint where it is not.
     std::string text() const;

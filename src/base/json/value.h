@@ -12,6 +12,7 @@
 namespace tmaprobe::json {
 
 class Document;
+struct Content;
 
 /// One value of a parsed document. Cheap to copy; valid while its Document is.
 ///
@@ -25,7 +26,7 @@ class Value {
     Value() = default;
     Kind kind() const;
 
-    bool missing() const { return !document_; }
+    bool missing() const { return !content_; }
     bool is_null() const;
     bool is_bool() const;
     bool is_number() const;
@@ -45,6 +46,9 @@ class Value {
     double number_or(double otherwise) const { return number().value_or(otherwise); }
     std::string text_or(std::string_view otherwise) const { return std::string(text().value_or(otherwise)); }
 
+    /// A text, a number or a flag as it would be typed; empty for others.
+    std::string scalar_text() const;
+
     /// The member of that name (of several, the last); missing where there is none or this is no object.
     Value at(std::string_view key) const;
     /// Elements of an array or members of an object; 0 for everything else.
@@ -57,43 +61,41 @@ class Value {
     /// Over elements or members, in the order of the text.
     Iterator begin() const;
     Iterator end() const;
+    /// At the element or member behind this one, which was itself reached in its container.
+    Iterator after() const;
     /// Of an element reached by iterating over an object; empty for others.
     std::string_view key() const;
 
   private:
     friend class Document;
-    Value(const Document* document, std::uint32_t index) : document_(document), index_(index) {}
-    const Document* document_ = nullptr;
+    Value(const Content* content, std::uint32_t index) : content_(content), index_(index) {}
+    const Content* content_ = nullptr;
     std::uint32_t index_ = 0;
 };
 
 /// A parsed text. Its values lie side by side in memory, each container before its content.
 class Document {
   public:
-    Document();
+    explicit Document(std::unique_ptr<Content> content);
     ~Document();
     Document(Document&&) noexcept;
     Document& operator=(Document&&) noexcept;
-    Value root() const { return {this, 0}; }
+    Value root() const;
 
   private:
-    friend class Value;
-    friend class Value::Iterator;
-    friend struct Parsing;
-    struct Content;
     std::unique_ptr<Content> content_;
 };
 
 class Value::Iterator {
   public:
-    Value operator*() const { return {document_, index_}; }
+    Value operator*() const { return {content_, index_}; }
     Iterator& operator++();
     bool operator==(const Iterator& other) const { return index_ == other.index_; }
 
   private:
     friend class Value;
-    Iterator(const Document* document, std::uint32_t index) : document_(document), index_(index) {}
-    const Document* document_ = nullptr;
+    Iterator(const Content* content, std::uint32_t index) : content_(content), index_(index) {}
+    const Content* content_ = nullptr;
     std::uint32_t index_ = 0;
 };
 
@@ -101,8 +103,8 @@ class Value::Iterator {
 /// for nesting deeper than a hundred levels, and for texts of 2 GiB and more.
 Result<Document> parse(std::string_view text, std::string_view name);
 
-/// Parses the first value of a text, after blanks; `length` becomes the number of bytes that were read. Errors: as parse.
-Result<Document> parse_first(std::string_view text, std::string_view name, std::size_t& length);
+/// Parses the value at `at` of a text, after blanks; `at` becomes the place behind it. Errors: as parse.
+Result<Document> parse_next(std::string_view text, std::string_view name, std::size_t& at);
 
 /// "name:line:column" of a byte of the text, line and column counted from 1.
 std::string place_in(std::string_view name, std::string_view text, std::size_t byte);

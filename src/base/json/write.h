@@ -36,10 +36,46 @@ struct IsVariant<std::variant<T...>> : std::true_type {};
 
 template <class T>
 bool is_empty(const T& value) {
-    if constexpr (IsOptional<T>::value) return !value.has_value();
-    else if constexpr (Described<T>) return false;
-    else if constexpr (requires { value.empty(); }) return value.empty();
-    else return value == T{};
+    if constexpr (IsOptional<T>::value) {
+        return !value.has_value();
+    } else if constexpr (Described<T>) {
+        if constexpr (requires { Description<T>::is_empty(value); })
+            return Description<T>::is_empty(value);
+        else
+            return false;
+    } else if constexpr (requires { value.empty(); }) {
+        return value.empty();
+    } else {
+        return value == T{};
+    }
+}
+
+template <class T>
+void write_placed(Writer& writer, const Place& place, const T& value) {
+    if (place.presence == Presence::optional && is_empty(value)) return;
+    writer.key(place.name);
+    if (place.null_if_empty && is_empty(value))
+        writer.null();
+    else
+        write(writer, value);
+}
+
+template <class T, class Struct, class Member>
+void write_field(Writer& writer, const T& value, const Field<Struct, Member>& field) {
+    write_placed(writer, field, value.*field.member);
+}
+template <class T, class Get, class Set>
+void write_field(Writer& writer, const T& value, const Property<Get, Set>& property) {
+    write_placed(writer, property, property.get(value));
+}
+template <class T, class Struct, class Member>
+void write_field(Writer& writer, const T& value, const Inlined<Struct, Member>& inlined);
+template <class T, class Struct, class Member>
+void write_field(Writer& writer, const T& value, const Rest<Struct, Member>& rest) {
+    for (const auto& [key, text] : value.*rest.member) {
+        writer.key(key);
+        writer.text(text);
+    }
 }
 
 }  // namespace detail
@@ -47,17 +83,13 @@ bool is_empty(const T& value) {
 /// The members of a struct, for callers that add some of their own.
 template <Described T>
 void write_members(Writer& writer, const T& value) {
-    std::apply(
-        [&](const auto&... fields) {
-            const auto one = [&](const auto& field) {
-                const auto& member = value.*field.member;
-                if (field.presence == Presence::optional && detail::is_empty(member)) return;
-                writer.key(field.name);
-                write(writer, member);
-            };
-            (one(fields), ...);
-        },
-        Description<T>::fields);
+    std::apply([&](const auto&... fields) { (detail::write_field(writer, value, fields), ...); },
+               Description<T>::fields);
+}
+
+template <class T, class Struct, class Member>
+void detail::write_field(Writer& writer, const T& value, const Inlined<Struct, Member>& inlined) {
+    if (const auto& member = value.*inlined.member) write_members(writer, *member);
 }
 
 /// A value of any type that has a place in JSON: numbers, texts, enums with Names, structs with a Description, and
@@ -70,6 +102,8 @@ void write(Writer& writer, const T& value) {
         writer.end_object();
     } else if constexpr (Named<T>) {
         writer.text(name_of(value));
+    } else if constexpr (Spelled<T>) {
+        writer.text(Spelling<T>::to_text(value));
     } else if constexpr (detail::IsOptional<T>::value) {
         value ? write(writer, *value) : writer.null();
     } else if constexpr (detail::IsVector<T>::value) {

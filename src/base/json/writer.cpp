@@ -83,21 +83,37 @@ void Writer::quoted(std::string_view value) {
         at += character.length;
         const std::uint32_t code = character.valid ? character.code : replacement_character;
         switch (code) {
-            case '"': out_ += "\\\""; continue;
-            case '\\': out_ += "\\\\"; continue;
-            case '\b': out_ += "\\b"; continue;
-            case '\f': out_ += "\\f"; continue;
-            case '\n': out_ += "\\n"; continue;
-            case '\r': out_ += "\\r"; continue;
-            case '\t': out_ += "\\t"; continue;
-            default: break;
+            case '"':
+                out_ += "\\\"";
+                continue;
+            case '\\':
+                out_ += "\\\\";
+                continue;
+            case '\b':
+                out_ += "\\b";
+                continue;
+            case '\f':
+                out_ += "\\f";
+                continue;
+            case '\n':
+                out_ += "\\n";
+                continue;
+            case '\r':
+                out_ += "\\r";
+                continue;
+            case '\t':
+                out_ += "\\t";
+                continue;
+            default:
+                break;
         }
-        const bool escaped = code < 0x20 || (code == '<' && layout_ == Layout::script) ||
-                             (code > 0x7e && layout_ == Layout::ascii_line);
+        const bool escaped =
+            code < 0x20 || (code == '<' && layout_ == Layout::script) || (code > 0x7e && layout_ == Layout::ascii_line);
         if (!escaped) {
             out_ += character.valid ? bytes : "\xef\xbf\xbd";
         } else if (code > 0xffff) {
-            fmt::format_to(std::back_inserter(out_), "\\u{:04x}\\u{:04x}", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+            fmt::format_to(std::back_inserter(out_), "\\u{:04x}\\u{:04x}", 0xd7c0 + (code >> 10),
+                           0xdc00 + (code & 0x3ff));
         } else {
             fmt::format_to(std::back_inserter(out_), "\\u{:04x}", code);
         }

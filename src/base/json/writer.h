@@ -12,7 +12,8 @@ namespace tmaprobe::json {
 enum class Layout {
     indented,    ///< a line per value, indented by one blank; the text ends with a newline
     line,        ///< on one line
-    ascii_line,  ///< the same, what is not ASCII escaped: for readers that end lines at other characters than the newline
+    ascii_line,  ///< the same, what is not ASCII escaped: for readers that end lines at other characters than the
+                 ///< newline
     script,      ///< on one line, and no '<' in it: may stand inside a script element of a page
 };
 

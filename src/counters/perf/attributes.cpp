@@ -30,7 +30,7 @@ bool needs_kernel(const PlannedEvent& event) {
                                   event.definition.config == PERF_COUNT_SW_CPU_MIGRATIONS);
 }
 
-Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target& target, bool is_leader,
+Result<perf_event_attr> make_attributes(const PlannedEvent& event, const CountingTarget& target, bool is_leader,
                                         const std::vector<machine::Pmu>& pmus) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;

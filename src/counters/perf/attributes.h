@@ -17,7 +17,7 @@ bool needs_kernel(const PlannedEvent& event);
 
 /// The attributes of one event. Software events ask for the kernel's part always, since they count what
 /// the kernel does for the program. Errors: unavailable when this machine has no such PMU.
-Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Target& target, bool is_leader,
+Result<perf_event_attr> make_attributes(const PlannedEvent& event, const CountingTarget& target, bool is_leader,
                                         const std::vector<machine::Pmu>& pmus);
 
 }  // namespace tmaprobe::counters::perf

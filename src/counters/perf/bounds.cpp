@@ -48,11 +48,11 @@ double multiplex_error(double share, double enabled_ns, double interval_ns, cons
     const double counted_slices = std::max(1.0, share * enabled_ns / interval_ns);
     double variation = unknown_variation;
     if (spread.windows() >= enough_windows)
-        variation = spread.coefficient_of_variation() *
-                    std::sqrt(std::max(1.0, share * window_ns / interval_ns));
+        variation = spread.coefficient_of_variation() * std::sqrt(std::max(1.0, share * window_ns / interval_ns));
     const double sampling = variation * std::sqrt((1 - share) / counted_slices);
     // Student's t for the few windows of a short run; 1.96 in the limit.
-    const double quantile = spread.windows() >= enough_windows ? 1.96 + 2.5 / static_cast<double>(spread.windows() - 1) : 1.96;
+    const double quantile =
+        spread.windows() >= enough_windows ? 1.96 + 2.5 / static_cast<double>(spread.windows() - 1) : 1.96;
     const double edges = edge_ns / (interval_ns * std::sqrt(counted_slices));
     return quantile * std::sqrt(sampling * sampling + edges * edges);
 }

@@ -32,8 +32,7 @@ class RateSpread {
 /// slice to slice. cv is measured over windows of `window_ns` when there are at least eight (windows
 /// average several slices, so it grows by the root of the slices per window); otherwise it is taken as 1,
 /// a rate that varies as much as it amounts to. The kernel's clock adds two rotation edges of jitter.
-double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread,
-                       double window_ns);
+double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread, double window_ns);
 
 /// The share of an event's time in which somebody else had its counter: a gap in one piece that groups taking turns do
 /// not leave. 0: there was none. What an event would have counted there is not known: taken to be between nothing and

@@ -4,10 +4,9 @@
 #include <x86intrin.h>
 #endif
 
-#include <cstdlib>
 #include <string>
 
-#include "counters/command.h"
+#include "process/held_command.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -33,7 +32,7 @@ Clock clock_of(const std::string& pmu, std::uint64_t config) {
 
 }  // namespace
 
-Instant now() { return {now_ns(), time_stamp()}; }
+Instant now() { return {process::now_ns(), time_stamp()}; }
 
 bool is_clock_event(const PlannedEvent& event) {
     return clock_of(event.definition.pmu, event.definition.config) != Clock::none;
@@ -41,13 +40,13 @@ bool is_clock_event(const PlannedEvent& event) {
 
 void set_clock_events(std::vector<record::Event>& events, const Instant& elapsed) {
     for (record::Event& event : events) {
-        const Clock clock = clock_of(event.pmu, std::strtoull(event.config.c_str(), nullptr, 0));
+        const Clock clock = event.key ? clock_of(event.pmu, event.key->config) : Clock::none;
         if (clock == Clock::none) continue;
         auto& reading = event.reading;
         reading.raw = clock == Clock::duration ? elapsed.ns : elapsed.ticks;
         reading.value = static_cast<double>(reading.raw);
         reading.time_enabled_ns = reading.time_running_ns = elapsed.ns;
-        event.note.clear();
+        event.note = record::Note::none;
     }
 }
 

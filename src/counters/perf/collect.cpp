@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
@@ -25,14 +24,6 @@ double share_of(const record::Reading& reading) {
                : 0;
 }
 
-record::Event describe(const PlannedEvent& event) {
-    record::Event described;
-    described.name = event.name;
-    described.pmu = event.definition.pmu.empty() ? "cpu" : event.definition.pmu;
-    described.config = fmt::format("{:#x}", event.definition.config);
-    return described;
-}
-
 /// Replaces the time that the event was enabled by the time spent on its PMU's cores.
 void scale_to_residency(Judged& judged, std::uint64_t residency_ns) {
     auto& reading = judged.reading;
@@ -50,7 +41,8 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
     for (std::size_t index = 0; index < place.count; ++index) {
         if (cpu && place.cpus[index / threads] != *cpu) continue;
         const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
-        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns, span.enabled_before_ns));
+        instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns,
+                                  span.enabled_before_ns));
     }
     return combine(instances, extrapolate);
 }
@@ -63,15 +55,17 @@ record::Event collect_event(const Pass& pass, const PassPlace& place, const Coun
     event.group = place.first_group + static_cast<int>(opened.group);
     const auto on_pmu = residency.find(event.pmu);
     if (opened.error == ENODEV && set.is_elsewhere(position)) {
-        event.note = "other_cores";
+        event.note = record::Note::other_cores;
     } else if (opened.error) {
-        event.note = opened.error == EACCES || opened.error == EPERM ? "no_permission" : "not_supported";
+        event.note =
+            opened.error == EACCES || opened.error == EPERM ? record::Note::no_permission : record::Note::not_supported;
     } else {
         Judged judged = count_event(set, position, span, on_pmu == residency.end(), cpu);
         if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
         event.reading = judged.reading;
-        const bool elsewhere = on_pmu != residency.end() && on_pmu->second == 0 && judged.note == "not_counted";
-        event.note = elsewhere ? "other_cores" : judged.note;
+        const bool elsewhere =
+            on_pmu != residency.end() && on_pmu->second == 0 && judged.note == record::Note::not_counted;
+        event.note = elsewhere ? record::Note::other_cores : judged.note;
     }
     return event;
 }
@@ -86,8 +80,8 @@ std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, con
     return events;
 }
 
-std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const CounterSet& set,
-                                                         const Span& span) {
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place,
+                                                         const CounterSet& set, const Span& span) {
     std::map<int, std::vector<record::Event>> by_cpu;
     for (std::size_t position = 0; position < set.opened().size(); ++position)
         for (const int cpu : set.place(position).cpus)
@@ -98,10 +92,13 @@ std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const
 void note_unimplemented(std::vector<record::Event>& events, const std::set<std::uint64_t>& listed) {
     if (listed.empty()) return;
     for (auto& event : events) {
-        const std::uint64_t config = std::strtoull(event.config.c_str(), nullptr, 0);
-        const bool counted_nothing = event.note.empty() && event.reading.raw == 0 && event.reading.time_running_ns > 0;
-        if (counted_nothing && machine::is_common_arm_event(config) && !listed.contains(config) && event.pmu != "software")
-            event.note = "not_implemented";
+        if (!event.key) continue;
+        const std::uint64_t config = event.key->config;
+        const bool counted_nothing =
+            event.note == record::Note::none && event.reading.raw == 0 && event.reading.time_running_ns > 0;
+        if (counted_nothing && machine::is_common_arm_event(config) && !listed.contains(config) &&
+            event.pmu != "software")
+            event.note = record::Note::not_implemented;
     }
 }
 
@@ -129,7 +126,7 @@ void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> 
         const auto enabled_ns = static_cast<double>(event.reading.time_enabled_ns);
         const double taken = taken_share(enabled_ns, rotation_ns, groups.size(), spread);
         const double error = multiplex_error(share, enabled_ns, rotation_ns, spread, window_ns) + taken;
-        if (taken > 0 && event.note.empty()) event.note = "counters_taken";
+        if (taken > 0 && event.note == record::Note::none) event.note = record::Note::counters_taken;
         // What was really counted is a lower bound of its own.
         event.low = std::max(static_cast<double>(event.reading.raw), event.reading.value * (1 - error));
         event.high = event.reading.value * (1 + error);
@@ -143,35 +140,48 @@ std::vector<record::Warning> warnings_of(const std::vector<record::Event>& event
         names += (names.empty() ? "" : ", ") + event.name;
     };
     for (const auto& event : events) {
-        if (event.note == "not_counted") list(never_ran, event);
-        else if (event.note == "not_supported" || event.note == "no_permission") list(refused, event);
-        else if (event.note == "not_implemented") list(unimplemented, event);
-        else if (event.note == "counters_taken") list(taken, event);
-        else if (!event.note.empty() && event.note != "wrapped" && event.note != "other_cores") list(failed, event);
-        else if (policy == Policy::passes && event.note != "other_cores" && share_of(event.reading) < whole_share) list(shared, event);
+        if (event.note == record::Note::not_counted)
+            list(never_ran, event);
+        else if (event.note == record::Note::not_supported || event.note == record::Note::no_permission)
+            list(refused, event);
+        else if (event.note == record::Note::not_implemented)
+            list(unimplemented, event);
+        else if (event.note == record::Note::counters_taken)
+            list(taken, event);
+        else if (event.note != record::Note::none && event.note != record::Note::wrapped &&
+                 event.note != record::Note::other_cores)
+            list(failed, event);
+        else if (policy == Policy::passes && event.note != record::Note::other_cores &&
+                 share_of(event.reading) < whole_share)
+            list(shared, event);
     }
     if (!never_ran.empty()) {
         auto access = machine::detect_perf_access();
         access.counter_users = machine::find_counter_users();
-        const auto why = machine::cause("not_scheduled", access);
+        const auto why = machine::problem_of(machine::PerfCause::not_scheduled, access);
         warnings.push_back({"not_counted", never_ran + ": " + why.what, why.hint});
     }
     if (!taken.empty()) {
         const std::string users = machine::find_counter_users();
-        warnings.push_back({"counters_taken", "another user had the counters for part of the time" +
-                                                  (users.empty() ? "" : ", now " + users) + "; what was not counted widens the bounds of " + taken,
+        warnings.push_back({"counters_taken",
+                            "another user had the counters for part of the time" +
+                                (users.empty() ? "" : ", now " + users) +
+                                "; what was not counted widens the bounds of " + taken,
                             "sudo lsof | grep perf_event shows who; repeat the measurement without it"});
     }
     if (!refused.empty())
         warnings.push_back({"not_supported", "this machine does not count " + refused,
                             "metrics that need it are unavailable; tmaprobe doctor says what is possible"});
     if (!unimplemented.empty())
-        warnings.push_back({"not_implemented", "this PMU opens " + unimplemented + ", counts 0 and does not list it: it is not implemented",
-                            "metrics that need it are unavailable; ls /sys/bus/event_source/devices/*/events shows what is implemented"});
+        warnings.push_back(
+            {"not_implemented",
+             "this PMU opens " + unimplemented + ", counts 0 and does not list it: it is not implemented",
+             "metrics that need it are unavailable; ls /sys/bus/event_source/devices/*/events shows what is "
+             "implemented"});
     if (!shared.empty())
-        warnings.push_back({"multiplexed_against_plan",
-                            "counted only part of the time, though the plan fits the PMU: " + shared,
-                            "another user of the counters has come (a profiler, or the NMI watchdog); values are scaled"});
+        warnings.push_back(
+            {"multiplexed_against_plan", "counted only part of the time, though the plan fits the PMU: " + shared,
+             "another user of the counters has come (a profiler, or the NMI watchdog); values are scaled"});
     if (!failed.empty())
         warnings.push_back({"unreliable_count", "the kernel gave impossible or partial counts for " + failed,
                             "see each event's note; repeat the measurement"});

@@ -36,8 +36,8 @@ std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, con
                                    const Residency& residency);
 
 /// The same for each CPU by itself, where CPUs were named to be opened on; none elsewhere.
-std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const CounterSet& set,
-                                                         const Span& span);
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place,
+                                                         const CounterSet& set, const Span& span);
 
 /// Sets low and high of every event that was counted part of the time. `spreads` has one entry per event,
 /// or none.

@@ -42,7 +42,8 @@ CpuMap make_cpu_map(const std::vector<int>& cpus) {
 /// The wanted CPUs on which the event's PMU counts.
 std::vector<int> cpus_of(const PlannedEvent& event, const std::vector<int>& wanted,
                          const std::vector<machine::Pmu>& pmus) {
-    const auto pmu = std::find_if(pmus.begin(), pmus.end(), [&](const auto& p) { return p.name == event.definition.pmu; });
+    const auto pmu =
+        std::find_if(pmus.begin(), pmus.end(), [&](const auto& p) { return p.name == event.definition.pmu; });
     if (pmu == pmus.end() || pmu->cpus.empty() || wanted == std::vector<int>{-1}) return wanted;
     std::vector<int> both;
     for (const int cpu : wanted)
@@ -74,12 +75,12 @@ bool may_be_group(int error) { return error == EINVAL || error == ENOSPC; }
 }  // namespace
 
 void log_open(const PlannedEvent& event, const perf_event_attr& attributes, bool is_leader, int error) {
-    log::detail("perf_event_open {} ({}) type {} config {:#x} config1 {:#x} config2 {:#x} exclude_user {} "
-                "exclude_kernel {} inherit {} disabled {} enable_on_exec {} {}: {}",
-                event.name, event.definition.pmu, attributes.type, attributes.config, attributes.config1,
-                attributes.config2, +attributes.exclude_user, +attributes.exclude_kernel,
-                +attributes.inherit, +attributes.disabled, +attributes.enable_on_exec,
-                is_leader ? "leader" : "member", error == 0 ? "open" : std::strerror(error));
+    log::detail(
+        "perf_event_open {} ({}) type {} config {:#x} config1 {:#x} config2 {:#x} exclude_user {} "
+        "exclude_kernel {} inherit {} disabled {} enable_on_exec {} {}: {}",
+        event.name, event.definition.pmu, attributes.type, attributes.config, attributes.config1, attributes.config2,
+        +attributes.exclude_user, +attributes.exclude_kernel, +attributes.inherit, +attributes.disabled,
+        +attributes.enable_on_exec, is_leader ? "leader" : "member", error == 0 ? "open" : std::strerror(error));
 }
 
 /// One scheduling group: its libperf list and the maps it was opened with.
@@ -115,7 +116,7 @@ CounterSet::CounterSet(CounterSet&&) noexcept = default;
 CounterSet& CounterSet::operator=(CounterSet&&) noexcept = default;
 CounterSet::~CounterSet() = default;
 
-int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const Target& target,
+int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const CountingTarget& target,
                             const std::vector<machine::Pmu>& pmus) {
     const bool is_leader = list.leader == nullptr;
     auto attributes = make_attributes(event, target, is_leader, pmus);
@@ -146,8 +147,8 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
             member.first = instances_;
             instances_ += static_cast<std::size_t>(member.cpus) * static_cast<std::size_t>(member.threads);
             member.software = is_software(event);
-            member.mapped = target.user_space_reads && !member.software && !event.metric_only &&
-                            perf_evsel__mmap(handle, 0) == 0;
+            member.mapped =
+                target.user_space_reads && !member.software && !event.metric_only && perf_evsel__mmap(handle, 0) == 0;
             if (is_leader) list.leader = handle;
             return 0;
         }
@@ -163,7 +164,7 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
     return error;
 }
 
-Result<CounterSet> CounterSet::open(const std::vector<Group>& groups, const Target& target) {
+Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const CountingTarget& target) {
     initialise_library();
     CounterSet set;
     const auto pmus = machine::core_pmus();

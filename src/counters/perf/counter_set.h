@@ -19,7 +19,7 @@ struct perf_evsel;
 namespace tmaprobe::counters::perf {
 
 /// Whose events are opened, and how they start.
-struct Target {
+struct CountingTarget {
     std::vector<pid_t> threads = {0};  ///< 0 = the calling thread; {-1} = whatever runs on the CPUs
     std::vector<int> cpus = {-1};      ///< -1 = wherever the threads run
     bool other_process = false;        ///< the threads are not ours (for the words of an error)
@@ -33,15 +33,15 @@ struct Target {
 /// What one event's descriptor of one thread on one CPU holds.
 struct RawCount {
     std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
-    int error = 0;         ///< errno of a failed read; 0: it was read
+    int error = 0;             ///< errno of a failed read; 0: it was read
     bool end_of_file = false;  ///< the kernel gave the group up (pinned, or an orphaned topdown event)
 };
 
 /// How opening one event of a pass went.
 struct OpenedEvent {
     std::size_t group = 0, index = 0;  ///< in the pass
-    int error = 0;         ///< errno; 0: it is open
-    bool moved = false;    ///< its group refused it (too large), so it counts in a group of its own
+    int error = 0;                     ///< errno; 0: it is open
+    bool moved = false;                ///< its group refused it (too large), so it counts in a group of its own
 };
 
 /// Owns every descriptor and mapping of one pass's events; all are closed with it, also when a later
@@ -56,7 +56,7 @@ class CounterSet {
 
     /// Opens what can be opened; events that cannot are reported by opened(), never silently left out.
     /// Errors: only those that no event can escape (too many files, no such process), as errno's cause.
-    static Result<CounterSet> open(const std::vector<Group>& groups, const Target& target);
+    static Result<CounterSet> open(const std::vector<EventGroup>& groups, const CountingTarget& target);
 
     const std::vector<OpenedEvent>& opened() const { return opened_; }
     bool any_open() const;
@@ -90,7 +90,7 @@ class CounterSet {
   private:
     struct Evlist;
     struct Member;
-    int open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const Target& target,
+    int open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const CountingTarget& target,
                     const std::vector<machine::Pmu>& pmus);
     void read_kind(std::vector<RawCount>& counts, bool software) const;
     std::size_t instances_ = 0;

@@ -36,7 +36,8 @@ std::optional<std::uint64_t> enabled_time(const perf_event_mmap_page& page) {
         std::atomic_signal_fence(std::memory_order_seq_cst);
         if (!page.cap_user_time) return std::nullopt;
         std::uint64_t ticks = read_timestamp();
-        if (page.cap_user_time_short) ticks = once(page.time_cycles) + ((ticks - once(page.time_cycles)) & once(page.time_mask));
+        if (page.cap_user_time_short)
+            ticks = once(page.time_cycles) + ((ticks - once(page.time_cycles)) & once(page.time_mask));
         const std::uint16_t shift = once(page.time_shift);
         const std::uint32_t factor = once(page.time_mult);
         const std::uint64_t whole = ticks >> shift, rest = ticks & ((std::uint64_t{1} << shift) - 1);

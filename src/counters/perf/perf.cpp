@@ -25,14 +25,13 @@ constexpr double default_rotation_ns = 4e6;
 constexpr std::size_t windows_per_region = 24;
 
 /// Opens and closes every pass once. Fails when none of the hardware events can be had, or nothing at all.
-Result<> try_out(const Plan& plan, const Target& target) {
+Result<> try_out(const Plan& plan, const CountingTarget& target) {
     const PlannedEvent* refused = nullptr;
     int error = 0;
     bool counts_hardware = false, wants_hardware = false, counts_any = false;
     for (const auto& pass : plan.passes) {
-        auto set = CounterSet::open(pass.groups, target);
-        if (!set) return pass_on(set);
-        for (const auto& opened : set->opened()) {
+        auto set = TRY(CounterSet::open(pass.groups, target));
+        for (const auto& opened : set.opened()) {
             const auto& event = pass.groups[opened.group].events[opened.index];
             const bool hardware = !is_software(event) && !is_clock_event(event);
             wants_hardware = wants_hardware || hardware;
@@ -63,14 +62,18 @@ std::vector<std::size_t> subtractable(const std::vector<record::Event>& events, 
     for (std::size_t index = 0; index < events.size() && index < overhead.counts.size(); ++index) {
         const auto group = sound.find(events[index].group);
         const bool whole_group = group != sound.end() && group->second;
-        if (whole_group && events[index].reading.time_running_ns > 0 && overhead.counts[index] > 0) chosen.push_back(index);
+        if (whole_group && events[index].reading.time_running_ns > 0 && overhead.counts[index] > 0)
+            chosen.push_back(index);
     }
     return chosen;
 }
 
 class PerfSource final : public CounterSource {
   public:
-    PerfSource(Scope scope, Options options) : scope_(std::move(scope)), options_(options) {}
+    PerfSource(Scope scope, PerfOptions options) : scope_(std::move(scope)), options_(options) {}
+
+    SourceTraits traits() const override { return {}; }
+    std::vector<PmuLimits> limits() const override { return probe_limits(); }
 
     Result<> prepare(const Plan& plan) override {
         region_.reset();
@@ -80,16 +83,15 @@ class PerfSource final : public CounterSource {
             if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
             listed_.merge(machine::listed_common_events(pmu));
         }
-        Target target;
+        CountingTarget target;
         target.user = plan.user;
         target.kernel = plan.kernel;
         if (scope_.kind == Scope::Kind::cpus) {
             target.threads = {-1};
             target.cpus = scope_.cpus;
         } else if (scope_.kind == Scope::Kind::process) {
-            auto threads = threads_of(scope_.pid);
-            if (!threads) return pass_on(threads);
-            target.threads = {threads->front()};
+            auto threads = TRY(threads_of(scope_.pid));
+            target.threads = {threads.front()};
             target.other_process = true;
         }
         return try_out(plan_, target);
@@ -108,7 +110,7 @@ class PerfSource final : public CounterSource {
         return sample;
     }
 
-    record::Source describe() const override { return {"perf", "", "counted with perf_event"}; }
+    record::Source describe() const override { return {record::SourceKind::perf, "", "counted with perf_event"}; }
 
   private:
     PassPlace place(std::size_t pass) const {
@@ -130,29 +132,28 @@ class PerfSource final : public CounterSource {
         if (!region_ || region_pass_ != repetition.pass || region_threads_ != threads) {
             region_spreads_.clear();
             region_.reset();  // closes the last pass's counters before this one's are opened
-            auto opened = Region::open(plan_.passes[repetition.pass], threads, plan_.user, plan_.kernel,
-                                       options_.user_space_reads && plan_.policy == Policy::passes);
-            if (!opened) return pass_on(opened);
-            region_.emplace(std::move(*opened));
+            auto opened = TRY(Region::open(plan_.passes[repetition.pass], threads, plan_.user, plan_.kernel,
+                                           options_.user_space_reads && plan_.policy == Policy::passes));
+            region_.emplace(std::move(opened));
             region_pass_ = repetition.pass;
             region_threads_ = threads;
         }
         const bool multiplexed = plan_.policy == Policy::multiplex;
-        const auto measured = region_->measure(workload, repetition.iterations, multiplexed ? windows_per_region : 1);
-        if (!measured) return pass_on(measured);
+        const auto measured =
+            TRY(region_->measure(workload, repetition.iterations, multiplexed ? windows_per_region : 1));
 
         Sample sample;
         sample.iterations = repetition.iterations;
-        sample.elapsed_ns = measured->elapsed_ns;
+        sample.elapsed_ns = measured.elapsed_ns;
         const Pass& pass = plan_.passes[repetition.pass];
         const auto events_of = [&](const Span& span) {
-            return collect(pass, place(repetition.pass), region_->set(), span, measured->residency);
+            return collect(pass, place(repetition.pass), region_->set(), span, measured.residency);
         };
-        sample.events = events_of(measured->whole);
-        set_clock_events(sample.events, {measured->elapsed_ns, measured->elapsed_ticks});
-        for (const Span& window : measured->windows) add_rates(region_spreads_, events_of(window));
-        const auto windows = static_cast<double>(std::max<std::size_t>(1, measured->windows.size()));
-        set_bounds(sample.events, region_spreads_, static_cast<double>(measured->elapsed_ns) / windows, rotation_ns_);
+        sample.events = events_of(measured.whole);
+        set_clock_events(sample.events, {measured.elapsed_ns, measured.elapsed_ticks});
+        for (const Span& window : measured.windows) add_rates(region_spreads_, events_of(window));
+        const auto windows = static_cast<double>(std::max<std::size_t>(1, measured.windows.size()));
+        set_bounds(sample.events, region_spreads_, static_cast<double>(measured.elapsed_ns) / windows, rotation_ns_);
         report_overhead(sample);
         return sample;
     }
@@ -160,20 +161,20 @@ class PerfSource final : public CounterSource {
     /// Says what start and stop cost, and takes off what they add.
     void report_overhead(Sample& sample) const {
         const Overhead& overhead = region_->overhead();
-        auto& detail = sample.detail["overhead"];
-        detail["method"] = region_->method();
-        detail["pair_ns"] = overhead.pair_ns;
+        auto& detail = perf_detail(sample).overhead.emplace();
+        detail.method = region_->method();
+        detail.pair_ns = overhead.pair_ns;
         for (std::size_t index = 0; index < sample.events.size() && index < overhead.counts.size(); ++index)
             if (sample.events[index].reading.time_running_ns > 0)
-                detail["counts"][sample.events[index].name] = overhead.counts[index];
+                detail.counts[sample.events[index].name] = overhead.counts[index];
         for (const auto index : subtractable(sample.events, overhead)) {
             sample.events[index].reading.value -= overhead.counts[index];
-            detail["subtracted"][sample.events[index].name] = overhead.counts[index];
+            detail.subtracted[sample.events[index].name] = overhead.counts[index];
         }
     }
 
     Scope scope_;
-    Options options_;
+    PerfOptions options_;
     Plan plan_;
     double rotation_ns_ = default_rotation_ns;
     std::set<std::uint64_t> listed_;  ///< common events that an Arm machine's PMUs implement
@@ -185,7 +186,7 @@ class PerfSource final : public CounterSource {
 
 }  // namespace
 
-Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options) {
+Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const PerfOptions& options) {
     Scope named = scope;
     if (scope.kind == Scope::Kind::cpus && scope.cpus.empty())  // none named: all that are online
         named.cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/online"));

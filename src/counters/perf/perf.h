@@ -18,7 +18,7 @@ bool slots_open(const machine::Pmu& pmu);
 int software_error();
 
 /// How to count, beyond whose events.
-struct Options {
+struct PerfOptions {
     int interval_ms = 0;           ///< above 0: a series for commands, processes and CPUs (Sample::series)
     bool user_space_reads = true;  ///< read in-process counters by rdpmc where the kernel allows it
 };
@@ -29,9 +29,8 @@ struct Options {
 /// with all its children. With Scope::process or Scope::cpus, the workload says only how long: until the
 /// command ends, the region returns, the process ends, or SIGINT.
 ///
-/// Sample::detail["overhead"] says what starting and stopping costs: {"method": "rdpmc"|"read"|"ioctl",
-/// "pair_ns": n, "counts": {event: n}}. The median counts of an empty pair are subtracted from an
-/// in-process region's values (never from raw), for all events of a group or for none, and listed under "subtracted".
-Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Options& options = {});
+/// Sample::perf->overhead says what starting and stopping costs. The median counts of an empty pair are subtracted from
+/// an in-process region's values (never from raw), for all events of a group or for none, and listed there.
+Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const PerfOptions& options = {});
 
 }  // namespace tmaprobe::counters::perf

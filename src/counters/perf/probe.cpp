@@ -4,16 +4,16 @@
 #include <cerrno>
 #include <optional>
 
-#include "counters/command.h"
 #include "counters/perf/counter_set.h"
 #include "counters/perf/perf.h"
 #include "machine/pmu_devices.h"
+#include "process/held_command.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
 
 #if defined(__aarch64__)
-constexpr std::uint64_t general_event = 0x08;  // retired instructions: no counter of their own on Arm
+constexpr std::uint64_t general_event = 0x08;     // retired instructions: no counter of their own on Arm
 constexpr std::uint64_t fixed_events[] = {0x11};  // the cycle counter
 constexpr std::uint64_t cycles_event = 0x11;
 constexpr int most_general = 31;
@@ -35,15 +35,15 @@ PlannedEvent event_of(const std::string& pmu, std::uint64_t config) {
     return event;
 }
 
-std::vector<Group> group_of(const std::string& pmu, int copies, std::vector<std::uint64_t> others = {}) {
-    Group group{pmu, {}};
+std::vector<EventGroup> group_of(const std::string& pmu, int copies, std::vector<std::uint64_t> others = {}) {
+    EventGroup group{pmu, {}};
     for (int copy = 0; copy < copies; ++copy) group.events.push_back(event_of(pmu, general_event));
     for (const std::uint64_t config : others) group.events.push_back(event_of(pmu, config));
     return {group};
 }
 
 /// How many of the events the kernel accepts as one group, against an empty PMU.
-int accepted_together(const std::vector<Group>& groups) {
+int accepted_together(const std::vector<EventGroup>& groups) {
     const auto set = CounterSet::open(groups, {});
     if (!set) return 0;
     return static_cast<int>(std::count_if(set->opened().begin(), set->opened().end(),
@@ -52,20 +52,21 @@ int accepted_together(const std::vector<Group>& groups) {
 
 /// Whether the whole group gets onto the counters now, beside whatever else is counted: a pinned group
 /// runs at once or never.
-bool runs_together(const std::vector<Group>& groups) {
-    Target target;
+bool runs_together(const std::vector<EventGroup>& groups) {
+    CountingTarget target;
     target.pinned = true;
     auto set = CounterSet::open(groups, target);
     if (!set || !set->enable()) return false;
-    for (const std::uint64_t start = now_ns(); now_ns() - start < spin_ns;) {}
+    for (const std::uint64_t start = process::now_ns(); process::now_ns() - start < spin_ns;) {
+    }
     (void)set->disable();
     std::vector<RawCount> counts;
     set->read(counts);
     const bool all_open = std::all_of(set->opened().begin(), set->opened().end(),
                                       [](const auto& event) { return event.error == 0 && !event.moved; });
     return all_open && std::all_of(counts.begin(), counts.end(), [](const auto& count) {
-        return !count.error && !count.end_of_file && count.running_ns > 0;
-    });
+               return !count.error && !count.end_of_file && count.running_ns > 0;
+           });
 }
 
 /// Keeps the calling thread on a PMU's CPUs while it is probed.
@@ -97,7 +98,8 @@ class Stay {
 void reserve_residency(PmuLimits& limits) {
     for (int number = 0; number < limits.fixed_counters; ++number)
         if (fixed_events[number] == cycles_event) {
-            if (std::ranges::find(limits.fixed_taken, number) == limits.fixed_taken.end()) limits.fixed_taken.push_back(number);
+            if (std::ranges::find(limits.fixed_taken, number) == limits.fixed_taken.end())
+                limits.fixed_taken.push_back(number);
             return;
         }
     limits.general_counters = std::max(1, limits.general_counters - 1);
@@ -109,7 +111,7 @@ std::optional<PmuLimits> probe(const machine::Pmu& pmu) {
     if (accepted == 0) return std::nullopt;
     int free = accepted;
     // What cannot be tried is taken to be as the kernel accepts it.
-    const auto counts = [&](const std::vector<Group>& groups) { return !stay.there() || runs_together(groups); };
+    const auto counts = [&](const std::vector<EventGroup>& groups) { return !stay.there() || runs_together(groups); };
     while (free > 0 && !counts(group_of(pmu.name, free))) --free;
 
     PmuLimits limits;

@@ -31,24 +31,25 @@ bool judge_times(RawCount before, const RawCount& after, Bracketing bracketing, 
 Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
              std::uint64_t enabled_before_ns) {
     Judged judged;
-    if (before.error || after.error) return {{}, "read_failed"};
-    if (after.end_of_file) return {{}, "not_counted"};
-    if (!judge_times(before, after, bracketing, elapsed_ns, enabled_before_ns, judged.reading)) return {{}, "time_went_backwards"};
+    if (before.error || after.error) return {{}, record::Note::read_failed};
+    if (after.end_of_file) return {{}, record::Note::not_counted};
+    if (!judge_times(before, after, bracketing, elapsed_ns, enabled_before_ns, judged.reading))
+        return {{}, record::Note::time_went_backwards};
     if (judged.reading.time_running_ns == 0) {
-        judged.note = "not_counted";
+        judged.note = record::Note::not_counted;
         return judged;
     }
     if (after.value >= before.value) {
         judged.reading.raw = after.value - before.value;
     } else if (before.value < counter_range && before.value >= counter_range / 2) {
         judged.reading.raw = counter_range - before.value + after.value;
-        judged.note = "wrapped";
+        judged.note = record::Note::wrapped;
     } else {
-        return {{}, "went_backwards"};
+        return {{}, record::Note::went_backwards};
     }
     const auto enabled = static_cast<double>(judged.reading.time_enabled_ns);
     if (static_cast<double>(judged.reading.time_running_ns) > enabled * (1 + time_tolerance))
-        judged.note = "ran_longer_than_enabled";
+        judged.note = record::Note::ran_longer_than_enabled;
     return judged;
 }
 
@@ -59,25 +60,27 @@ Judged combine(std::span<const Judged> instances, bool extrapolate) {
         sum.reading.raw += instance.reading.raw;
         sum.reading.time_enabled_ns += instance.reading.time_enabled_ns;
         sum.reading.time_running_ns += instance.reading.time_running_ns;
-        some_never_ran = some_never_ran || (instance.reading.time_running_ns == 0 && instance.reading.time_enabled_ns > 0);
-        if (instance.note.empty() || instance.note == "not_counted") continue;
+        some_never_ran =
+            some_never_ran || (instance.reading.time_running_ns == 0 && instance.reading.time_enabled_ns > 0);
+        if (instance.note == record::Note::none || instance.note == record::Note::not_counted) continue;
         sum.note = instance.note;
         lost = lost || (instance.reading.time_running_ns == 0);
     }
     // One instance whose count is lost makes the sum a wrong number: none is given.
     if (lost || instances.empty()) {
         sum.reading = {};
-        if (sum.note.empty()) sum.note = "not_counted";
+        if (sum.note == record::Note::none) sum.note = record::Note::not_counted;
         return sum;
     }
     if (sum.reading.time_running_ns == 0) {
-        sum.note = "not_counted";
+        sum.note = record::Note::not_counted;
         return sum;
     }
-    if (some_never_ran && sum.note.empty()) sum.note = "partly_counted";
+    if (some_never_ran && sum.note == record::Note::none) sum.note = record::Note::partly_counted;
     const auto raw = static_cast<double>(sum.reading.raw);
-    const double scale = static_cast<double>(sum.reading.time_enabled_ns) / static_cast<double>(sum.reading.time_running_ns);
-    sum.reading.value = extrapolate && sum.note != "ran_longer_than_enabled" ? raw * scale : raw;
+    const double scale =
+        static_cast<double>(sum.reading.time_enabled_ns) / static_cast<double>(sum.reading.time_running_ns);
+    sum.reading.value = extrapolate && sum.note != record::Note::ran_longer_than_enabled ? raw * scale : raw;
     return sum;
 }
 

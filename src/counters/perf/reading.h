@@ -13,7 +13,7 @@ enum class Bracketing { started_and_stopped, read_twice };
 /// What an event's counts of one measurement are worth.
 struct Judged {
     record::Reading reading;  ///< summed over CPUs and threads; running 0: not counted
-    std::string note;         ///< "", "not_counted", "read_failed", "went_backwards", "wrapped", ...
+    record::Note note = record::Note::none;
 };
 
 /// What one instance counted between two reads (`before` is all zero for counters that were started from
@@ -23,8 +23,8 @@ struct Judged {
 /// upper half; else it went backwards and is not counted. Times that go backwards, or more time running
 /// than enabled (beyond a thousandth), are impossible: the count is kept raw and the note says so.
 ///
-/// `enabled_before_ns`: how long the event had been enabled at the first read, by its page's clock; 0: not known. A page
-/// read shows stale times while the event stays on its counter; where it has lost it by the second read, the
+/// `enabled_before_ns`: how long the event had been enabled at the first read, by its page's clock; 0: not known. A
+/// page read shows stale times while the event stays on its counter; where it has lost it by the second read, the
 /// kernel gives the times since it was opened, and what lay before the region is taken off.
 Judged judge(const RawCount& before, const RawCount& after, Bracketing bracketing, std::uint64_t elapsed_ns,
              std::uint64_t enabled_before_ns = 0);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/statistics.h"
-#include "counters/command.h"
 #include "counters/perf/clock_events.h"
+#include "process/held_command.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -28,26 +28,25 @@ std::uint64_t sum_of_deltas(const CounterSet::Place& place, const std::vector<Ra
 
 Result<Region> Region::open(const Pass& pass, const std::vector<pid_t>& threads, bool user, bool kernel,
                             bool user_space_reads) {
-    Target target;
+    CountingTarget target;
     target.threads.insert(target.threads.end(), threads.begin(), threads.end());
     target.user = user;
     target.kernel = kernel;
     target.user_space_reads = user_space_reads && threads.empty();
-    auto set = CounterSet::open(pass.groups, target);
-    if (!set) return pass_on(set);
+    auto set = TRY(CounterSet::open(pass.groups, target));
 
     Region region;
-    region.set_ = std::move(*set);
+    region.set_ = std::move(set);
     region.residency_ = ResidencyCounters::open(target);
     if (target.user_space_reads && region.set_.any_open()) {
         // Only counters that are running can say whether user space may read them.
-        if (auto on = region.set_.enable(); !on) return pass_on(on);
+        TRY(region.set_.enable());
         if (region.set_.reads_in_user_space())
             region.bracketing_ = Bracketing::read_twice;
         else if (auto off = region.set_.disable(); !off)
             return pass_on(off);
     }
-    if (auto learnt = region.learn_overhead(); !learnt) return pass_on(learnt);
+    TRY(region.learn_overhead());
     return region;
 }
 
@@ -64,9 +63,9 @@ void Region::read_undisturbed(std::vector<RawCount>& counts, CounterSet::Order o
     constexpr int most_attempts = 4;
     constexpr std::uint64_t jitter_ns = 500;  // less than an interrupt takes
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        const std::uint64_t start = now_ns();
+        const std::uint64_t start = process::now_ns();
         set_.read(counts, order);
-        const std::uint64_t took = now_ns() - start;
+        const std::uint64_t took = process::now_ns() - start;
         quickest_read_ns_ = std::min(quickest_read_ns_, took);
         if (took <= 2 * quickest_read_ns_ + jitter_ns) return;
     }
@@ -83,16 +82,16 @@ Region::Measured Region::measure_running(Workload& workload, std::uint64_t itera
     const auto enabled_after = set_.enabled_now();
     // The thread's own time, not the wall's: while it was off the CPU its counters stood still.
     const std::uint64_t enabled = enabled_before && enabled_after ? *enabled_after - *enabled_before : spent.ns;
-    return {spent.ns, spent.ticks, {&counts_[0], &counts_[1], bracketing_, enabled, enabled_before.value_or(0)}, {}, {}};
+    return {
+        spent.ns, spent.ticks, {&counts_[0], &counts_[1], bracketing_, enabled, enabled_before.value_or(0)}, {}, {}};
 }
 
 Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64_t iterations, std::size_t parts) {
     parts = std::min<std::size_t>(parts, std::max<std::uint64_t>(1, iterations));
     set_.read(counts_[0], CounterSet::Order::software_first);
     const Residency spent_before = residency_ ? residency_->read() : Residency{};
-    if (auto on = set_.enable(); !on) return pass_on(on);
-    if (residency_)
-        if (auto on = residency_->enable(); !on) return pass_on(on);
+    TRY(set_.enable());
+    if (residency_) TRY(residency_->enable());
     const Instant start = now();
     for (std::size_t part = 0; part < parts; ++part) {
         if (part) set_.read(counts_[part]);
@@ -100,7 +99,7 @@ Result<Region::Measured> Region::measure_started(Workload& workload, std::uint64
     }
     const Instant spent = now().since(start);
     if (residency_) residency_->disable();
-    if (auto off = set_.disable(); !off) return pass_on(off);
+    TRY(set_.disable());
     set_.read(counts_[parts], CounterSet::Order::hardware_first);
 
     Measured measured{spent.ns, spent.ticks, {&counts_[0], &counts_[parts], bracketing_, spent.ns}, {}, {}};
@@ -117,9 +116,9 @@ Result<> Region::learn_overhead() {
     std::vector<std::vector<double>> counts(set_.opened().size());
     // The first pairs warm the caches and the kernel's paths.
     for (int pair = -4; pair < empty_pairs; ++pair) {
-        const std::uint64_t start = now_ns();
+        const std::uint64_t start = process::now_ns();
         const auto measured = measure(nothing, 0);
-        const std::uint64_t end = now_ns();
+        const std::uint64_t end = process::now_ns();
         if (!measured) return pass_on(measured);
         if (pair < 0) continue;
         pairs.push_back(static_cast<double>(end - start));

@@ -29,8 +29,8 @@ class Region {
         std::uint64_t elapsed_ns = 0;     ///< wall time
         std::uint64_t elapsed_ticks = 0;  ///< the same by the time-stamp counter, see Instant
         Span whole;
-        std::vector<Span> windows;        ///< of a region measured in parts; the parts add up to the whole
-        Residency residency;              ///< on hybrids
+        std::vector<Span> windows;  ///< of a region measured in parts; the parts add up to the whole
+        Residency residency;        ///< on hybrids
     };
     /// Runs the workload once between start and stop, in up to `parts` parts between which the counters are
     /// read but not stopped. What the spans point to lives until the next call.

@@ -13,11 +13,11 @@ Residency operator-(const Residency& later, const Residency& earlier) {
     return difference;
 }
 
-std::optional<ResidencyCounters> ResidencyCounters::open(Target target) {
+std::optional<ResidencyCounters> ResidencyCounters::open(CountingTarget target) {
     const auto pmus = machine::core_pmus();
     if (pmus.size() < 2 || target.cpus != std::vector<int>{-1}) return std::nullopt;
     ResidencyCounters counters;
-    std::vector<Group> groups;
+    std::vector<EventGroup> groups;
     for (const auto& pmu : pmus) {
         PlannedEvent cycles{"cycles", {}, false};
         cycles.definition.pmu = pmu.name;

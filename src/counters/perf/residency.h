@@ -23,7 +23,7 @@ class ResidencyCounters {
   public:
     /// Nothing on a machine with one core PMU, where whole CPUs are counted (each belongs to one PMU), and
     /// where these counters do not open.
-    static std::optional<ResidencyCounters> open(Target target);
+    static std::optional<ResidencyCounters> open(CountingTarget target);
 
     /// Started after and stopped before the counters that they are compared with: what was always counted
     /// then never looks as if it had been there only part of the time.

@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "counters/command.h"
 #include "counters/perf/attributes.h"
 #include "counters/perf/clock_events.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
+#include "process/held_command.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -36,16 +36,15 @@ bool has_topdown(const Pass& pass) {
     return false;
 }
 
-Result<Target> make_target(const Session& session, const std::optional<HeldCommand>& command) {
-    Target target;
+Result<CountingTarget> make_target(const Session& session, const std::optional<process::HeldCommand>& command) {
+    CountingTarget target;
     target.user = session.plan.user;
     target.kernel = session.plan.kernel;
     target.inherit = true;
     switch (session.scope.kind) {
         case Scope::Kind::process: {
-            auto threads = threads_of(session.scope.pid);
-            if (!threads) return pass_on(threads);
-            target.threads = std::move(*threads);
+            auto threads = TRY(threads_of(session.scope.pid));
+            target.threads = std::move(threads);
             target.other_process = true;
             break;
         }
@@ -62,12 +61,11 @@ Result<Target> make_target(const Session& session, const std::optional<HeldComma
 }
 
 /// A process may start and end threads while its counters are opened: then the list is taken again.
-Result<CounterSet> open_set(const Session& session, const std::optional<HeldCommand>& command,
-                            const std::vector<Group>& groups) {
+Result<CounterSet> open_set(const Session& session, const std::optional<process::HeldCommand>& command,
+                            const std::vector<EventGroup>& groups) {
     for (int attempt = 0;; ++attempt) {
-        const auto target = make_target(session, command);
-        if (!target) return pass_on(target);
-        auto set = CounterSet::open(groups, *target);
+        const auto target = TRY(make_target(session, command));
+        auto set = CounterSet::open(groups, target);
         if (set || session.scope.kind != Scope::Kind::process || attempt == 3) return set;
     }
 }
@@ -76,7 +74,9 @@ Result<CounterSet> open_set(const Session& session, const std::optional<HeldComm
 class Recording {
   public:
     Recording(const Session& session, CounterSet set, std::optional<ResidencyCounters> residency)
-        : session_(session), pass_(session.plan.passes[session.pass]), set_(std::move(set)),
+        : session_(session),
+          pass_(session.plan.passes[session.pass]),
+          set_(std::move(set)),
           residency_(std::move(residency)) {}
 
     Result<> enable() {
@@ -101,7 +101,8 @@ class Recording {
         sample.elapsed_ns = spent.ns;
         set_.read(now_counts_);
         if (session_.options.interval_ms > 0 || ticks_ > 0) end_step(end);
-        sample.events = collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
+        sample.events =
+            collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
         set_clock_events(sample.events, spent);
         const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
         set_bounds(sample.events, spreads_, step, session_.rotation_ns);
@@ -117,7 +118,8 @@ class Recording {
     /// What was counted since the last step, of which the counts have just been read.
     void end_step(const Instant& end) {
         const Instant spent = end.since(last_);
-        auto events = collect(pass_, session_.place, set_, span(last_counts_, now_counts_, spent.ns), residency_delta());
+        auto events =
+            collect(pass_, session_.place, set_, span(last_counts_, now_counts_, spent.ns), residency_delta());
         set_clock_events(events, spent);
         add_rates(spreads_, events);
         if (session_.options.interval_ms > 0) {
@@ -149,13 +151,13 @@ class Recording {
         int kinds = 0;
         for (const auto& [pmu, time] : spent) {
             const double share = static_cast<double>(time) / static_cast<double>(sum);
-            sample.detail["residency"][pmu] = share;
+            perf_detail(sample).residency[pmu] = share;
             shares += fmt::format("{}{} {:.1f}%", shares.empty() ? "" : ", ", pmu, 100 * share);
             kinds += time > 0;
         }
         if (kinds < 2) return;
-        const auto why = machine::cause("hybrid_migration", machine::detect_perf_access());
-        sample.warnings.push_back({why.id, why.what + " (here: " + shares + ")", why.hint});
+        const auto why = machine::problem_of(machine::PerfCause::hybrid_migration, machine::detect_perf_access());
+        sample.warnings.push_back({text_of(why.cause), why.what + " (here: " + shares + ")", why.hint});
     }
 
     const Session& session_;
@@ -185,10 +187,12 @@ Result<std::vector<pid_t>> threads_of(pid_t process) {
     for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
         const std::string name = entry.path().filename();
         pid_t thread = 0;
-        if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc{}) threads.push_back(thread);
+        if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc{})
+            threads.push_back(thread);
     }
     if (threads.empty())
-        return fail(ErrorCode::unavailable, fmt::format("there is no process {}", process), "ps -e shows those there are");
+        return fail(ErrorCode::unavailable, fmt::format("there is no process {}", process),
+                    "ps -e shows those there are");
     return threads;
 }
 
@@ -197,45 +201,41 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     const auto& groups = session.plan.passes[session.pass].groups;
 
     // The command is forked before any counter is open, so that it inherits none.
-    std::optional<HeldCommand> command;
+    std::optional<process::HeldCommand> command;
     if (!argv.empty()) {
-        auto held = HeldCommand::start(argv);
-        if (!held) return pass_on(held);
-        command.emplace(std::move(*held));
+        auto held = TRY(process::HeldCommand::start(argv));
+        command.emplace(std::move(held));
     }
-    SignalWatch signals;
-    auto set = open_set(session, command, groups);
-    if (!set) return pass_on(set);
-    const auto target = make_target(session, command);
-    if (!target) return pass_on(target);
+    process::SignalWatch signals;
+    auto set = TRY(open_set(session, command, groups));
+    const auto target = TRY(make_target(session, command));
 
     Sample sample;
     sample.iterations = repetition.iterations;
-    Recording recording(session, std::move(*set), ResidencyCounters::open(*target));
+    Recording recording(session, std::move(set), ResidencyCounters::open(target));
     std::size_t calls = 0, stride = 1;
     const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
-    const Ticks ticks{tick_length(session), [&] {
-        if (++calls % stride == 0) {
-            recording.tick();
-            if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
-        }
-        return !thin_out || recording.ticks() < most_windows;
-    }};
-    const bool starts_by_itself = command && session.scope.kind != Scope::Kind::process &&
-                                  session.scope.kind != Scope::Kind::cpus;
-    if (!starts_by_itself)
-        if (auto on = recording.enable(); !on) return pass_on(on);
+    const process::Ticks ticks{tick_length(session), [&] {
+                                   if (++calls % stride == 0) {
+                                       recording.tick();
+                                       if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
+                                   }
+                                   return !thin_out || recording.ticks() < most_windows;
+                               }};
+    const bool starts_by_itself =
+        command && session.scope.kind != Scope::Kind::process && session.scope.kind != Scope::Kind::cpus;
+    if (!starts_by_itself) TRY(recording.enable());
     recording.start();
     bool interrupted = false;
     if (command) {
-        if (auto released = command->release(); !released) return pass_on(released);
+        TRY(command->release());
         const auto outcome = wait_for(*command, signals, ticks);
         sample.exit_status = outcome.status;
         interrupted = outcome.interrupted;
     } else if (workload.only_waits() && session.scope.kind == Scope::Kind::cpus) {
-        wait_for_signal(signals, ticks);
+        process::wait_for_signal(signals, ticks);
     } else if (session.scope.kind == Scope::Kind::process) {
-        interrupted = wait_for_process(session.scope.pid, signals, ticks);
+        interrupted = process::wait_for_process(session.scope.pid, signals, ticks);
     } else {
         workload.run(repetition.iterations);
     }
@@ -243,7 +243,7 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     recording.finish(sample);
     sample.interrupted = interrupted;
     if (interrupted) {
-        sample.detail["interrupted"] = true;
+        perf_detail(sample).interrupted = true;
         sample.warnings.push_back({"interrupted", "stopped by a signal: this is what was counted until then", ""});
     }
     return sample;

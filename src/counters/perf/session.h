@@ -9,7 +9,7 @@ namespace tmaprobe::counters::perf {
 /// All that one measurement of a command, a process or CPUs needs to know.
 struct Session {
     const Scope& scope;
-    const Options& options;
+    const PerfOptions& options;
     const Plan& plan;
     std::size_t pass = 0;
     PassPlace place;
@@ -20,6 +20,9 @@ struct Session {
 /// CPUs are counted), its region, or until the process ends or SIGINT. Errors: as CounterSet::open, and
 /// as HeldCommand.
 Result<Sample> run_session(const Session& session, Workload& workload, const Repetition& repetition);
+
+/// What the sample says beside its counts, begun if it is not there yet.
+inline record::PerfDetail& perf_detail(Sample& sample) { return sample.perf ? *sample.perf : sample.perf.emplace(); }
 
 /// The thread ids of a process. Errors: unavailable when there is no such process.
 Result<std::vector<pid_t>> threads_of(pid_t process);

@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cctype>
 
 #include "counters/replay/formats.h"
 
 namespace tmaprobe::counters::replay {
 namespace {
 
-bool all_digits(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-}
+bool all_digits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == text.npos; }
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -34,7 +32,8 @@ bool is_time(std::string_view text) {
 /// What perf aggregates over: "CPU3", "S0-D0-C1", "N0", or a thread as "name-pid".
 bool is_place(std::string_view text) {
     for (const std::string_view prefix : {"CPU", "S", "N"})
-        if (text.starts_with(prefix) && text.size() > prefix.size() && all_digits(text.substr(prefix.size(), 1))) return true;
+        if (text.starts_with(prefix) && text.size() > prefix.size() && all_digits(text.substr(prefix.size(), 1)))
+            return true;
     const std::size_t dash = text.rfind('-');
     return dash != text.npos && dash > 0 && all_digits(text.substr(dash + 1));
 }
@@ -55,12 +54,12 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
         // A unit such as "/sec" or "K/sec" begins or holds a slash that nothing closes; a thread may be called
         // "kworker/0:1-37", but stands before the count.
         if (text[at] == '/') {
-            const bool counted = std::ranges::any_of(fields, [](std::string_view field) {
-                return is_count(trimmed(field)) && !is_time(trimmed(field));
-            });
-            if (in_terms) in_terms = false;
-            else if (counted && at > begin && std::isalnum(static_cast<unsigned char>(text[begin])) && text.find('/', at + 1) != text.npos &&
-                     fields.size() <= 5)
+            const bool counted = std::ranges::any_of(
+                fields, [](std::string_view field) { return is_count(trimmed(field)) && !is_time(trimmed(field)); });
+            if (in_terms)
+                in_terms = false;
+            else if (counted && at > begin && std::isalnum(static_cast<unsigned char>(text[begin])) &&
+                     text.find('/', at + 1) != text.npos && fields.size() <= 5)
                 in_terms = true;
         }
         ++at;
@@ -121,7 +120,8 @@ Result<> read_line(const Place& place, std::string_view separator, TimedLine& re
     if (const std::string_view next = trimmed(fields.peek()); next.ends_with('%')) {
         const auto percent = plain_number(next.substr(0, next.size() - 1));
         // perf prints nan% where the mean is 0.
-        if (!percent && next != "nan%" && next != "-nan%") return place.fault(next, fmt::format("'{}' is not a variance", next));
+        if (!percent && next != "nan%" && next != "-nan%")
+            return place.fault(next, fmt::format("'{}' is not a variance", next));
         line.variance = percent.value_or(0) / 100;
         fields.take();
     }
@@ -131,12 +131,15 @@ Result<> read_line(const Place& place, std::string_view separator, TimedLine& re
     const auto run_ns = plain_number(run);
     if (!run_ns) return place.fault(run, fmt::format("'{}' is not a running time in ns", run));
     const auto percent = plain_number(share);
-    if (!percent || *percent > 100) return place.fault(share, fmt::format("'{}' is not a share of time in percent", share));
+    if (!percent || *percent > 100)
+        return place.fault(share, fmt::format("'{}' is not a share of time in percent", share));
     const std::size_t dot = share.find('.');
     if (dot == share.npos || share.size() - dot != 3)
-        return place.fault(share, fields.done() ? fmt::format("the line ends within '{}'", share)
-                                                : fmt::format("'{}' is not a share with two decimals; LC_ALL=C perf stat "
-                                                              "writes points instead of commas", share));
+        return place.fault(share, fields.done()
+                                      ? fmt::format("the line ends within '{}'", share)
+                                      : fmt::format("'{}' is not a share with two decimals; LC_ALL=C perf stat "
+                                                    "writes points instead of commas",
+                                                    share));
     line.run_ns = *run_ns;
     line.share = *percent / 100;
     result.has_times = true;
@@ -159,7 +162,8 @@ Result<std::string> separator_at(const Place& place, std::size_t end) {
         if (std::ranges::any_of(separator, [](unsigned char c) { return std::isalnum(c) != 0; })) break;
         TimedLine line;
         const auto read = read_line(place, separator, line);
-        if (read && !line.line.event.empty() && std::isalpha(static_cast<unsigned char>(line.line.event[0]))) return separator;
+        if (read && !line.line.event.empty() && std::isalpha(static_cast<unsigned char>(line.line.event[0])))
+            return separator;
         if (!read && !first_problem) first_problem = read.error();
     }
     if (first_problem) return tl::unexpected(*first_problem);
@@ -171,13 +175,16 @@ Result<std::string> find_separator(const Place& place) {
     const std::string_view text = trimmed(place.text);
     const std::size_t offset = static_cast<std::size_t>(text.data() - place.text.data());
     const bool bad_count = text.starts_with('<');
-    const std::size_t end = bad_count ? std::min(text.find('>'), text.size() - 1) + 1 : text.find_first_not_of("0123456789.");
+    const std::size_t end =
+        bad_count ? std::min(text.find('>'), text.size() - 1) + 1 : text.find_first_not_of("0123456789.");
     if (end != 0 && end < text.size()) return separator_at(place, offset + end);
     for (const char common : std::string_view(",;\t|:!~^&@ "))
         if (const std::size_t at = text.find(common); at != text.npos && at > 0)
             if (auto found = separator_at(place, offset + at)) return found;
     auto none = place.fault(text, "this is no line of perf stat -x or perf stat -j");
-    none.value().hint = "perf stat -x, -o FILE or perf stat -j -o FILE writes them; neither its table for people nor --metric-only can be read";
+    none.value().hint =
+        "perf stat -x, -o FILE or perf stat -j -o FILE writes them; neither its table for people nor --metric-only can "
+        "be read";
     return none;
 }
 
@@ -185,7 +192,8 @@ Result<std::string> find_separator(const Place& place) {
 std::string with_points(std::string_view text) {
     std::string changed(text);
     for (std::size_t at = 1; at + 1 < text.size(); ++at)
-        if (text[at] == ',' && all_digits(text.substr(at - 1, 1)) && all_digits(text.substr(at + 1, 1))) changed[at] = '.';
+        if (text[at] == ',' && all_digits(text.substr(at - 1, 1)) && all_digits(text.substr(at + 1, 1)))
+            changed[at] = '.';
     return changed;
 }
 
@@ -213,17 +221,17 @@ Result<std::vector<TimedLine>> read_separated(const std::vector<Place>& places) 
         // The sums of all intervals, which perf may repeat at the end.
         if (trimmed(place.text).starts_with("summary")) continue;
         if (layout.separator.empty()) {
-            auto found = find_layout(place);
-            if (!found) return pass_on(found);
-            layout = std::move(*found);
+            auto found = TRY(find_layout(place));
+            layout = std::move(found);
         }
         std::string changed;
         if (layout.decimal_comma) place.text = changed = with_points(place.text);
         if (is_metric_line(place.text, layout.separator)) continue;
         TimedLine line;
-        if (const auto read = read_line(place, layout.separator, line); !read) return pass_on(read);
+        TRY(read_line(place, layout.separator, line));
         if (!lines.empty() && lines.front().has_times && !line.has_times)
-            return place.fault(place.text.substr(place.text.size()), "the line ends too early: others have a running time");
+            return place.fault(place.text.substr(place.text.size()),
+                               "the line ends too early: others have a running time");
         lines.push_back(std::move(line));
     }
     return lines;

@@ -1,21 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json/value.h"
 #include "counters/replay/formats.h"
 
 namespace tmaprobe::counters::replay {
 namespace {
 
-using nlohmann::json;
-
 /// The text of a key, numbers included; empty when it is not there.
-std::string text_of(const json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end()) return {};
-    return found->is_string() ? found->get<std::string>() : found->dump();
+std::string text_of(json::Value object, const char* key) {
+    const json::Value found = object.at(key);
+    return found.is_null() ? "null" : found.scalar_text();
 }
 
 /// The line with null for what is no number in JSON: some versions of perf print a metric of 0 / 0 as a bare nan.
@@ -30,32 +27,34 @@ std::string without_bare_nan(std::string_view text) {
     return changed;
 }
 
-/// Objects in which a key stands twice are refused: which of the two was meant nobody knows.
-Result<json> parse(const Place& place) {
-    std::vector<std::set<std::string>> keys;  // of the objects that are open
-    std::string twice;
-    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-        if (event == json::parse_event_t::object_start) keys.emplace_back();
-        else if (event == json::parse_event_t::object_end) keys.pop_back();
-        else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-            twice = parsed.get<std::string>();
-        return true;
-    };
-    try {
-        json object = json::parse(without_bare_nan(place.text), watch);
-        if (twice.empty()) return object;
-        const std::size_t at = place.text.rfind(fmt::format("\"{}\"", twice));
-        return place.fault(place.text.substr(std::min(at, place.text.size())), fmt::format("'{}' stands there twice", twice));
-    } catch (const json::parse_error& error) {
-        const std::size_t byte = std::min(error.byte > 0 ? error.byte - 1 : 0, place.text.size());
-        return place.fault(place.text.substr(byte), byte >= place.text.size() ? "the line ends too early" : "not valid JSON");
-    } catch (const json::exception& error) {
-        return place.fault(place.text, error.what());
+/// A key that stands twice in an object anywhere in the value; empty where there is none.
+std::string key_that_stands_twice(json::Value value) {
+    std::set<std::string_view> keys;
+    for (const json::Value member : value) {
+        if (value.is_object() && !keys.insert(member.key()).second) return std::string(member.key());
+        if (auto twice = key_that_stands_twice(member); !twice.empty()) return twice;
     }
+    return {};
+}
+
+/// Objects in which a key stands twice are refused: which of the two was meant nobody knows.
+Result<json::Document> parse(const Place& place) {
+    const std::string text = without_bare_nan(place.text);
+    std::size_t at = 0;
+    auto document = json::parse_next(text, "", at);
+    if (document && text.find_first_not_of(" \t\r\n", at) != text.npos)
+        return place.fault(place.text.substr(at), "not valid JSON");
+    if (!document)
+        return place.fault(place.text.substr(at), at >= text.size() ? "the line ends too early" : "not valid JSON");
+    const std::string twice = key_that_stands_twice(document->root());
+    if (twice.empty()) return document;
+    const std::size_t second = place.text.rfind(fmt::format("\"{}\"", twice));
+    return place.fault(place.text.substr(std::min(second, place.text.size())),
+                       fmt::format("'{}' stands there twice", twice));
 }
 
 /// What -A, --per-* and the like aggregate over.
-std::string where_of(const json& object) {
+std::string where_of(json::Value object) {
     std::string where;
     for (const char* key : {"core", "die", "socket", "node", "cache", "cluster", "thread", "cpu", "cgroup"}) {
         const std::string text = text_of(object, key);
@@ -67,7 +66,7 @@ std::string where_of(const json& object) {
 }
 
 /// A number under a key, within [0, most]; `missing` when it is not there.
-Result<double> number_of(const Place& place, const json& object, const char* key, double missing, double most) {
+Result<double> number_of(const Place& place, json::Value object, const char* key, double missing, double most) {
     const std::string text = text_of(object, key);
     if (text.empty()) return missing;
     if (text == "null" && std::string_view(key) == "variance") return missing;  // of a mean of 0
@@ -78,7 +77,7 @@ Result<double> number_of(const Place& place, const json& object, const char* key
     return *number;
 }
 
-Result<> read_object(const Place& place, const json& object, TimedLine& result) {
+Result<> read_object(const Place& place, json::Value object, TimedLine& result) {
     Line& line = result.line;
     line.line = place.line;
     line.event = text_of(object, "event");
@@ -98,10 +97,9 @@ Result<> read_object(const Place& place, const json& object, TimedLine& result) 
     line.run_ns = *run;
     line.share = *share / 100;
     line.variance = *variance / 100;
-    if (object.contains("interval")) {
-        const auto interval = number_of(place, object, "interval", 0, 1e12);
-        if (!interval) return pass_on(interval);
-        result.at_seconds = *interval;
+    if (!object.at("interval").missing()) {
+        const auto interval = TRY(number_of(place, object, "interval", 0, 1e12));
+        result.at_seconds = interval;
     }
     return {};
 }
@@ -111,13 +109,13 @@ Result<> read_object(const Place& place, const json& object, TimedLine& result) 
 Result<std::vector<TimedLine>> read_json(const std::vector<Place>& places) {
     std::vector<TimedLine> lines;
     for (const Place& place : places) {
-        const auto object = parse(place);
-        if (!object) return pass_on(object);
-        if (!object->is_object()) return place.fault(place.text, "not an object as perf stat -j writes them");
+        const auto document = TRY(parse(place));
+        const json::Value object = document.root();
+        if (!object.is_object()) return place.fault(place.text, "not an object as perf stat -j writes them");
         // Metrics without a count of their own.
-        if (!object->contains("counter-value")) continue;
+        if (object.at("counter-value").missing()) continue;
         TimedLine line;
-        if (const auto read = read_object(place, *object, line); !read) return pass_on(read);
+        TRY(read_object(place, object, line));
         lines.push_back(std::move(line));
     }
     return lines;

@@ -16,12 +16,12 @@ namespace {
 /// One event of the whole machine: its lines over CPUs, and over intervals, added up.
 struct Total {
     events::EventDefinition definition;
-    bool known = false;      ///< the table has an encoding for it
+    bool known = false;  ///< the table has an encoding for it
     std::string spelling;
     double value = 0;
-    double variance = 0;     ///< of the sum, relative
+    double variance = 0;  ///< of the sum, relative
     double run_ns = 0, enabled_ns = 0;
-    double spread = 0;       ///< sum of squared standard errors
+    double spread = 0;  ///< sum of squared standard errors
     int counted_lines = 0, missing_lines = 0, unsupported_lines = 0;
     std::size_t first_line = 0;
 };
@@ -67,15 +67,17 @@ Total start(const Line& line, const events::Table& table) {
 Result<> check_repeat(std::string_view label, const Line& first, const Line& second) {
     if (!first.counted || !second.counted) return {};
     const auto refuse = [&](const std::string& what) {
-        return fail(ErrorCode::bad_input, fmt::format("{}:{}:1: {} was counted on line {} already{}", label, second.line,
-                                                      second.event, first.line, what),
+        return fail(ErrorCode::bad_input,
+                    fmt::format("{}:{}:1: {} was counted on line {} already{}", label, second.line, second.event,
+                                first.line, what),
                     "one output of perf stat in one file; repeated runs are perf stat -r");
     };
     const bool same = first.value == second.value && first.run_ns == second.run_ns && first.share == second.share;
     if (same && second.line == first.line + 1) return refuse(", in the same words");
     const double difference = std::abs(first.value - second.value);
     constexpr double skew = 0.02, few = 50;
-    if (first.share >= 1 && second.share >= 1 && difference > skew * std::max(first.value, second.value) && difference > few)
+    if (first.share >= 1 && second.share >= 1 && difference > skew * std::max(first.value, second.value) &&
+        difference > few)
         return refuse(fmt::format(", as {:.0f} instead of {:.0f}", first.value, second.value));
     return {};
 }
@@ -88,20 +90,20 @@ Result<> check_doubled(std::string_view label, const Snapshot& snapshot) {
         const Line &first = snapshot.lines[i], &second = snapshot.lines[half + i];
         if (first.event != second.event || first.where != second.where) return {};
     }
-    return fail(ErrorCode::bad_input, fmt::format("{}:{}:1: every count stands there twice", label, snapshot.lines[half].line),
+    return fail(ErrorCode::bad_input,
+                fmt::format("{}:{}:1: every count stands there twice", label, snapshot.lines[half].line),
                 "one output of perf stat in one file; repeated runs are perf stat -r");
 }
 
 /// Events of one snapshot in order, summed over places. An event that a place has twice was in two groups.
 Result<std::vector<Total>> sum_places(std::string_view label, const Snapshot& snapshot, const events::Table& table) {
-    if (const auto good = check_doubled(label, snapshot); !good) return pass_on(good);
+    TRY(check_doubled(label, snapshot));
     std::vector<Total> totals;
-    std::map<std::pair<std::string, int>, std::size_t> total_of;         // (spelling, which of its groups)
+    std::map<std::pair<std::string, int>, std::size_t> total_of;                   // (spelling, which of its groups)
     std::map<std::pair<std::string, std::string>, std::vector<const Line*>> seen;  // (spelling, place)
     for (const Line& line : snapshot.lines) {
         auto& earlier = seen[{line.event, line.where}];
-        for (const Line* other : earlier)
-            if (const auto good = check_repeat(label, *other, line); !good) return pass_on(good);
+        for (const Line* other : earlier) TRY(check_repeat(label, *other, line));
         const int group = static_cast<int>(earlier.size());
         earlier.push_back(&line);
         const auto [at, fresh] = total_of.try_emplace({line.event, group}, totals.size());
@@ -135,13 +137,15 @@ void add_privileges(const events::Table& table, std::vector<Total>& totals, std:
         sum.definition.modifiers.clear();
         sum.value += kernel.value;
         sum.spread += kernel.spread;
-        warnings.push_back({"user_and_kernel_added", fmt::format("{} and {} were added", user.spelling, kernel.spelling), {}});
+        warnings.push_back(
+            {"user_and_kernel_added", fmt::format("{} and {} were added", user.spelling, kernel.spelling), {}});
         totals.push_back(std::move(sum));
     }
 }
 
 /// Says so where some events of a PMU were counted in one mode alone and others in all: formulas mix no two.
-void note_mixed_privileges(const events::Table& table, const std::vector<Total>& totals, std::vector<record::Warning>& warnings) {
+void note_mixed_privileges(const events::Table& table, const std::vector<Total>& totals,
+                           std::vector<record::Warning>& warnings) {
     std::map<events::EventKey, bool> is_whole;  // by event, without its privilege
     std::set<std::string> whole_pmus;
     for (const Total& total : totals) {
@@ -159,7 +163,8 @@ void note_mixed_privileges(const events::Table& table, const std::vector<Total>&
         if (!is_whole[key] && whole_pmus.contains(key.pmu)) parts += (parts.empty() ? "" : ", ") + total.spelling;
     }
     if (!parts.empty())
-        warnings.push_back({"mixed_privileges", fmt::format("not counted in all modes, as other events were: {}", parts),
+        warnings.push_back({"mixed_privileges",
+                            fmt::format("not counted in all modes, as other events were: {}", parts),
                             "no formula mixes them; count all events with the same modifiers"});
 }
 
@@ -168,10 +173,13 @@ record::Event to_event(const events::Table& table, const Total& total) {
     event.name = total.definition.name;
     const std::string pmu = events::canonical_pmu(table, total.definition.pmu);
     event.pmu = pmu.empty() ? "cpu" : pmu;
-    event.config = total.known ? fmt::format("{:#x}", total.definition.config) : "";
+    if (total.known) {
+        event.config = fmt::format("{:#x}", total.definition.config);
+        event.key = events::key_of(table, total.definition);
+    }
     record::Reading& reading = event.reading;
     if (total.counted_lines == 0) {
-        event.note = total.missing_lines > 0 ? "not_counted" : "not_supported";
+        event.note = total.missing_lines > 0 ? record::Note::not_counted : record::Note::not_supported;
         return event;
     }
     const double share = total.enabled_ns > 0 ? std::min(1.0, total.run_ns / total.enabled_ns) : 1;
@@ -180,7 +188,7 @@ record::Event to_event(const events::Table& table, const Total& total) {
     reading.time_running_ns = static_cast<std::uint64_t>(std::min(total.run_ns, 9e18));
     reading.time_enabled_ns = static_cast<std::uint64_t>(std::min(std::max(total.enabled_ns, total.run_ns), 9e18));
     // Counted on some CPUs or in some intervals alone: the sum lacks a part that nobody knows.
-    if (total.missing_lines > 0) event.note = "not_counted";
+    if (total.missing_lines > 0) event.note = record::Note::not_counted;
 
     const double sampled = total.value * perf::multiplex_error(share, total.enabled_ns, rotation_ns, {}, 0);
     const double error = std::sqrt(sampled * sampled + std::pow(1.96, 2) * total.spread);
@@ -228,20 +236,19 @@ Matched finish(const events::Table& table, std::vector<Total> totals) {
 }  // namespace
 
 Result<Matched> match(std::string_view label, const Snapshot& snapshot, const events::Table& table) {
-    auto totals = sum_places(label, snapshot, table);
-    if (!totals) return pass_on(totals);
-    return finish(table, std::move(*totals));
+    auto totals = TRY(sum_places(label, snapshot, table));
+    return finish(table, std::move(totals));
 }
 
 Result<Matched> match_all(std::string_view label, const std::vector<Snapshot>& snapshots, const events::Table& table) {
     std::vector<Total> all;
     std::map<std::pair<std::string, int>, std::size_t> place_of;
     for (const Snapshot& snapshot : snapshots) {
-        auto totals = sum_places(label, snapshot, table);
-        if (!totals) return pass_on(totals);
-        const bool idle = snapshots.size() > 1 && std::ranges::none_of(*totals, [](const Total& total) { return total.counted_lines > 0; });
+        auto totals = TRY(sum_places(label, snapshot, table));
+        const bool idle = snapshots.size() > 1 &&
+                          std::ranges::none_of(totals, [](const Total& total) { return total.counted_lines > 0; });
         std::map<std::string, int> occurrences;
-        for (Total& total : *totals) {
+        for (Total& total : totals) {
             const auto [at, fresh] = place_of.try_emplace({total.spelling, occurrences[total.spelling]++}, all.size());
             // Where nothing ran there was nothing to count.
             if (idle) total.missing_lines = 0;

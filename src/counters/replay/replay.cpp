@@ -94,21 +94,19 @@ Result<std::vector<Snapshot>> parse_counts(std::string_view label, std::string_v
     const std::vector<Place> places = lines_of(label, text);
     const auto first = places.empty() ? std::string_view() : places.front().text;
     const bool json = first.find_first_not_of(" \t") != first.npos && first[first.find_first_not_of(" \t")] == '{';
-    auto lines = json ? read_json(places) : read_separated(places);
-    if (!lines) return pass_on(lines);
-    if (lines->empty())
+    auto lines = TRY(json ? read_json(places) : read_separated(places));
+    if (lines.empty())
         return fail(ErrorCode::bad_input, fmt::format("{}:1:1: no counts in this file", label),
                     "perf stat -x, -o FILE or perf stat -j -o FILE writes them; --metric-only leaves them out");
     // Whatever number stands before "0,0.00": it never ran.
-    for (TimedLine& timed : *lines)
+    for (TimedLine& timed : lines)
         if (timed.line.run_ns == 0 && timed.line.share == 0) timed.line.counted = false;
-    return group_by_interval(label, std::move(*lines));
+    return group_by_interval(label, std::move(lines));
 }
 
 Result<std::vector<Snapshot>> read_counts(const std::filesystem::path& path) {
-    const auto text = read_file(path);
-    if (!text) return pass_on(text);
-    return parse_counts(path.string(), *text);
+    const auto text = TRY(read_file(path));
+    return parse_counts(path.string(), text);
 }
 
 }  // namespace tmaprobe::counters::replay

@@ -14,15 +14,15 @@ namespace tmaprobe::counters::replay {
 
 /// One counted line of a `perf stat` output.
 struct Line {
-    std::string event;   ///< as it was spelt there
-    std::string where;   ///< "CPU3", "S0-D0-C1", a thread or a control group; "" = all together
-    std::string unit;    ///< "msec" and the like; "" for plain counts
+    std::string event;  ///< as it was spelt there
+    std::string where;  ///< "CPU3", "S0-D0-C1", a thread or a control group; "" = all together
+    std::string unit;   ///< "msec" and the like; "" for plain counts
     double value = 0;
     bool counted = true, supported = true;
-    double run_ns = 0;          ///< time_running; 0 when not given
-    double share = 1;           ///< running / enabled
-    double variance = 0;        ///< from -r: standard error of the mean over the mean; 0: not given
-    std::size_t line = 0;       ///< in the file, counted from 1
+    double run_ns = 0;     ///< time_running; 0 when not given
+    double share = 1;      ///< running / enabled
+    double variance = 0;   ///< from -r: standard error of the mean over the mean; 0: not given
+    std::size_t line = 0;  ///< in the file, counted from 1
 };
 
 /// One interval of -I, or the whole run.

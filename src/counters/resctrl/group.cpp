@@ -61,14 +61,16 @@ std::vector<std::pair<fs::path, pid_t>> groups_of_ours(const fs::path& root) {
 
 }  // namespace
 
-Result<Group> Group::create(const Info& info, const std::string& label) { return make(info, info.root, label); }
+Result<ResourceGroup> ResourceGroup::create(const Info& info, const std::string& label) {
+    return make(info, info.root, label);
+}
 
-Result<Group> Group::create_monitor(const Info& info, const std::string& label) {
+Result<ResourceGroup> ResourceGroup::create_monitor(const Info& info, const std::string& label) {
     return make(info, info.root / "mon_groups", label);
 }
 
-Result<Group> Group::make(const Info& info, const fs::path& folder, const std::string& label) {
-    Group group;
+Result<ResourceGroup> ResourceGroup::make(const Info& info, const fs::path& folder, const std::string& label) {
+    ResourceGroup group;
     const fs::path path = folder / fmt::format("{}{}-{}", prefix, ::getpid(), label);
     if (::mkdir(path.c_str(), 0755) != 0) {
         const int error = errno;
@@ -85,26 +87,28 @@ Result<Group> Group::make(const Info& info, const fs::path& folder, const std::s
     return group;
 }
 
-Group::Group(Group&& other) noexcept { *this = std::move(other); }
+ResourceGroup::ResourceGroup(ResourceGroup&& other) noexcept { *this = std::move(other); }
 
-Group& Group::operator=(Group&& other) noexcept {
+ResourceGroup& ResourceGroup::operator=(ResourceGroup&& other) noexcept {
     std::swap(root_, other.root_);
     std::swap(path_, other.path_);
     std::swap(monitors_, other.monitors_);
     return *this;
 }
 
-Group::~Group() {
+ResourceGroup::~ResourceGroup() {
     if (!path_.empty()) ::rmdir(path_.c_str());
 }
 
-Result<> Group::assign(const std::string& schemata) const { return write_control(root_, path_ / "schemata", schemata); }
+Result<> ResourceGroup::assign(const std::string& schemata) const {
+    return write_control(root_, path_ / "schemata", schemata);
+}
 
-Result<> Group::add_task(pid_t task) const {
+Result<> ResourceGroup::add_task(pid_t task) const {
     return write_control(root_, path_ / "tasks", fmt::format("{}\n", task));
 }
 
-std::vector<record::Event> Group::read_monitors() const {
+std::vector<record::Event> ResourceGroup::read_monitors() const {
     std::vector<record::Event> events;
     for (const auto& monitor : monitors_) {
         record::Event event;
@@ -122,7 +126,7 @@ std::vector<record::Event> Group::read_monitors() const {
         }
         event.reading.value = static_cast<double>(event.reading.raw);
         event.reading.time_enabled_ns = event.reading.time_running_ns = counted ? 1 : 0;
-        if (!counted) event.note = "not_counted";
+        if (!counted) event.note = record::Note::not_counted;
         events.push_back(std::move(event));
     }
     return events;

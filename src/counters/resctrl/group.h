@@ -14,17 +14,17 @@ namespace tmaprobe::counters::resctrl {
 
 /// Owns one resctrl group that this process made: removes it when it goes, after which the kernel gives
 /// its tasks back to the default group. Never touches a group of somebody else.
-class Group {
+class ResourceGroup {
   public:
     /// Makes <root>/tmaprobe-<pid>-<label>. Errors: unavailable when the hardware has no group left,
     /// no_permission, system; each with the kernel's own last_cmd_status.
-    static Result<Group> create(const Info& info, const std::string& label);
+    static Result<ResourceGroup> create(const Info& info, const std::string& label);
     /// Makes <root>/mon_groups/tmaprobe-<pid>-<label>: it monitors tasks of the default group and limits
     /// nothing, so that it takes no group of the hardware's few. Errors: as create.
-    static Result<Group> create_monitor(const Info& info, const std::string& label);
-    Group(Group&& other) noexcept;
-    Group& operator=(Group&& other) noexcept;
-    ~Group();
+    static Result<ResourceGroup> create_monitor(const Info& info, const std::string& label);
+    ResourceGroup(ResourceGroup&& other) noexcept;
+    ResourceGroup& operator=(ResourceGroup&& other) noexcept;
+    ~ResourceGroup();
 
     /// Writes schemata lines. Errors: unavailable with last_cmd_status when the kernel refuses them.
     Result<> assign(const std::string& schemata) const;
@@ -36,8 +36,8 @@ class Group {
     const std::filesystem::path& path() const { return path_; }
 
   private:
-    Group() = default;
-    static Result<Group> make(const Info& info, const std::filesystem::path& folder, const std::string& label);
+    ResourceGroup() = default;
+    static Result<ResourceGroup> make(const Info& info, const std::filesystem::path& folder, const std::string& label);
     std::filesystem::path root_, path_;
     std::vector<std::string> monitors_;
 };

@@ -134,9 +134,8 @@ Result<Info> read_info(const fs::path& root) {
 
     Info info;
     info.root = root;
-    const auto schemata = read_file(root / "schemata");
-    if (!schemata) return pass_on(schemata);
-    info.default_schemata = *schemata;
+    const auto schemata = TRY(read_file(root / "schemata"));
+    info.default_schemata = schemata;
     for (const auto& entry : fs::directory_iterator(root / "info", ignored)) {
         if (fs::exists(entry.path() / "cbm_mask", ignored)) info.caches.push_back(read_cache(entry.path()));
         if (fs::exists(entry.path() / "mon_features", ignored)) {
@@ -188,7 +187,8 @@ Result<Limit> parse_limit(const std::string& text) {
             return fail(ErrorCode::bad_usage, fmt::format("'{}': nothing at all cannot be given", word),
                         "a bitmap needs a bit, a bandwidth at least 1");
         if (hexadecimal ? limit.cache_mask.has_value() : limit.bandwidth.has_value())
-            return fail(ErrorCode::bad_usage, fmt::format("'{}': said twice", word), "one bitmap and one bandwidth for every domain");
+            return fail(ErrorCode::bad_usage, fmt::format("'{}': said twice", word),
+                        "one bitmap and one bandwidth for every domain");
         if (hexadecimal)
             limit.cache_mask = number;
         else if (name == "mb" || name == "MB")
@@ -212,17 +212,15 @@ Result<std::string> schemata_for(const Info& info, const Limit& limit) {
     for (std::string line; std::getline(lines, line);) {
         std::string name = line.substr(0, line.find(':'));
         name.erase(0, name.find_first_not_of(" \t"));
-        const auto cache = std::find_if(info.caches.begin(), info.caches.end(),
-                                        [&](const auto& known) { return known.name == name; });
+        const auto cache =
+            std::find_if(info.caches.begin(), info.caches.end(), [&](const auto& known) { return known.name == name; });
         if (limit.cache_mask && name.starts_with("L3") && cache != info.caches.end()) {
-            const auto checked = check_mask(*cache, *limit.cache_mask);
-            if (!checked) return pass_on(checked);
+            TRY(check_mask(*cache, *limit.cache_mask));
             text += line_for_all_domains(line, fmt::format("{:x}", *limit.cache_mask));
             cache_done = true;
         }
         if (limit.bandwidth && name == "MB" && info.bandwidth) {
-            const auto checked = check_bandwidth(*info.bandwidth, *limit.bandwidth);
-            if (!checked) return pass_on(checked);
+            TRY(check_bandwidth(*info.bandwidth, *limit.bandwidth));
             text += line_for_all_domains(line, fmt::format("{}", *limit.bandwidth));
         }
     }

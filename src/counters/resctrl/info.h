@@ -15,18 +15,19 @@ inline constexpr const char* usual_root = "/sys/fs/resctrl";
 
 /// A cache that can be partitioned by bitmap: one of info/L3, L2, L3CODE, L3DATA, ...
 struct CacheControl {
-    std::string name;             ///< as in a schemata line
-    std::uint64_t mask = 0;       ///< all bits that a bitmap may have (info/<name>/cbm_mask)
-    int least_bits = 1;           ///< info/<name>/min_cbm_bits
-    bool sparse = false;          ///< bitmaps with holes are allowed (info/<name>/sparse_masks)
-    int groups = 0;               ///< how many groups the hardware holds (num_closids)
+    std::string name;        ///< as in a schemata line
+    std::uint64_t mask = 0;  ///< all bits that a bitmap may have (info/<name>/cbm_mask)
+    int least_bits = 1;      ///< info/<name>/min_cbm_bits
+    bool sparse = false;     ///< bitmaps with holes are allowed (info/<name>/sparse_masks)
+    int groups = 0;          ///< how many groups the hardware holds (num_closids)
 };
 
 /// Memory bandwidth control: info/MB.
 struct BandwidthControl {
     int least = 0;        ///< info/MB/min_bandwidth
     int step = 1;         ///< info/MB/bandwidth_gran
-    int most = 100;       ///< 100 where the unit is percent, else the value of the default group, at least what all AMD processors have
+    int most = 100;       ///< 100 where the unit is percent, else the value of the default group, at least what all AMD
+                          ///< processors have
     bool percent = true;  ///< false: MBps (mount option mba_MBps) or AMD's eighths of GB/s
     bool unlimited = false;  ///< MBps without an upper end (mba_MBps)
     int groups = 0;

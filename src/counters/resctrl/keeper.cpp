@@ -25,7 +25,8 @@ namespace {
     ::dup2(life, pipe);
     ::syscall(SYS_close_range, pipe + 1, ~0U, 0);
     char byte = 0;
-    while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {}
+    while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
+    }
     constexpr int most_tries = 100;
     for (int tries = 0; tries < most_tries && !remove_groups_of(root, made_by); ++tries) ::usleep(10'000);
     ::_exit(0);

@@ -9,7 +9,7 @@
 namespace tmaprobe::counters::resctrl {
 
 /// One step of an allocation sweep.
-struct Step {
+struct KeeperStep {
     std::string name;  ///< "l3=0x3 (2 of 11 bits)", "mb=20 (percent)"
     Limit limit;
     int value = 0;     ///< bits of the bitmap, or the cap
@@ -22,6 +22,6 @@ struct Step {
 /// the unit is percent, else each a constant factor above the one before, because absolute units reach far
 /// beyond what one core can move (from 1000 to 64000 MBps where the kernel names no upper end).
 /// Errors: bad_usage for another control; unavailable for one that this hardware lacks.
-Result<std::vector<Step>> steps_of(const Info& info, const std::string& control);
+Result<std::vector<KeeperStep>> steps_of(const Info& info, const std::string& control);
 
 }  // namespace tmaprobe::counters::resctrl

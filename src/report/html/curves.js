@@ -204,6 +204,7 @@ function addPairs(parent, pairs) {
   if (Array.isArray(pairs.classes))
     parent.append(table(["distance", "pairs", "median ns", "min", "max", "coherency ns", "cycles"], pairs.classes.map((item) => [String(item.class),
       three(item.pairs), three(item.median_ns), three(item.min_ns), three(item.max_ns), known(item.coherency_ns) ? three(item.coherency_ns) : "-", known(item.coherency_cycles) ? three(item.coherency_cycles) : "-"])));
+  if (pairs.alone) parent.append(el("p", {}, `One core: ${nanoseconds(pairs.alone.locked)} per increment with the lock, ${nanoseconds(pairs.alone.plain)} without`));
   addCpi(parent, pairs.cpi);
 }
 

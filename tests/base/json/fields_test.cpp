@@ -14,6 +14,19 @@ struct Inner {
     std::optional<int> count;
 };
 
+/// Stands in the object of its owner.
+struct State {
+    std::string state;
+    double change = 0;
+};
+
+struct Further {
+    int size = 0;
+    double cpi = 0;
+    std::optional<State> state;
+    std::map<std::string, std::string> options;
+};
+
 struct Outer {
     std::string name;
     Colour colour = Colour::red;
@@ -23,10 +36,17 @@ struct Outer {
     std::vector<int> later, rarely;
 };
 
+}  // namespace tmaprobe::json
+
 template <>
-struct Names<Colour> {
-    static constexpr std::array<std::pair<Colour, std::string_view>, 2> values{{{Colour::red, "red"}, {Colour::green, "green"}}};
+struct tmaprobe::Names<tmaprobe::json::Colour> {
+    using Colour = json::Colour;
+    static constexpr std::array<std::pair<Colour, std::string_view>, 2> values{
+        {{Colour::red, "red"}, {Colour::green, "green"}}};
 };
+
+namespace tmaprobe::json {
+
 template <>
 struct Description<Inner> {
     static constexpr std::string_view name = "inner", meaning = "";
@@ -41,16 +61,38 @@ struct Description<Outer> {
                         optional("rarely", &Outer::rarely));
 };
 
+template <>
+struct Description<State> {
+    static constexpr std::string_view name = "state", meaning = "";
+    static constexpr auto fields = std::make_tuple(field("state", &State::state), added("change", &State::change));
+};
+template <>
+struct Description<Further> {
+    static constexpr std::string_view name = "further", meaning = "";
+    static constexpr auto fields = std::make_tuple(
+        field("size", &Further::size).at_least(0), field("cpi", &Further::cpi).or_null(),
+        property(
+            "ipc",
+            [](const Further& further) { return further.cpi > 0 ? std::optional(1 / further.cpi) : std::nullopt; },
+            [](Further&, const std::optional<double>&) {}, "", Presence::added),
+        inlined(&Further::state), rest(&Further::options, ""));
+    static void check(const Node& node, Further& further) {
+        if (further.size == 13) node.complain("is unlucky");
+    }
+};
+
 namespace {
 
-std::string written(const Outer& outer) {
+template <class T>
+std::string written(const T& outer) {
     Writer writer;
     write(writer, outer);
     return writer.take();
 }
 
 /// What is wrong with the text, or "".
-std::string problem_of(const std::string& text, Outer& outer) {
+template <class T>
+std::string problem_of(const std::string& text, T& outer) {
     const auto document = parse(text, "text");
     if (!document) return document.error().what;
     std::string problem;
@@ -81,8 +123,31 @@ TEST(JsonFields, WhatWasAddedLaterMayBeMissing) {
     EXPECT_TRUE(outer.later.empty());
 }
 
+TEST(JsonFields, MembersThatAreNoMemberOfTheStruct) {
+    constexpr const char* text =
+        R"({"size":1,"cpi":null,"ipc":null,"state":"alone","change":0.5,"chains":"4","order":"random"})";
+    Further further;
+    EXPECT_EQ(problem_of(text, further), "");
+    ASSERT_TRUE(further.state);
+    EXPECT_EQ(further.state->change, 0.5);
+    EXPECT_EQ(further.options, (std::map<std::string, std::string>{{"chains", "4"}, {"order", "random"}}));
+    EXPECT_EQ(written(further), text);
+    // In another order, with numbers among the rest, and what no text can hold.
+    Further other;
+    EXPECT_EQ(problem_of(R"({"chains":4,"big":2.5,"on":true,"list":[1],"cpi":2,"size":1})", other), "");
+    EXPECT_FALSE(other.state);
+    EXPECT_EQ(other.options, (std::map<std::string, std::string>{{"big", "2.5"}, {"chains", "4"}, {"on", "true"}}));
+    EXPECT_EQ(written(other), R"({"size":1,"cpi":2.0,"ipc":0.5,"big":"2.5","chains":"4","on":"true"})");
+    EXPECT_EQ(problem_of(R"({"size":-1,"cpi":1})", other), "size is below 0");
+    EXPECT_EQ(problem_of(R"({"size":13,"cpi":1})", other), "the text is unlucky");
+}
+
 TEST(JsonFields, ProblemsSayWhere) {
-    const struct { const char* from; const char* to; const char* problem; } cases[] = {
+    const struct {
+        const char* from;
+        const char* to;
+        const char* problem;
+    } cases[] = {
         {"\"count\":3", "\"count\":\"x\"", "inner[1].count is not a whole number"},
         {"\"count\":3", "\"count\":5000000000", "inner[1].count is too large"},
         {"\"green\"", "\"grren\"", "colour is 'grren'; did you mean 'green'?"},

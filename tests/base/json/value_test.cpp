@@ -51,9 +51,15 @@ TEST(JsonValue, OfSeveralMembersTheLastCounts) {
 }
 
 TEST(JsonValue, ErrorsSayWhere) {
-    const struct { const char* text; const char* place; } cases[] = {
-        {"{\"a\": 1,\n \"b\" 2}", "file:2:6: "}, {"[1, 2", "file:1:6: "}, {"", "file:1:1: "},
-        {"[\"\xff\"]", "file:1:3: "},            {"[1] 2", "file:1:5: "},
+    const struct {
+        const char* text;
+        const char* place;
+    } cases[] = {
+        {"{\"a\": 1,\n \"b\" 2}", "file:2:6: "},
+        {"[1, 2", "file:1:6: "},
+        {"", "file:1:1: "},
+        {"[\"\xff\"]", "file:1:3: "},
+        {"[1] 2", "file:1:5: "},
     };
     for (const auto& one : cases) {
         const auto document = parse(one.text, "file");
@@ -72,16 +78,18 @@ TEST(JsonValue, DeepNestingIsRefused) {
 }
 
 TEST(JsonValue, OneValueAfterTheOther) {
-    const std::string text = " {\"a\": 1}\n[2]\n";
-    std::size_t length = 0;
-    auto first = parse_first(text, "file", length);
+    const std::string text = " {\"a\": 1}\n[2]\n{";
+    std::size_t at = 0;
+    auto first = parse_next(text, "file", at);
     ASSERT_TRUE(first);
-    EXPECT_EQ(text.substr(length), "\n[2]\n");
-    std::string_view rest = std::string_view(text).substr(length);
-    auto second = parse_first(rest, "file", length);
+    EXPECT_EQ(text.substr(at), "\n[2]\n{");
+    auto second = parse_next(text, "file", at);
     ASSERT_TRUE(second);
     EXPECT_EQ(second->root().size(), 1u);
-    EXPECT_EQ(rest.substr(length), "\n");
+    EXPECT_EQ(text.substr(at), "\n{");
+    const auto third = parse_next(text, "file", at);
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().what, "file:3:2: not valid JSON: the text ends too early");
 }
 
 }  // namespace

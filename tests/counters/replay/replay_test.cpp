@@ -58,28 +58,38 @@ INSTANTIATE_TEST_SUITE_P(
         LayoutCase{"my-program-4711,123,,cycles,456,100.00,,\n", "cycles", 123, "my-program-4711", 456, 1},
         LayoutCase{"123,,cycles,user.slice,456,100.00,,\n", "cycles", 123, "user.slice", 456, 1},
         LayoutCase{"123,,cpu/event=0x9c,umask=0x1/,456,100.00,,\n", "cpu/event=0x9c,umask=0x1/", 123, "", 456, 1},
-        LayoutCase{"123,,cpu_core/topdown-retiring/u,456,100.00,49/51,K/sec\n", "cpu_core/topdown-retiring/u", 123, "", 456, 1},
+        LayoutCase{"123,,cpu_core/topdown-retiring/u,456,100.00,49/51,K/sec\n", "cpu_core/topdown-retiring/u", 123, "",
+                   456, 1},
         LayoutCase{"# started on Fri\n\n123,,r019c,456,100.00,,\r\n", "r019c", 123, "", 456, 1},
         LayoutCase{"123,,cycles,456,100.00,,\n,,,,,0.5,insn per cycle\n", "cycles", 123, "", 456, 1},
         LayoutCase{"Web Content-77,123,,cycles,456,100.00,,\n", "cycles", 123, "Web Content-77", 456, 1},
-        LayoutCase{"kworker/0:1-12,123,,cpu/event=0x9c,umask=1/,456,100.00,,\n", "cpu/event=0x9c,umask=1/", 123, "kworker/0:1-12", 456, 1},
+        LayoutCase{"kworker/0:1-12,123,,cpu/event=0x9c,umask=1/,456,100.00,,\n", "cpu/event=0x9c,umask=1/", 123,
+                   "kworker/0:1-12", 456, 1},
         // Decimal commas, as perf prints them in some languages.
         LayoutCase{"0,51;msec;task-clock;508426;100,00;0,448;CPUs utilized\n", "task-clock", 0.51, "", 508426, 1},
         LayoutCase{"123;;cycles;2,50%;456;99,00;;\n", "cycles", 123, "", 456, 0.99},
         // Before there was a unit.
         LayoutCase{"123,cycles\n", "cycles", 123, "", 0, 1},
         // Before run times were printed, and without the newline at the end.
-        LayoutCase{"123,,cycles\n", "cycles", 123, "", 0, 1}, LayoutCase{"123,,cycles,456,100.00", "cycles", 123, "", 456, 1}));
+        LayoutCase{"123,,cycles\n", "cycles", 123, "", 0, 1},
+        LayoutCase{"123,,cycles,456,100.00", "cycles", 123, "", 456, 1}));
 
 INSTANTIATE_TEST_SUITE_P(
     Json, Layout,
     testing::Values(
-        LayoutCase{R"({"counter-value" : "123.000000", "unit" : "", "event" : "cycles", "event-runtime" : 456, "pcnt-running" : 100.00, "metric-value" : 0.5, "metric-unit" : "x"})" "\n",
-                   "cycles", 123, "", 456, 1},
-        LayoutCase{R"({"cpu" : "3", "counter-value" : "123", "event" : "cycles", "event-runtime" : 456, "pcnt-running" : 25.5})", "cycles", 123, "CPU3", 456, 0.255},
-        LayoutCase{R"({"core" : "S0-D0-C0", "counters" : 2, "counter-value" : "123", "event" : "cpu/event=0x9c,umask=1/"})", "cpu/event=0x9c,umask=1/", 123, "S0-D0-C0", 0, 1},
+        LayoutCase{
+            R"({"counter-value" : "123.000000", "unit" : "", "event" : "cycles", "event-runtime" : 456, "pcnt-running" : 100.00, "metric-value" : 0.5, "metric-unit" : "x"})"
+            "\n",
+            "cycles", 123, "", 456, 1},
+        LayoutCase{
+            R"({"cpu" : "3", "counter-value" : "123", "event" : "cycles", "event-runtime" : 456, "pcnt-running" : 25.5})",
+            "cycles", 123, "CPU3", 456, 0.255},
+        LayoutCase{
+            R"({"core" : "S0-D0-C0", "counters" : 2, "counter-value" : "123", "event" : "cpu/event=0x9c,umask=1/"})",
+            "cpu/event=0x9c,umask=1/", 123, "S0-D0-C0", 0, 1},
         LayoutCase{R"({"interval" : 1.000123456, "counter-value" : "123", "event" : "cycles", "variance" : 2.5})"
-                   "\n" R"({"interval" : 1.000123456, "metric-value" : "0.5", "metric-unit" : "ipc"})",
+                   "\n"
+                   R"({"interval" : 1.000123456, "metric-value" : "0.5", "metric-unit" : "ipc"})",
                    "cycles", 123, "", 0, 1}));
 
 TEST(ReadCounts, TellsNotCountedFromNotSupported) {
@@ -93,8 +103,11 @@ TEST(ReadCounts, TellsNotCountedFromNotSupported) {
 
 TEST(ReadCounts, PassesOverAMetricThatIsNoNumber) {
     for (const char* metric : {"nan", "-nan", "inf", "-inf"})
-        EXPECT_DOUBLE_EQ(only_line(std::string(R"({"counter-value" : "123", "event" : "cycles", "metric-value" : )") + metric +
-                                   R"(, "metric-unit" : ""})").value, 123) << metric;
+        EXPECT_DOUBLE_EQ(only_line(std::string(R"({"counter-value" : "123", "event" : "cycles", "metric-value" : )") +
+                                   metric + R"(, "metric-unit" : ""})")
+                             .value,
+                         123)
+            << metric;
 }
 
 TEST(ReadCounts, ReadsVariance) {
@@ -144,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{good + "12x,,cycles,456,100.00,,\n", "counts:2:1: '12x' is not a count"},
         FaultCase{good + "12,,,456,100.00,,\n", "no event is named"},
         FaultCase{good + "12,,cycles,456,10", "counts:2:16: the line ends within '10'"},
-        FaultCase{good + "12,,cycles,456", "is not a share"}, FaultCase{good + "12,,cycles,4x6,100.00,,\n", "not a share"},
+        FaultCase{good + "12,,cycles,456", "is not a share"},
+        FaultCase{good + "12,,cycles,4x6,100.00,,\n", "not a share"},
         FaultCase{good + "12,,cycles,456,101.00,,\n", "counts:2:16: '101.00' is not a share"},
         FaultCase{good + "12,,cyc\xff\xfe,456,100.00,,\n", "counts:2:5: this is not an event's name"},
         FaultCase{good + "garbage\n", "counts:2:1"}, FaultCase{"garbage\n", "counts:1:1"},
@@ -157,10 +171,12 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{R"({"counter-value" : "12", "event")", "counts:1:33: the line ends too early"},
         FaultCase{R"({"counter-value" : "NaN", "event" : "cycles"})", "the count is 'NaN'"},
         FaultCase{R"({"counter-value" : "-1", "event" : "cycles"})", "the count is '-1'"},
-        FaultCase{R"({"counter-value" : "12", "counter-value" : "13", "event" : "cycles"})", "counts:1:26: 'counter-value' stands there twice"},
+        FaultCase{R"({"counter-value" : "12", "counter-value" : "13", "event" : "cycles"})",
+                  "counts:1:26: 'counter-value' stands there twice"},
         FaultCase{R"({"counter-value" : "12"})", "no event is named"},
         FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : -3})", "pcnt-running"},
-        FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : nan})", "counts:1:46: pcnt-running is 'null'"},
+        FaultCase{R"({"counter-value" : "12", "event" : "cycles", "pcnt-running" : nan})",
+                  "counts:1:46: pcnt-running is 'null'"},
         FaultCase{R"({"counter-value" : [1], "event" : "cycles"})", "the count is"},
         FaultCase{"{\"counter-value\" : \"1\", \"event\" : \"cy\xff\"}", "counts:1"},
         FaultCase{std::string(100'000, '['), "counts:1:1"},
@@ -195,8 +211,11 @@ TEST_F(Match, KnowsAnEncodingInEverySpelling) {
 }
 
 TEST_F(Match, SumsCpus) {
-    const auto events = matched("CPU0,100,,cycles,1000,100.00,,\nCPU1,50,,cycles,1000,100.00,,\nCPU0,7,,instructions,9,100.00,,\n"
-                                "CPU1,8,,instructions,9,100.00,,\n").events;
+    const auto events =
+        matched(
+            "CPU0,100,,cycles,1000,100.00,,\nCPU1,50,,cycles,1000,100.00,,\nCPU0,7,,instructions,9,100.00,,\n"
+            "CPU1,8,,instructions,9,100.00,,\n")
+            .events;
     ASSERT_EQ(events.size(), 2u);
     EXPECT_DOUBLE_EQ(events[0].reading.value, 150);
     EXPECT_DOUBLE_EQ(events[1].reading.value, 15);
@@ -204,7 +223,7 @@ TEST_F(Match, SumsCpus) {
 
 TEST_F(Match, DoesNotSumWhatOneCpuLacks) {
     const auto events = matched("CPU0,100,,cycles,1000,100.00,,\nCPU1,<not counted>,,cycles,0,100.00,,\n").events;
-    EXPECT_EQ(events.at(0).note, "not_counted");
+    EXPECT_EQ(events.at(0).note, record::Note::not_counted);
 }
 
 TEST_F(Match, BoundsMultiplexedCounts) {
@@ -226,16 +245,22 @@ TEST_F(Match, BoundsByVariance) {
 }
 
 TEST_F(Match, AddsIntervalsAndForgivesIdleOnes) {
-    const auto events = matched("     1.000000001,10,,cycles,100,100.00,,\n     1.000000001,5,,instructions,100,100.00,,\n"
-                                "     2.000000001,<not counted>,,cycles,0,100.00,,\n     2.000000001,<not counted>,,instructions,0,100.00,,\n"
-                                "     3.000000001,30,,cycles,100,100.00,,\n     3.000000001,<not counted>,,instructions,0,100.00,,\n").events;
+    const auto events =
+        matched(
+            "     1.000000001,10,,cycles,100,100.00,,\n     1.000000001,5,,instructions,100,100.00,,\n"
+            "     2.000000001,<not counted>,,cycles,0,100.00,,\n     2.000000001,<not "
+            "counted>,,instructions,0,100.00,,\n"
+            "     3.000000001,30,,cycles,100,100.00,,\n     3.000000001,<not counted>,,instructions,0,100.00,,\n")
+            .events;
     EXPECT_DOUBLE_EQ(events.at(0).reading.value, 40);
-    EXPECT_EQ(events.at(0).note, "");
-    EXPECT_EQ(events.at(1).note, "not_counted");  // the third interval ran, and lacks it
+    EXPECT_EQ(events.at(0).note, record::Note::none);
+    EXPECT_EQ(events.at(1).note, record::Note::not_counted);  // the third interval ran, and lacks it
 }
 
 TEST_F(Match, GroupsByRunningTime) {
-    const auto events = matched("10,,cycles,100,50.00,,\n5,,instructions,100,50.00,,\n11,,cycles,90,45.00,,\n3,,branches,90,45.00,,\n").events;
+    const auto events =
+        matched("10,,cycles,100,50.00,,\n5,,instructions,100,50.00,,\n11,,cycles,90,45.00,,\n3,,branches,90,45.00,,\n")
+            .events;
     ASSERT_EQ(events.size(), 4u);
     EXPECT_EQ(events[0].group, events[1].group);
     EXPECT_EQ(events[2].group, events[3].group);
@@ -243,14 +268,17 @@ TEST_F(Match, GroupsByRunningTime) {
 }
 
 TEST_F(Match, RefusesContradictions) {
-    EXPECT_THAT(refusal("100,,cycles,5,100.00,,\n200,,cycles,5,100.00,,\n"), HasSubstr("counts:2:1: cycles was counted on line 1 already"));
+    EXPECT_THAT(refusal("100,,cycles,5,100.00,,\n200,,cycles,5,100.00,,\n"),
+                HasSubstr("counts:2:1: cycles was counted on line 1 already"));
     EXPECT_THAT(refusal("100,,cycles,5,100.00,,\n100,,cycles,5,100.00,,\n"), HasSubstr("in the same words"));
     const std::string pair = "100,,cycles,5,100.00,,\n70,,instructions,5,100.00,,\n";
     EXPECT_THAT(refusal(pair + pair), HasSubstr("counts:3:1: every count stands there twice"));
 }
 
 TEST_F(Match, AddsUserAndKernelHalves) {
-    const auto result = matched("100,,cycles:u,5,100.00,,\n20,,cycles:k,5,100.00,,\n7,,instructions,5,100.00,,\n6,,instructions:u,5,100.00,,\n");
+    const auto result = matched(
+        "100,,cycles:u,5,100.00,,\n20,,cycles:k,5,100.00,,\n7,,instructions,5,100.00,,\n6,,instructions:u,5,100.00,,"
+        "\n");
     ASSERT_EQ(result.events.size(), 5u) << "the four that were counted, and one sum";
     EXPECT_EQ(result.events[0].name, "cycles:u");
     EXPECT_DOUBLE_EQ(result.events[0].reading.value, 100);
@@ -260,15 +288,18 @@ TEST_F(Match, AddsUserAndKernelHalves) {
 }
 
 TEST_F(Match, SaysWhichEventsLackAMode) {
-    const auto result = matched("100,,cycles,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock:u,5,100.00,,\n");
+    const auto result =
+        matched("100,,cycles,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock:u,5,100.00,,\n");
     ASSERT_EQ(result.warnings.size(), 1u);
     EXPECT_EQ(result.warnings[0].id, "mixed_privileges");
     EXPECT_THAT(result.warnings[0].what, testing::EndsWith(": instructions:u"));
-    EXPECT_TRUE(matched("100,,cycles:u,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n").warnings.empty());
+    EXPECT_TRUE(matched("100,,cycles:u,5,100.00,,\n70,,instructions:u,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n")
+                    .warnings.empty());
 }
 
 TEST_F(Match, KeepsUnknownEventsAndSaysSo) {
-    const auto result = matched("100,,NO_SUCH.EVENT,5,100.00,,\n0.5,Joules,power/energy-pkg/,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n");
+    const auto result = matched(
+        "100,,NO_SUCH.EVENT,5,100.00,,\n0.5,Joules,power/energy-pkg/,5,100.00,,\n2.5,msec,task-clock,5,100.00,,\n");
     EXPECT_EQ(result.events.size(), 3u);
     EXPECT_THAT(result.warnings.at(0).what, HasSubstr("NO_SUCH.EVENT"));
     EXPECT_DOUBLE_EQ(result.events[2].reading.value, 2.5e6);

@@ -28,12 +28,14 @@ class Tree {
         return *this;
     }
     Tree& cache(const std::string& name, const std::string& mask, int least, const std::string& sparse) {
-        file("info/" + name + "/cbm_mask", mask + "\n").file("info/" + name + "/min_cbm_bits", std::to_string(least) + "\n");
+        file("info/" + name + "/cbm_mask", mask + "\n")
+            .file("info/" + name + "/min_cbm_bits", std::to_string(least) + "\n");
         file("info/" + name + "/num_closids", "16\n");
         return sparse.empty() ? *this : file("info/" + name + "/sparse_masks", sparse + "\n");
     }
     Tree& bandwidth(int least, int step) {
-        return file("info/MB/min_bandwidth", std::to_string(least) + "\n").file("info/MB/bandwidth_gran", std::to_string(step) + "\n");
+        return file("info/MB/min_bandwidth", std::to_string(least) + "\n")
+            .file("info/MB/bandwidth_gran", std::to_string(step) + "\n");
     }
     Info read() const {
         auto info = read_info(root_);
@@ -71,8 +73,8 @@ TEST(ResctrlLimit, ReadsCacheAndBandwidth) {
 }
 
 TEST(ResctrlLimit, RefusesWhatIsNone) {
-    for (const char* text : {"", ",", "l3", "l3=", "l3=0x", "l3=xyz", "l3=-1", "l3=3 ", "l2=3", "mb=ten", "mb=0x10", "mb=-5", "mb=20%",
-                             "l3=0", "mb=0", "l3=10000000000000000", "mb=99999999999999999999"}) {
+    for (const char* text : {"", ",", "l3", "l3=", "l3=0x", "l3=xyz", "l3=-1", "l3=3 ", "l2=3", "mb=ten", "mb=0x10",
+                             "mb=-5", "mb=20%", "l3=0", "mb=0", "l3=10000000000000000", "mb=99999999999999999999"}) {
         const auto limit = parse_limit(text);
         ASSERT_FALSE(limit) << text;
         EXPECT_EQ(limit.error().code, ErrorCode::bad_usage) << text;
@@ -82,7 +84,9 @@ TEST(ResctrlLimit, RefusesWhatIsNone) {
 
 TEST(ResctrlInfo, IntelTwoSocketsPaddedValues) {
     Tree tree;
-    tree.cache("L3", "7ff", 1, "0").bandwidth(10, 10).file("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_total_bytes_config\n");
+    tree.cache("L3", "7ff", 1, "0")
+        .bandwidth(10, 10)
+        .file("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_total_bytes_config\n");
     tree.file("schemata", "    MB:0= 100;1= 100\n    L3:0=7ff;1=7ff\n");
     const Info info = tree.read();
     ASSERT_EQ(info.caches.size(), 1u);
@@ -93,12 +97,15 @@ TEST(ResctrlInfo, IntelTwoSocketsPaddedValues) {
     EXPECT_TRUE(info.bandwidth->percent);
     EXPECT_EQ(info.monitors, (std::vector<std::string>{"llc_occupancy", "mbm_total_bytes"}));
     EXPECT_EQ(schemata(info, "l3=0x3,mb=20"), "MB:0=20;1=20\nL3:0=3;1=3\n");
-    for (const char* limit : {"l3=800", "l3=5", "mb=101", "mb=5"}) EXPECT_EQ(refusal(info, limit), ErrorCode::bad_usage) << limit;
+    for (const char* limit : {"l3=800", "l3=5", "mb=101", "mb=5"})
+        EXPECT_EQ(refusal(info, limit), ErrorCode::bad_usage) << limit;
 }
 
 TEST(ResctrlInfo, CodeAndDataHaveBitmapsOfTheirOwn) {
     Tree tree;
-    tree.cache("L3CODE", "fffff", 2, "").cache("L3DATA", "fffff", 2, "").file("schemata", "L3DATA:0=fffff\nL3CODE:0=fffff\n");
+    tree.cache("L3CODE", "fffff", 2, "")
+        .cache("L3DATA", "fffff", 2, "")
+        .file("schemata", "L3DATA:0=fffff\nL3CODE:0=fffff\n");
     const Info info = tree.read();
     EXPECT_TRUE(info.code_data);
     EXPECT_EQ(schemata(info, "l3=f0"), "L3DATA:0=f0\nL3CODE:0=f0\n");

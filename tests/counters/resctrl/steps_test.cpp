@@ -25,7 +25,8 @@ std::vector<int> caps(const Info& info) {
     std::vector<int> values;
     const auto steps = steps_of(info, "mb");
     EXPECT_TRUE(steps) << steps.error().what;
-    for (const auto& step : steps.value_or(std::vector<Step>{})) values.push_back(step.limit.bandwidth.value_or(-1));
+    for (const auto& step : steps.value_or(std::vector<KeeperStep>{}))
+        values.push_back(step.limit.bandwidth.value_or(-1));
     return values;
 }
 
@@ -38,7 +39,8 @@ TEST(ResctrlSteps, BitmapsGrowFromTheLeastToAll) {
 }
 
 TEST(ResctrlSteps, WideBitmapsAreThinnedAndStayTakeable) {
-    for (const std::uint64_t mask : {std::uint64_t{1}, std::uint64_t{0xffff}, std::uint64_t{0xfffff}, ~std::uint64_t{0}}) {
+    for (const std::uint64_t mask :
+         {std::uint64_t{1}, std::uint64_t{0xffff}, std::uint64_t{0xfffff}, ~std::uint64_t{0}}) {
         const Info info = with_cache("L3DATA", mask, 1);
         const auto steps = steps_of(info, "l3");
         ASSERT_TRUE(steps);
@@ -53,7 +55,8 @@ TEST(ResctrlSteps, WideBitmapsAreThinnedAndStayTakeable) {
 }
 
 TEST(ResctrlSteps, PercentGoesEvenlyInTheHardwaresSteps) {
-    EXPECT_EQ(caps(with_bandwidth({10, 10, 100, true, false, 8})), (std::vector<int>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}));
+    EXPECT_EQ(caps(with_bandwidth({10, 10, 100, true, false, 8})),
+              (std::vector<int>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}));
     const auto fine = caps(with_bandwidth({5, 5, 100, true, false, 8}));
     EXPECT_LE(fine.size(), 10u);
     EXPECT_EQ(fine.front(), 5);

@@ -34,7 +34,8 @@ void map_page(int, siginfo_t* info, void*) {
     const std::uint64_t page = reinterpret_cast<std::uint64_t>(info->si_addr) & ~(page_bytes - 1);
     const bool ours = page >= control_address && page < code_address + code_bytes;
     if (info->si_signo != SIGSEGV || ours || ++mapped_pages > most_pages ||
-        ::mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, physical_page, 0) == MAP_FAILED)
+        ::mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+               physical_page, 0) == MAP_FAILED)
         ::_exit(2);
 }
 
@@ -49,7 +50,7 @@ void note_step(int, siginfo_t*, void* context) {
     }
     if (at < *reinterpret_cast<std::uint64_t*>(control_address + 16)) return;
     constexpr int order[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                             REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+                             REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     Registers& out = shared->registers[shared->steps++];
     for (int i = 0; i < 16; ++i) out.general[i] = static_cast<std::uint64_t>(g[order[i]]);
     out.instruction_pointer = at;
@@ -139,8 +140,8 @@ std::uint64_t timed(std::uint32_t rounds) {
     return end - start;
 }
 
-/// Time-stamp ticks of `adds` adds that wait for one another: as many core cycles. Of registers: a Golden Cove adds small
-/// constants while it renames, several of a chain in a cycle.
+/// Time-stamp ticks of `adds` adds that wait for one another: as many core cycles. Of registers: a Golden Cove adds
+/// small constants while it renames, several of a chain in a cycle.
 std::uint64_t chain_ticks(std::uint64_t adds) {
     unsigned ignored;
     std::uint64_t rounds = adds / 16, sum = 0, addend = 3;
@@ -152,8 +153,8 @@ std::uint64_t chain_ticks(std::uint64_t adds) {
     return end - start;
 }
 
-/// Ticks of two square roots 300 no-operations apart, many times: they overlap only while the reorder buffer is all ours,
-/// and the no-operations take their time only while the core's width is.
+/// Ticks of two square roots 300 no-operations apart, many times: they overlap only while the reorder buffer is all
+/// ours, and the no-operations take their time only while the core's width is.
 std::uint64_t canary_ticks() {
     unsigned ignored;
     std::uint64_t rounds = 60;
@@ -161,7 +162,8 @@ std::uint64_t canary_ticks() {
     _mm_lfence();
     const std::uint64_t start = __rdtsc();
     asm volatile(
-        "1:\n.rept 3\nsqrtsd %1, %1\n.endr\n.rept 300\nnop\n.endr\n.rept 3\nsqrtsd %1, %1\n.endr\n.rept 100\nnop\n.endr\ndec %0\njnz 1b"
+        "1:\n.rept 3\nsqrtsd %1, %1\n.endr\n.rept 300\nnop\n.endr\n.rept 3\nsqrtsd %1, %1\n.endr\n.rept "
+        "100\nnop\n.endr\ndec %0\njnz 1b"
         : "+r"(rounds), "+x"(root)::"cc");
     const std::uint64_t end = __rdtscp(&ignored);
     _mm_lfence();
@@ -174,15 +176,17 @@ bool prepare() {
     auto* control = ::mmap(reinterpret_cast<void*>(control_address), control_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     physical_page = ::memfd_create("page", 0);
-    if (code == MAP_FAILED || control == MAP_FAILED || physical_page < 0 || ::ftruncate(physical_page, page_bytes) != 0) return false;
-    auto* page = static_cast<std::uint64_t*>(::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, physical_page, 0));
+    if (code == MAP_FAILED || control == MAP_FAILED || physical_page < 0 || ::ftruncate(physical_page, page_bytes) != 0)
+        return false;
+    auto* page =
+        static_cast<std::uint64_t*>(::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, physical_page, 0));
     if (page == MAP_FAILED) return false;
     std::fill_n(page, page_bytes / 8, value);
     std::fill_n(reinterpret_cast<std::uint64_t*>(static_cast<std::uint64_t>(vectors)), 8, value);
     static std::uint8_t stack[1 << 16];
     const stack_t alternative{stack, 0, sizeof stack};
     ::sigaltstack(&alternative, nullptr);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = map_page;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(number, &action, nullptr);
@@ -201,7 +205,8 @@ void measure_in_child(const Bytes& block, std::size_t copies) {
     shared->cycles = dropped_unsteady;
     double ticks[2][repetitions];
     for (int attempt = 0; attempt < tries; ++attempt) {
-        const std::uint64_t canary_before = best_of(canary_ticks), chain_before = best_of([] { return chain_ticks(adds); });
+        const std::uint64_t canary_before = best_of(canary_ticks),
+                            chain_before = best_of([] { return chain_ticks(adds); });
         for (int length = 0; length < 2; ++length) {
             assemble(block, copies * static_cast<std::size_t>(length + 1), false);
             run_loop(2);  // maps the pages, warms the caches
@@ -209,7 +214,8 @@ void measure_in_child(const Bytes& block, std::size_t copies) {
             for (double& tick : ticks[length]) tick = static_cast<double>(timed(rounds));
             std::sort(std::begin(ticks[length]), std::end(ticks[length]));
         }
-        const std::uint64_t chain_after = best_of([] { return chain_ticks(adds); }), canary_after = best_of(canary_ticks);
+        const std::uint64_t chain_after = best_of([] { return chain_ticks(adds); }),
+                            canary_after = best_of(canary_ticks);
         // Six square roots of 12 to 20 cycles and 400 no-operations: see the README for what is quiet.
         const double chain = static_cast<double>(std::min(chain_before, chain_after));
         const double canary = static_cast<double>(std::max(canary_before, canary_after)) / chain;
@@ -234,7 +240,8 @@ void measure_in_child(const Bytes& block, std::size_t copies) {
 /// Runs `body` in a child that may die of it. False when it did.
 bool in_child(const std::function<void()>& body) {
     if (!shared)
-        shared = static_cast<Shared*>(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+        shared = static_cast<Shared*>(
+            ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     shared->steps = 0;
     shared->cycles = dropped_fault;
     const pid_t child = ::fork();
@@ -262,7 +269,8 @@ double quiet_canary() {
 }  // namespace
 
 std::size_t copies_for(std::size_t block_instructions, std::size_t instructions) {
-    return std::max<std::size_t>(1, (instructions + block_instructions - 1) / std::max<std::size_t>(1, block_instructions));
+    return std::max<std::size_t>(
+        1, (instructions + block_instructions - 1) / std::max<std::size_t>(1, block_instructions));
 }
 
 double measure_block(const Bytes& block, std::size_t copies) {
@@ -274,7 +282,8 @@ double measure_block(const Bytes& block, std::size_t copies) {
     return ran ? shared->cycles : double{dropped_fault};
 }
 
-bool step_block(const Bytes& block, std::size_t copies, const std::function<void(const Registers&)>& on_step, std::uint64_t& first_address) {
+bool step_block(const Bytes& block, std::size_t copies, const std::function<void(const Registers&)>& on_step,
+                std::uint64_t& first_address) {
     const bool ran = in_child([&] {
         assemble(block, copies, false);
         run_loop(1);  // maps the pages

@@ -1,7 +1,8 @@
 // Models basic blocks on a target.
 //   model_blocks TARGET [STEPS] < blocks > cycles
-// Reads "hexadecimal instructions ..." lines; prints each with the modelled cycles of one copy. The addresses that a block
-// touches are those of a run on this machine, in single steps; the file STEPS, made when it is not there, keeps them.
+// Reads "hexadecimal instructions ..." lines; prints each with the modelled cycles of one copy. The addresses that a
+// block touches are those of a run on this machine, in single steps; the file STEPS, made when it is not there, keeps
+// them.
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,15 +10,15 @@
 #include <sstream>
 #include <string>
 
-#include "counters/model/core/decoder.h"
-#include "counters/model/core/simulate.h"
-#include "counters/model/geometry.h"
+#include "model/core/simulate.h"
+#include "model/llvm/decoder.h"
+#include "model/modelled_cpu.h"
 #include "tests/truth/blocks/block_run.h"
 
 namespace tmaprobe::truth {
 namespace {
 
-using namespace counters::model;
+using namespace model;
 
 /// Everything is in the first level, as it is where blocks are timed.
 class Near final : public core::MemoryTiming {
@@ -30,23 +31,24 @@ class Near final : public core::MemoryTiming {
 
 class Straight final : public core::BranchOracle {
   public:
-    bool mispredicts(const StaticInstruction&, bool, std::uint64_t) override { return false; }
+    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
 };
 
-std::uint64_t address_of(const StaticInstruction& what, const Registers& at) {
-    const MemoryOperand& memory = what.memory;
+std::uint64_t address_of(const trace::StaticInstruction& what, const Registers& at) {
+    const trace::MemoryOperand& memory = what.memory;
     const auto general = [&](std::int8_t number) { return number >= 0 && number < 16 ? at.general[number] : 0; };
-    if (memory.base == MemoryOperand::instruction_pointer)
+    if (memory.base == trace::MemoryOperand::instruction_pointer)
         return at.instruction_pointer + what.length + static_cast<std::uint64_t>(memory.displacement);
-    return general(memory.base) + general(memory.index) * memory.scale + static_cast<std::uint64_t>(memory.displacement);
+    return general(memory.base) + general(memory.index) * memory.scale +
+           static_cast<std::uint64_t>(memory.displacement);
 }
 
-Step step_of(std::uint32_t number, const StaticInstruction& what, const Registers& at) {
+trace::Step step_of(std::uint32_t number, const trace::StaticInstruction& what, const Registers& at) {
     // All pages are one page.
     constexpr std::uint64_t base = 0x10000000, in_page = 4095;
     constexpr int stack = 4;
     const std::uint64_t operand = base + (address_of(what, at) & in_page), top = base + (at.general[stack] & in_page);
-    Step step{number, 0, 0};
+    trace::Step step{number, 0, 0};
     if (what.loads) step.load = what.explicit_memory && !what.pop ? operand : top;
     if (what.stores) step.store = what.push ? base + ((at.general[stack] - 8) & in_page) : operand;
     if (what.push && what.loads) step.load = operand;
@@ -75,12 +77,15 @@ class Steps {
         Executed out;
         std::uint64_t count = 0;
         if (reading_) {
-            if (std::fread(&count, sizeof count, 1, file_) != 1 || std::fread(&out.first, sizeof out.first, 1, file_) != 1) return {};
+            if (std::fread(&count, sizeof count, 1, file_) != 1 ||
+                std::fread(&out.first, sizeof out.first, 1, file_) != 1)
+                return {};
             out.registers.resize(count);
             if (std::fread(out.registers.data(), sizeof(Registers), count, file_) != count) return {};
             return out;
         }
-        if (!step_block(block, copies, [&](const Registers& at) { out.registers.push_back(at); }, out.first)) out.registers.clear();
+        if (!step_block(block, copies, [&](const Registers& at) { out.registers.push_back(at); }, out.first))
+            out.registers.clear();
         count = out.registers.size();
         if (file_) {
             std::fwrite(&count, sizeof count, 1, file_);
@@ -96,14 +101,16 @@ class Steps {
 };
 
 /// The steps of enough copies to be steady, laid out as the timed loop is.
-bool trace_block(Decoder& decoder, const Bytes& block, std::size_t copies, const Executed& executed, Trace& trace, std::size_t& period) {
+bool trace_block(trace::Decoder& decoder, const Bytes& block, std::size_t copies, const Executed& executed,
+                 trace::Trace& trace, std::size_t& period) {
     const auto& [registers, first] = executed;
     if (registers.empty()) return false;
     std::vector<std::uint32_t> number_at(block.size() * copies, 0);
     for (std::size_t copy = 0; copy < copies; ++copy)
         for (std::size_t at = 0; at < block.size();) {
             number_at[copy * block.size() + at] = static_cast<std::uint32_t>(trace.instructions.size());
-            trace.instructions.push_back(decoder.decode(block.data() + at, block.size() - at, first + copy * block.size() + at));
+            trace.instructions.push_back(
+                decoder.decode(block.data() + at, block.size() - at, first + copy * block.size() + at));
             if (!trace.instructions.back().decoded) return false;
             at += trace.instructions.back().length;
         }
@@ -115,14 +122,16 @@ bool trace_block(Decoder& decoder, const Bytes& block, std::size_t copies, const
     }
     period = trace.steps.size();
     if (period != trace.instructions.size()) return false;
-    for (int repeat = 0; repeat < 2; ++repeat) trace.steps.insert(trace.steps.end(), trace.steps.begin(), trace.steps.begin() + static_cast<std::ptrdiff_t>(period));
+    for (int repeat = 0; repeat < 2; ++repeat)
+        trace.steps.insert(trace.steps.end(), trace.steps.begin(),
+                           trace.steps.begin() + static_cast<std::ptrdiff_t>(period));
     return true;
 }
 
 int run(const char* target, const char* steps_file) {
     auto table = events::load({}, target);
     if (!table) return std::fprintf(stderr, "%s\n", table.error().what.c_str()), 2;
-    auto geometry = load_geometry({}, *table);
+    auto geometry = load_modelled_cpu({}, *table);
     if (!geometry) return std::fprintf(stderr, "%s\n", geometry.error().what.c_str()), 2;
     geometry->core.architecture = "x86_64";
     auto core = core::make_core(geometry->core);
@@ -138,7 +147,7 @@ int run(const char* target, const char* steps_file) {
         Bytes block;
         for (std::size_t i = 0; i + 1 < code.size(); i += 2)
             block.push_back(static_cast<std::uint8_t>(std::stoul(code.substr(i, 2), nullptr, 16)));
-        Trace trace;
+        trace::Trace trace;
         double cycles = -1;
         const std::size_t copies = copies_for(instructions, 600);
         const Executed executed = steps.of(block, copies);
@@ -149,7 +158,8 @@ int run(const char* target, const char* steps_file) {
             window.count = trace.steps.size();
             window.lead_in = period;
             if (auto simulated = (*core)->simulate(trace, window, memory, branches))
-                cycles = static_cast<double>(simulated->facts.cycles) / static_cast<double>(simulated->facts.instructions) * static_cast<double>(instructions);
+                cycles = static_cast<double>(simulated->facts.cycles) /
+                         static_cast<double>(simulated->facts.instructions) * static_cast<double>(instructions);
         }
         std::printf("%s %zu %.3f\n", code.c_str(), instructions, cycles);
     }

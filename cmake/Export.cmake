@@ -1,0 +1,20 @@
+# The rooms as targets for other CMake projects: find_package(tmaprobe CONFIG PATHS <build folder>) gives tmaprobe::base,
+# tmaprobe::events and the others, each with the rooms and libraries that it stands on.
+get_property(TMAPROBE_ROOM_TARGETS GLOBAL PROPERTY tmaprobe_rooms)
+set(exported ${TMAPROBE_ROOM_TARGETS} tmaprobe_fmt tmaprobe_embedded_events tmaprobe_report_page libhwloc libpfm4 libperf)
+if(TMAPROBE_HAVE_MODEL)
+    list(APPEND exported tmaprobe_model_core)
+endif()
+foreach(room IN LISTS TMAPROBE_ROOM_TARGETS)
+    string(REPLACE tmaprobe_ "" name ${room})
+    set_target_properties(${room} PROPERTIES EXPORT_NAME ${name})
+    add_library(tmaprobe::${name} ALIAS ${room})
+endforeach()
+export(TARGETS ${exported} NAMESPACE tmaprobe:: FILE ${CMAKE_BINARY_DIR}/tmaprobe-targets.cmake)
+file(WRITE ${CMAKE_BINARY_DIR}/tmaprobe-config.cmake [[
+include(CMakeFindDependencyMacro)
+foreach(library Threads tl-expected fmt CLI11)
+    find_dependency(${library})
+endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/tmaprobe-targets.cmake)
+]])

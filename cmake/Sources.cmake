@@ -1,0 +1,272 @@
+# Every source file of each room, by name: what is not listed here is not built, and tests/house says so.
+set(TMAPROBE_SOURCES_base
+    src/base/file.cpp
+    src/base/json/merge.cpp
+    src/base/json/node.cpp
+    src/base/json/parse.cpp
+    src/base/json/value.cpp
+    src/base/json/writer.cpp
+    src/base/log.cpp
+    src/base/process_end.cpp
+    src/base/result.cpp
+    src/base/sizes.cpp
+    src/base/statistics.cpp
+    src/base/suggest.cpp
+    src/base/utf8.cpp
+)
+set(TMAPROBE_SOURCES_cli
+    src/cli/cli.cpp
+    src/cli/command_line.cpp
+    src/cli/compare_command.cpp
+    src/cli/doctor_command.cpp
+    src/cli/interference_command.cpp
+    src/cli/interrupt.cpp
+    src/cli/list_command.cpp
+    src/cli/option_values.cpp
+    src/cli/options.cpp
+    src/cli/pairs_command.cpp
+    src/cli/plan_command.cpp
+    src/cli/prepare_process.cpp
+    src/cli/replay_command.cpp
+    src/cli/report_command.cpp
+    src/cli/run_command.cpp
+    src/cli/sweep_command.cpp
+)
+set(TMAPROBE_SOURCES_counters
+    src/counters/clock.cpp
+    src/counters/fit.cpp
+    src/counters/metric_placement.cpp
+    src/counters/perf/attributes.cpp
+    src/counters/perf/bounds.cpp
+    src/counters/perf/clock_events.cpp
+    src/counters/perf/collect.cpp
+    src/counters/perf/counter_set.cpp
+    src/counters/perf/errors.cpp
+    src/counters/perf/page_time.cpp
+    src/counters/perf/perf.cpp
+    src/counters/perf/probe.cpp
+    src/counters/perf/reading.cpp
+    src/counters/perf/region.cpp
+    src/counters/perf/residency.cpp
+    src/counters/perf/session.cpp
+    src/counters/perf_command.cpp
+    src/counters/plan.cpp
+    src/counters/replay/csv.cpp
+    src/counters/replay/json.cpp
+    src/counters/replay/match.cpp
+    src/counters/replay/replay.cpp
+    src/counters/resctrl/group.cpp
+    src/counters/resctrl/info.cpp
+    src/counters/resctrl/keeper.cpp
+    src/counters/resctrl/steps.cpp
+    src/counters/software.cpp
+)
+set(TMAPROBE_SOURCES_events
+    src/events/classification.cpp
+    src/events/core_data.cpp
+    src/events/cpu_geometry.cpp
+    src/events/embedded.cpp
+    src/events/encoding.cpp
+    src/events/geometry.cpp
+    src/events/hybrid.cpp
+    src/events/kernel_bugs.cpp
+    src/events/libpfm.cpp
+    src/events/library.cpp
+    src/events/model_tree.cpp
+    src/events/nearest.cpp
+    src/events/resolve.cpp
+    src/events/schema.cpp
+    src/events/table.cpp
+    src/events/without_perf_metrics.cpp
+)
+set(TMAPROBE_SOURCES_experiments
+    src/experiments/cache_share.cpp
+    src/experiments/checks.cpp
+    src/experiments/count_warnings.cpp
+    src/experiments/counting.cpp
+    src/experiments/cpu_choice.cpp
+    src/experiments/environment.cpp
+    src/experiments/further_events.cpp
+    src/experiments/interference.cpp
+    src/experiments/interference_states.cpp
+    src/experiments/kernel_run.cpp
+    src/experiments/measure.cpp
+    src/experiments/measure_command.cpp
+    src/experiments/measure_in_child.cpp
+    src/experiments/measured_host.cpp
+    src/experiments/monitoring.cpp
+    src/experiments/neighbour.cpp
+    src/experiments/pairs.cpp
+    src/experiments/replay.cpp
+    src/experiments/requirements.cpp
+    src/experiments/run.cpp
+    src/experiments/setup.cpp
+    src/experiments/source_choice.cpp
+    src/experiments/sweep.cpp
+    src/experiments/sweep_request.cpp
+    src/experiments/timed_workload.cpp
+    src/experiments/tree_of_counts.cpp
+    src/experiments/variant_trial.cpp
+    src/experiments/workloads.cpp
+)
+set(TMAPROBE_SOURCES_judge
+    src/judge/assess.cpp
+    src/judge/bottleneck.cpp
+    src/judge/compare.cpp
+    src/judge/count_index.cpp
+    src/judge/interference_findings.cpp
+    src/judge/knees.cpp
+    src/judge/metric_unit.cpp
+    src/judge/pass_lengths.cpp
+    src/judge/pmus.cpp
+    src/judge/predicted_knees.cpp
+    src/judge/rank_test.cpp
+    src/judge/series.cpp
+    src/judge/sweep_findings.cpp
+    src/judge/timing_warnings.cpp
+)
+set(TMAPROBE_SOURCES_machine
+    src/machine/cores.cpp
+    src/machine/counter_users.cpp
+    src/machine/cpuid.cpp
+    src/machine/cpuid_geometry.cpp
+    src/machine/features.cpp
+    src/machine/host.cpp
+    src/machine/kernel_version.cpp
+    src/machine/perf_access.cpp
+    src/machine/perf_causes.cpp
+    src/machine/pmu.cpp
+    src/machine/pmu_devices.cpp
+    src/machine/sysfs.cpp
+    src/machine/topology.cpp
+)
+set(TMAPROBE_SOURCES_memory
+    src/memory/buffer.cpp
+    src/memory/limits.cpp
+    src/memory/obtained.cpp
+    src/memory/pages.cpp
+    src/memory/reserve.cpp
+)
+set(TMAPROBE_SOURCES_metrics
+    src/metrics/bounds.cpp
+    src/metrics/cpuid.cpp
+    src/metrics/evaluate.cpp
+    src/metrics/evaluation.cpp
+    src/metrics/expression.cpp
+    src/metrics/formulas.cpp
+)
+set(TMAPROBE_SOURCES_model
+    src/model/branch_predictor.cpp
+    src/model/command_simulation.cpp
+    src/model/core/facts.cpp
+    src/model/core/front_end.cpp
+    src/model/core/pipeline.cpp
+    src/model/core/ports.cpp
+    src/model/core/retirement.cpp
+    src/model/core/slots.cpp
+    src/model/core/store_forwarding.cpp
+    src/model/core/timeline.cpp
+    src/model/llvm/decoder.cpp
+    src/model/llvm/describe.cpp
+    src/model/llvm/describe_x86.cpp
+    src/model/llvm/make_core.cpp
+    src/model/llvm/schedule.cpp
+    src/model/llvm/target.cpp
+    src/model/mapping.cpp
+    src/model/memory_system.cpp
+    src/model/model.cpp
+    src/model/model_source.cpp
+    src/model/modelled_cpu.cpp
+    src/model/sampled_windows.cpp
+    src/model/set_associative.cpp
+    src/model/simulation.cpp
+    src/model/sum_of_windows.cpp
+    src/model/window_simulator.cpp
+)
+set(TMAPROBE_SOURCES_process
+    src/process/child.cpp
+    src/process/held_command.cpp
+    src/process/helper.cpp
+    src/process/running_threads.cpp
+)
+set(TMAPROBE_SOURCES_record
+    src/record/disturbance.cpp
+    src/record/json/file.cpp
+    src/record/json/schema.cpp
+    src/record/json/write.cpp
+    src/record/record.cpp
+)
+set(TMAPROBE_SOURCES_report
+    src/report/comparison.cpp
+    src/report/csv.cpp
+    src/report/findings.cpp
+    src/report/html.cpp
+    src/report/markdown.cpp
+    src/report/numbers.cpp
+    src/report/openmetrics.cpp
+    src/report/screen.cpp
+    src/report/series.cpp
+    src/report/sources.cpp
+    src/report/states.cpp
+    src/report/terminal.cpp
+    src/report/terminal_sweep.cpp
+    src/report/terminal_tables.cpp
+    src/report/terminal_tree.cpp
+    src/report/text.cpp
+    src/report/tree.cpp
+    src/report/view.cpp
+    src/report/writers.cpp
+)
+set(TMAPROBE_SOURCES_timing
+    src/timing/canary.cpp
+    src/timing/effective_pages.cpp
+    src/timing/reorder_probe.cpp
+    src/timing/timing.cpp
+)
+set(TMAPROBE_SOURCES_trace
+    src/trace/block_plan.cpp
+    src/trace/block_writer.cpp
+    src/trace/code_emitter.cpp
+    src/trace/code_watch.cpp
+    src/trace/copy_calls.cpp
+    src/trace/injected_call.cpp
+    src/trace/page_map.cpp
+    src/trace/private_mappings.cpp
+    src/trace/registers.cpp
+    src/trace/remote_calls.cpp
+    src/trace/room_for_copy.cpp
+    src/trace/sampler.cpp
+    src/trace/sha_routine.cpp
+    src/trace/snapshot.cpp
+    src/trace/snapshot_checks.cpp
+    src/trace/software_step.cpp
+    src/trace/traced_process.cpp
+    src/trace/traced_process_start.cpp
+    src/trace/tracer.cpp
+    src/trace/translation_area.cpp
+    src/trace/translator.cpp
+    src/trace/translator_blocks.cpp
+    src/trace/translator_stops.cpp
+    src/trace/x86_encoding.cpp
+)
+set(TMAPROBE_SOURCES_kernels
+    kernels/atomic/atomic.cpp
+    kernels/chase/chase.cpp
+    kernels/chase/cycle.cpp
+    kernels/pingpong/pingpong.cpp
+    kernels/registry.cpp
+    kernels/sha256/armv8.cpp
+    kernels/sha256/avx2.cpp
+    kernels/sha256/portable.cpp
+    kernels/sha256/sha256.cpp
+    kernels/sha256/shani.cpp
+    kernels/sha256/ssse3.cpp
+    kernels/shared_lines.cpp
+    kernels/stream/avx2.cpp
+    kernels/stream/avx512.cpp
+    kernels/stream/neon.cpp
+    kernels/stream/scalar.cpp
+    kernels/stream/sse2.cpp
+    kernels/stream/stream.cpp
+    kernels/team.cpp
+)

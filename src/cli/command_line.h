@@ -1,0 +1,119 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
+
+namespace tmaprobe::cli {
+
+// What may stand on the command line, over CLI11, whose templates take longer to compile than all else in this room:
+// only command_line.cpp includes them. Handles are copied freely; what they stand for belongs to the Application.
+
+/// Refuses a value that is not as it should be, and says why.
+class Check {
+  public:
+    explicit Check(const CLI::Validator& validator);
+    const CLI::Validator& validator() const { return *validator_; }
+
+  private:
+    std::shared_ptr<const CLI::Validator> validator_;
+};
+
+/// Refuses what is no number from `least` to `most`.
+Check between(int least, int most);
+Check between(double least, double most);
+
+/// Refuses what is none of the words.
+Check one_of(std::initializer_list<const char*> words);
+
+/// Refuses what is no whole number from `least` to `most`, and says that these are the limits.
+Check whole_number(int least, int most);
+
+/// Refuses what is no whole number; which levels there are, the commands say.
+Check level_number();
+
+/// An option or an argument of a command.
+class Option {
+  public:
+    explicit Option(CLI::Option* option) : option_(option) {}
+    Option type_name(const std::string& name);
+    Option check(const Check& check);
+    Option required();
+    /// Several values in one word, separated by this.
+    Option delimiter(char separator);
+    /// Whether further words are values too.
+    Option allow_extra_args(bool allowed);
+    /// The help shows the default.
+    Option capture_default_str();
+    /// Least and most values.
+    Option expected(int least, int most);
+    /// How often it was given.
+    std::size_t count() const;
+
+  private:
+    CLI::Option* option_;
+};
+
+/// One command with its options; the program itself is one too.
+class CommandLine {
+  public:
+    explicit CommandLine(CLI::App* app) : app_(app) {}
+
+    /// "--name" or "-n,--name"; a name without dashes is an argument. The value stays as it is where none is given.
+    Option add_option(const std::string& names, std::string& value, const std::string& help);
+    Option add_option(const std::string& names, int& value, const std::string& help);
+    Option add_option(const std::string& names, double& value, const std::string& help);
+    Option add_option(const std::string& names, std::vector<std::string>& values, const std::string& help);
+    Option add_flag(const std::string& names, bool& value, const std::string& help);
+    /// Calls back with how often the flag was given.
+    Option add_flag(const std::string& names, std::function<void(int times)> given, const std::string& help);
+
+    CommandLine add_subcommand(const std::string& name, const std::string& help);
+    /// One of the subcommands has to be given.
+    void require_subcommand();
+    /// The subcommand that was given; empty: none.
+    std::string subcommand() const;
+    void footer(const std::string& text);
+    /// Called when all words are read, before anything is done. Errors end the program as bad usage.
+    void check_parsed(std::function<Result<>()> check);
+    /// Does the command's work, when it was given.
+    void callback(std::function<void()> work);
+
+  private:
+    CLI::App* app_;
+};
+
+/// The whole program's command line.
+class Application {
+  public:
+    Application(const std::string& name, const std::string& description, const std::string& version);
+    ~Application();
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
+
+    CommandLine command_line();
+
+    /// What reading the words came to.
+    struct Parsed {
+        std::string text;  ///< of --help or --version, to be printed; empty: the commands' callbacks did the work
+    };
+    /// Reads the words and calls back. Options that take a value refuse an empty one: in a script it is a variable that
+    /// was forgotten, and must not mean the default. Errors: bad_usage with the nearest right spelling; unavailable
+    /// when the memory is used up; system for an exception of a library.
+    Result<Parsed> parse(int argc, const char* const* argv);
+
+  private:
+    std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace tmaprobe::cli

@@ -1,0 +1,240 @@
+#include "events/cpu_geometry.h"
+
+#include "base/json/read_text.h"
+#include "base/sizes.h"
+#include "events/core_data.h"
+
+namespace tmaprobe::events {
+namespace {
+
+/// As it stands in a file: "48K", "2m".
+struct Size {
+    std::uint64_t bytes = 0;
+};
+/// As it stands in a file: "f20f".
+struct HexBytes {
+    std::vector<std::uint8_t> bytes;
+};
+struct CpuidDescriptors {
+    std::map<std::string, CpuidDescriptor> descriptors;
+};
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+std::vector<Size> sizes_of(const TlbGeometry& tlb) {
+    std::vector<Size> sizes;
+    for (const std::uint64_t bytes : tlb.page_bytes) sizes.push_back({bytes});
+    return sizes;
+}
+void set_pages(TlbGeometry& tlb, const std::vector<Size>& sizes) {
+    tlb.page_bytes.clear();
+    for (const Size& size : sizes) tlb.page_bytes.push_back(size.bytes);
+}
+
+template <class Struct>
+std::vector<HexBytes> hex_of(const Struct& instructions) {
+    std::vector<HexBytes> sequences;
+    for (const auto& bytes : instructions.bytes) sequences.push_back({bytes});
+    return sequences;
+}
+template <class Struct>
+void set_bytes(Struct& instructions, const std::vector<HexBytes>& sequences) {
+    instructions.bytes.clear();
+    for (const HexBytes& sequence : sequences) instructions.bytes.push_back(sequence.bytes);
+}
+
+}  // namespace
+}  // namespace tmaprobe::events
+
+namespace tmaprobe::json {
+
+using namespace events;
+
+template <>
+struct Spelling<Size> {
+    static constexpr std::string_view kind = "a size such as 48K";
+    static std::string to_text(const Size& size) { return format_size(size.bytes); }
+    static std::optional<Size> from_text(std::string_view text) {
+        const auto bytes = parse_size(text);
+        return bytes ? std::optional(Size{*bytes}) : std::nullopt;
+    }
+};
+
+template <>
+struct Spelling<HexBytes> {
+    static constexpr std::string_view kind = "bytes of two hexadecimal digits each";
+    static std::string to_text(const HexBytes& sequence) {
+        std::string text;
+        for (const std::uint8_t byte : sequence.bytes) text += {hex_digits[byte >> 4], hex_digits[byte & 15]};
+        return text;
+    }
+    static std::optional<HexBytes> from_text(std::string_view text) {
+        if (text.empty() || text.size() % 2) return std::nullopt;
+        HexBytes sequence;
+        for (std::size_t i = 0; i < text.size(); i += 2) {
+            const auto high = hex_digits.find(text[i]), low = hex_digits.find(text[i + 1]);
+            if (high == hex_digits.npos || low == hex_digits.npos) return std::nullopt;
+            sequence.bytes.push_back(static_cast<std::uint8_t>(high << 4 | low));
+        }
+        return sequence;
+    }
+};
+
+template <>
+struct Description<CacheGeometry> {
+    using S = CacheGeometry;
+    static constexpr auto fields =
+        std::make_tuple(field("level", &S::level).at_least(1), field("kind", &S::kind),
+                        property(
+                            "size", [](const S& cache) { return Size{cache.size_bytes}; },
+                            [](S& cache, const Size& size) { cache.size_bytes = size.bytes; }, "bytes"),
+                        added("line_bytes", &S::line_bytes).at_least(1), added("ways", &S::ways),
+                        added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
+                        added("latency_estimated", &S::latency_estimated), added("victim", &S::victim));
+};
+
+template <>
+struct Description<TlbGeometry> {
+    using S = TlbGeometry;
+    static constexpr auto fields = std::make_tuple(field("level", &S::level).at_least(1), field("kind", &S::kind),
+                                                   property("pages", sizes_of, set_pages, "page sizes that it holds"),
+                                                   field("entries", &S::entries), added("ways", &S::ways).at_least(-1));
+};
+
+template <>
+struct Description<TranslationGeometry> {
+    using S = TranslationGeometry;
+    static constexpr auto fields = std::make_tuple(
+        added("l2_hit_cycles", &S::l2_hit_cycles), added("walkers", &S::walkers),
+        added("walk_step_cycles", &S::walk_step_cycles), added("upper_level_entries", &S::upper_level_entries),
+        added("walk_starts_at_level", &S::walk_starts_at_level));
+};
+
+template <>
+struct Description<PrefetcherGeometry> {
+    using S = PrefetcherGeometry;
+    static constexpr auto fields =
+        std::make_tuple(added("next_line", &S::next_line), added("streams", &S::streams),
+                        added("distance_lines", &S::distance_lines), added("cross_pages", &S::cross_pages));
+};
+
+template <>
+struct Description<MemoryGeometry> {
+    using S = MemoryGeometry;
+    static constexpr auto fields =
+        std::make_tuple(added("latency_ns", &S::latency_ns), added("latency_low_ns", &S::latency_low_ns),
+                        added("latency_high_ns", &S::latency_high_ns),
+                        added("core_bandwidth_bytes_per_second", &S::bandwidth_bytes_per_second),
+                        added("outstanding_l1_misses", &S::outstanding_l1_misses),
+                        added("outstanding_l2_misses", &S::outstanding_l2_misses));
+    /// Written so that NaN, which is what a null reads as, is refused too.
+    static void check(const Node& node, S& memory) {
+        if (!(memory.latency_ns > 0 && memory.latency_low_ns >= 0 && memory.latency_high_ns >= 0))
+            node.complain("has a latency that is not above 0");
+        if (!(memory.bandwidth_bytes_per_second > 0)) node.complain("has a bandwidth that is not above 0");
+    }
+};
+
+template <>
+struct Description<KnownWrong> {
+    using S = KnownWrong;
+    static constexpr auto fields =
+        std::make_tuple(property("bytes", hex_of<S>, set_bytes<S>, "of their encodings"), added("what", &S::what));
+};
+
+template <>
+struct Description<Correction> {
+    using S = Correction;
+    static constexpr auto fields = std::make_tuple(
+        property("bytes", hex_of<S>, set_bytes<S>, "of their encodings", Presence::optional),
+        optional("instructions", &S::instructions), optional("latency", &S::latency),
+        optional("micro_ops", &S::micro_ops), optional("ports", &S::ports),
+        optional("general_source_cycles", &S::general_source_cycles), optional("fetch_cycles", &S::fetch_cycles),
+        optional("when", &S::when), optional("reads_destination", &S::reads_destination));
+    static void check(const Node& node, S&) {
+        if (node.has("bytes") == node.has("instructions")) node.complain("needs either 'bytes' or 'instructions'");
+    }
+};
+
+template <>
+struct Description<CoreGeometry> {
+    using S = CoreGeometry;
+    static constexpr auto fields = std::make_tuple(
+        optional("llvm_cpu", &S::llvm_cpu), optional("borrowed_model", &S::borrowed_model),
+        added("slot_width", &S::slot_width).at_least(1), added("op_cache_windows", &S::op_cache_windows),
+        added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
+        added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
+        added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
+        added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
+        added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
+        added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
+        added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
+        added("fuses_memory_operand", &S::fuses_memory_operand),
+        added("store_forward_cycles", &S::store_forward_cycles),
+        added("store_forward_failed_cycles", &S::store_forward_failed_cycles),
+        added("renames_memory", &S::renames_memory), added("renames_memory_operands", &S::renames_memory_operands),
+        added("length_changing_prefix_cycles", &S::length_changing_prefix_cycles),
+        added("same_address_loads", &S::same_address_loads),
+        added("read_modify_write_cycles", &S::read_modify_write_cycles), added("lock_cycles", &S::lock_cycles),
+        added("store_buffer", &S::store_buffer), added("load_buffer", &S::load_buffer),
+        added("general_store_cycles", &S::general_store_cycles), added("stores_committed", &S::stores_committed),
+        added("reorder_buffer", &S::reorder_buffer), added("retire_width", &S::retire_width),
+        added("general_registers", &S::general_registers), added("vector_registers", &S::vector_registers),
+        added("scheduler", &S::scheduler), added("split_line_cycles", &S::split_line_cycles),
+        added("binds_ports_at_renaming", &S::binds_ports_at_renaming),
+        added("eliminates_general_moves", &S::eliminates_general_moves),
+        added("eliminates_vector_moves", &S::eliminates_vector_moves),
+        added("adds_constants_below", &S::adds_constants_below), added("stack_engine", &S::stack_engine),
+        added("stack_engine_synchronizes", &S::stack_engine_synchronizes),
+        added("load_bytes", &S::load_bytes).at_least(0),
+        added("memory_vector_bytes", &S::memory_vector_bytes).at_least(0),
+        optional("llvm_cpu_by_id", &S::llvm_cpu_by_id), optional("slot_width_by_id", &S::slot_width_by_id));
+    static void check(const Node& node, S& core) {
+        for (const auto& [id, width] : core.slot_width_by_id)
+            if (width == 0) node.complain("has a 'slot_width_by_id' of 0");
+    }
+};
+
+template <>
+struct Description<CpuGeometry> {
+    using S = CpuGeometry;
+    static constexpr auto fields =
+        std::make_tuple(optional("core", &S::core), optional("caches", &S::caches), optional("tlbs", &S::tlbs),
+                        added("translation", &S::translation), added("prefetchers", &S::prefetchers),
+                        added("memory", &S::memory), optional("known_wrong", &S::known_wrong),
+                        optional("corrections", &S::corrections), added("frequency_hz", &S::frequency_hz));
+    static void check(const Node& node, S& cpu) {
+        if (!(cpu.frequency_hz > 0)) node.complain("has a 'frequency_hz' that is not above 0");
+    }
+};
+
+template <>
+struct Description<CpuidDescriptor> {
+    using S = CpuidDescriptor;
+    static constexpr auto fields = std::make_tuple(optional("caches", &S::caches), optional("tlbs", &S::tlbs));
+};
+
+template <>
+struct Description<CpuidDescriptors> {
+    static constexpr auto fields = std::make_tuple(field("descriptors", &CpuidDescriptors::descriptors));
+};
+
+}  // namespace tmaprobe::json
+
+namespace tmaprobe::events {
+
+Result<CpuGeometry> parse_cpu_geometry(std::string_view text, std::string_view name) {
+    return json::read_text<CpuGeometry>(text, name);
+}
+
+Result<CpuGeometry> read_cpu_geometry(const Library& library, const std::string& folder) {
+    const auto text = TRY(read_core_data(library, folder, "geometry.json"));
+    return parse_cpu_geometry(text, folder + "/geometry.json");
+}
+
+Result<std::map<std::string, CpuidDescriptor>> parse_cpuid_descriptors(std::string_view text, std::string_view name) {
+    auto read = TRY(json::read_text<CpuidDescriptors>(text, name));
+    return std::move(read.descriptors);
+}
+
+}  // namespace tmaprobe::events

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/names.h"
+#include "base/result.h"
+
+namespace tmaprobe::events {
+
+struct Library;
+
+/// What of a program a cache or a translation buffer holds.
+enum class Holds : std::uint8_t { unified, data, instruction };
+
+struct CacheGeometry {
+    int level = 0;
+    Holds kind = Holds::unified;
+    std::uint64_t size_bytes = 0;
+    unsigned line_bytes = 64;
+    unsigned ways = 0;               ///< 0: not known
+    unsigned shared_by = 1;          ///< logical CPUs
+    unsigned latency = 0;            ///< load to use, cycles; 0: not known
+    bool latency_estimated = false;  ///< no published figure: varied with that of DRAM
+    bool victim = false;             ///< filled by what the level above evicts, and gives back what is hit
+};
+
+/// One translation buffer that holds the page sizes named.
+struct TlbGeometry {
+    int level = 0;
+    Holds kind = Holds::unified;
+    std::vector<std::uint64_t> page_bytes;
+    unsigned entries = 0;
+    int ways = 0;  ///< 0: not known; -1: fully associative
+
+    bool holds_data() const { return kind != Holds::instruction; }
+    bool holds_code() const { return kind != Holds::data; }
+};
+
+/// How translations are found that the first level does not have.
+struct TranslationGeometry {
+    unsigned l2_hit_cycles = 7;
+    unsigned walkers = 1;
+    unsigned walk_step_cycles = 6;      ///< per level of the page table, besides the caches' own time
+    unsigned upper_level_entries = 32;  ///< of the caches of page directory entries
+    unsigned walk_starts_at_level = 2;  ///< first cache level that the walker asks
+};
+
+struct PrefetcherGeometry {
+    bool next_line = true;
+    unsigned streams = 16;  ///< 0: no stream prefetcher
+    unsigned distance_lines = 12;
+    bool cross_pages = false;  ///< a stream goes on into the next page, its translation fetched on the way
+};
+
+struct MemoryGeometry {
+    double latency_ns = 100, latency_low_ns = 80, latency_high_ns = 125;
+    double bandwidth_bytes_per_second = 20e9;  ///< that one core can draw
+    unsigned outstanding_l1_misses = 12, outstanding_l2_misses = 32;
+};
+
+/// Any of these sequences of bytes in an instruction's encoding.
+using ByteSequences = std::vector<std::vector<std::uint8_t>>;
+
+/// Instructions that LLVM's scheduling model of this CPU is known to get wrong.
+struct KnownWrong {
+    ByteSequences bytes;
+    std::string what;  ///< said where such instructions were executed
+};
+
+/// What LLVM's scheduling data has wrong of some instructions, which `bytes` or `instructions` names.
+struct Correction {
+    /// Of these instructions all, those with a scaled index in their address, or those with one relative to the code.
+    enum class When : std::uint8_t { always, scaled_index, relative };
+    ByteSequences bytes;
+    std::string instructions;           ///< a regular expression for the whole of LLVM's names of them, unchecked
+    std::optional<unsigned> latency;    ///< of the operation, without a load
+    std::optional<unsigned> micro_ops;  ///< slots at renaming
+    /// Cycles of resources, of the operation alone; by the end of LLVM's names.
+    std::optional<std::map<std::string, unsigned>> ports;
+    std::optional<unsigned> general_source_cycles;  ///< that the way from a general register takes longer
+    std::optional<unsigned> fetch_cycles;           ///< that the front end takes longer for it
+    When when = When::always;                       ///< whose address is such
+    std::optional<bool> reads_destination;          ///< a dependency that the instruction's result does not need
+};
+
+/// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.
+struct CoreGeometry {
+    std::string llvm_cpu;        ///< LLVM's name of the core that it is scheduled as; empty: the core is not modelled
+    std::string borrowed_model;  ///< said where LLVM has no scheduling model of its own for this CPU
+    unsigned slot_width = 4;     ///< slots per cycle, as the CPU's top-down formulas count them
+    unsigned op_cache_windows = 64;  ///< 0: no op cache
+    unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
+    unsigned decode_width = 4, decode_bytes = 16;
+    unsigned micro_op_queue = 64;      ///< between fetch and dispatch
+    unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
+    unsigned recovery_cycles = 0;      ///< of these, counted as recovery and not as front end
+    unsigned microcode_above = 0;      ///< instructions of more micro-ops come from the sequencer; 0: none do
+    bool microcode_alone = false;      ///< a sequenced instruction shares no dispatch cycle with others
+    unsigned microcode_penalty = 0;    ///< cycles to switch to the sequencer where it can share
+    bool fuses_compare_and_branch = false;
+    bool fuses_memory_operand = false;          ///< LLVM counts load and operation apart; the slots count them once
+    unsigned store_forward_cycles = 5;          ///< of a load whose data comes from the store buffer, from the store on
+    unsigned store_forward_failed_cycles = 14;  ///< of a load that needs more than the store wrote, or parts of two
+    bool renames_memory = false;  ///< a plain load of what a plain store wrote to the same place takes no time
+    bool renames_memory_operands =
+        false;  ///< so does a load of another size at that place, and one that an operation needs
+    unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes
+    unsigned same_address_loads = 0;             ///< that one cycle can serve; 0: any number
+    unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
+    unsigned lock_cycles = 0;               ///< of a locked or atomic operation on a line that is owned; 0: as without
+    unsigned store_buffer = 56;
+    unsigned load_buffer = 0;  ///< 0: as LLVM's model has it, or without limit
+    unsigned general_store_cycles =
+        0;                          ///< of a store port, for a store of a general register; 0: as LLVM's model has it
+    unsigned stores_committed = 1;  ///< stores to one line that leave the store buffer in a cycle
+    unsigned reorder_buffer = 0;    ///< entries; 0: not known
+    unsigned retire_width = 0;      ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
+    unsigned general_registers = 0,
+             vector_registers = 0;         ///< to rename into; 0: as LLVM's model has it, or without limit
+    unsigned scheduler = 0;                ///< entries of all schedulers together; 0: as LLVM's model has them
+    unsigned split_line_cycles = 0;        ///< that a load takes longer when it lies in two lines
+    bool binds_ports_at_renaming = false;  ///< a micro-op's port is chosen when it is renamed, not when it is issued
+    bool eliminates_general_moves = false, eliminates_vector_moves = false;
+    unsigned adds_constants_below =
+        0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
+    bool stack_engine = false;               ///< push, pop, call and return change the stack pointer at renaming
+    bool stack_engine_synchronizes = false;  ///< an explicit use of the stack pointer then costs a micro-op
+    int load_bytes = 0;                      ///< widest load that the core does in one piece; 0: not known
+    int memory_vector_bytes = 0;             ///< vectors that move most bytes between core and memory; 0: not known
+    std::map<std::string, std::string> llvm_cpu_by_id;  ///< by CPU id, of cores that share a folder
+    std::map<std::string, unsigned> slot_width_by_id;
+};
+
+/// All that events/<folder>/geometry.json says of a CPU. events/README.md names the keys; their sources stand beside
+/// them.
+struct CpuGeometry {
+    std::optional<CoreGeometry> core;
+    std::vector<CacheGeometry> caches;
+    std::vector<TlbGeometry> tlbs;
+    TranslationGeometry translation;
+    PrefetcherGeometry prefetchers;
+    MemoryGeometry memory;
+    std::vector<KnownWrong> known_wrong;
+    std::vector<Correction> corrections;
+    double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
+};
+
+/// What one descriptor byte of CPUID leaf 2 means.
+struct CpuidDescriptor {
+    std::vector<CacheGeometry> caches;
+    std::vector<TlbGeometry> tlbs;
+};
+
+/// Reads the text of a geometry.json; `name` stands in messages. Errors: bad_input with the way to what is wrong.
+Result<CpuGeometry> parse_cpu_geometry(std::string_view text, std::string_view name);
+
+/// The geometry of a folder, by read_core_data. Errors: unavailable when there is none; bad_input as
+/// parse_cpu_geometry.
+Result<CpuGeometry> read_cpu_geometry(const Library& library, const std::string& folder);
+
+/// Reads the text of cpuid-descriptors.json: by the byte, as "0x63". Errors: as parse_cpu_geometry.
+Result<std::map<std::string, CpuidDescriptor>> parse_cpuid_descriptors(std::string_view text, std::string_view name);
+
+}  // namespace tmaprobe::events
+
+namespace tmaprobe {
+
+template <>
+struct Names<events::Holds> {
+    static constexpr std::pair<events::Holds, std::string_view> values[] = {
+        {events::Holds::unified, "unified"},
+        {events::Holds::data, "data"},
+        {events::Holds::instruction, "instruction"}};
+};
+
+template <>
+struct Names<events::Correction::When> {
+    using When = events::Correction::When;
+    static constexpr std::pair<When, std::string_view> values[] = {
+        {When::always, "always"}, {When::scaled_index, "scaled index"}, {When::relative, "relative address"}};
+};
+
+}  // namespace tmaprobe

@@ -1,0 +1,181 @@
+#include "model/command_simulation.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/sizes.h"
+#include "model/sampled_windows.h"
+#include "model/sum_of_windows.h"
+#include "process/held_command.h"
+#include "process/running_threads.h"
+
+namespace tmaprobe::model {
+namespace {
+
+SamplingRequest request_for(const ModelOptions& options) {
+    SamplingRequest request;
+    request.limits.share *= options.effort;
+    request.shortest_budget_ns *= options.effort;
+    request.limits.first_after_ns =
+        std::max(request.limits.first_after_ns, static_cast<std::uint64_t>(options.command_alone_ms) * 1'000'000);
+    return request;
+}
+
+Result<process::Helper> start_helper(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder,
+                                     const ModelledCpu& cpu, const ModelOptions& options) {
+    return process::Helper::start([&](const process::HelperOrders& orders, const std::function<void()>& ready) {
+        return to_text(sample_windows(request, core, decoder, cpu, options, orders, ready));
+    });
+}
+
+/// For as long as it ran, or three seconds, and a little for what is under way then.
+std::int64_t patience_ns(double ran_ns, const ModelOptions& options) {
+    constexpr double under_way_ns = 5e9, shortest_ns = 3e9;
+    return static_cast<std::int64_t>(std::max(shortest_ns * options.effort, ran_ns) + under_way_ns);
+}
+
+/// Why nothing is modelled, in words.
+record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows& windows) {
+    const std::string took = format_ns(static_cast<double>(modelled.elapsed_ns)),
+                      used = format_ns(modelled.processor_ns);
+    const auto& sampling = windows.sampling;
+    const char* const more = "give it more to do, or model even its first instructions with --source model";
+    if (modelled.processor_ns > 0 && modelled.processor_ns < 0.1 * static_cast<double>(modelled.elapsed_ns))
+        return {"nothing_traced",
+                fmt::format("nothing is modelled: the command took {} and used a CPU for {} of it; the rest it waited",
+                            took, used),
+                "what a program waits for cannot be modelled; --source none counts its software events"};
+    if (sampling.pauses.copies > 0) {
+        const auto most = std::max_element(sampling.ended_early.begin(), sampling.ended_early.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        return {"nothing_traced",
+                fmt::format("nothing is modelled: none of the {} copies of it came to the end of a window{}{}",
+                            sampling.pauses.copies,
+                            most == sampling.ended_early.end() ? "" : ", mostly because of: " + most->first,
+                            windows.error.empty() ? "" : " (" + windows.error + ")"),
+                more};
+    }
+    if (!sampling.missed.empty()) {
+        const auto most = std::max_element(sampling.missed.begin(), sampling.missed.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        return {"nothing_traced",
+                fmt::format("nothing is modelled: no copy of it could be made ({}{})", most->first,
+                            windows.why_missed.empty() ? "" : ": " + windows.why_missed),
+                "docs/no-pmu.md says what each reason means"};
+    }
+    return {"nothing_traced",
+            fmt::format("nothing is modelled: the command ended after {}, before its first window", took), more};
+}
+
+void add_windows(SampledWindows windows, const ModelledCpu& cpu, Modelled& modelled) {
+    modelled.traced.steps = windows.steps;
+    modelled.traced.undecodable = windows.undecodable;
+    modelled.traced.stepped_in_software = windows.in_software;
+    modelled.warmed = windows.warmed;
+    modelled.tracing_ns = windows.tracing_ns;
+    modelled.simulating_ns = windows.simulating_ns;
+    modelled.simulated_instructions = windows.simulated;
+    modelled.translated = windows.translated;
+    modelled.further_tasks = windows.tasks > 1 ? windows.tasks - 1 : 0;
+    modelled.native_ns = static_cast<double>(modelled.elapsed_ns);
+    if (windows.facts.empty()) {
+        modelled.warnings.push_back(nothing_modelled(modelled, windows));
+    } else {
+        sum_up(windows.facts, true, cpu, modelled);
+        std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
+        add_model_warnings(known_wrong, windows.pages_partly_known, modelled);
+        if (modelled.further_tasks)
+            modelled.warnings.push_back(
+                {"model_tasks",
+                 fmt::format("{} further {} ran; each window is of one of those that were running, in proportion to "
+                             "their processor time",
+                             modelled.further_tasks,
+                             modelled.further_tasks == 1 ? "thread or process" : "threads or processes"),
+                 "threads are modelled one at a time, as if alone on the core and its caches"});
+        if (windows.facts.size() == 1)
+            modelled.warnings.push_back({"model_one_window",
+                                         "one window of the command was modelled: the bounds do not cover what another "
+                                         "moment of it would have given",
+                                         "give it more to do"});
+    }
+    modelled.sampling = std::move(windows.sampling);
+}
+
+/// The helper's windows, or why there are none.
+void take_answer(process::Helper& helper, process::SignalWatch& signals, const ModelledCpu& cpu,
+                 const ModelOptions& options, Modelled& modelled) {
+    const std::string text = helper.finish(patience_ns(static_cast<double>(modelled.elapsed_ns), options),
+                                           [&] { return !signals.wait(0).interrupted; });
+    auto windows = text.empty()
+                       ? Result<SampledWindows>(fail(ErrorCode::system, "the process that samples it ended early"))
+                       : from_text(text);
+    if (windows) return add_windows(std::move(*windows), cpu, modelled);
+    modelled.warnings.push_back(
+        {"nothing_traced", "nothing is modelled: " + windows.error().what, windows.error().hint});
+}
+
+}  // namespace
+
+Result<Modelled> simulate_command(const std::vector<std::string>& command, core::Core& core, trace::Decoder& decoder,
+                                  const ModelledCpu& cpu, const ModelOptions& options) {
+    TRY(assumed_pages(options));
+    auto held = TRY(process::HeldCommand::start(command));
+    SamplingRequest request = request_for(options);
+    request.processes = {held.pid()};
+    request.reaper = ::getpid();
+    if (options.command_alone_ms == 0) request.held_command = held.pid();
+    auto helper = start_helper(request, core, decoder, cpu, options);
+    process::SignalWatch signals;
+    Modelled modelled;
+    const std::uint64_t start = process::now_ns();
+    TRY(held.release());
+    const pid_t command_pid = held.pid(), helper_pid = helper ? helper->pid() : 0;
+    constexpr std::uint64_t reap_every_ns = 20'000'000;
+    const auto outcome = process::wait_for(held, signals, {reap_every_ns, [&] {
+                                                               process::reap_others(command_pid, helper_pid);
+                                                               return true;
+                                                           }});
+    modelled.elapsed_ns = process::now_ns() - start;
+    modelled.processor_ns = held.processor_ns();
+    modelled.exit_status = outcome.status;
+    modelled.interrupted = outcome.interrupted;
+    if (outcome.interrupted)
+        modelled.warnings.push_back({"interrupted", "stopped by a signal: this is what was modelled until then", ""});
+    if (helper) take_answer(*helper, signals, cpu, options, modelled);
+    process::reap_others(command_pid, helper_pid);
+    if (!helper)
+        modelled.warnings.push_back(
+            {"nothing_traced", "nothing is modelled: " + helper.error().what, helper.error().hint});
+    return modelled;
+}
+
+Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double seconds, core::Core& core,
+                                    trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options) {
+    TRY(assumed_pages(options));
+    SamplingRequest request = request_for(options);
+    request.processes = processes;
+    auto helper = TRY(start_helper(request, core, decoder, cpu, options));
+    process::SignalWatch signals;
+    Modelled modelled;
+    const std::uint64_t start = process::now_ns();
+    const auto left_ns = [&] {
+        constexpr std::int64_t look_up_ns = 100'000'000;
+        const auto ran = static_cast<std::int64_t>(process::now_ns() - start);
+        return seconds > 0 ? std::min(look_up_ns, static_cast<std::int64_t>(seconds * 1e9) - ran) : look_up_ns;
+    };
+    const auto one_is_there = [&] {
+        return std::any_of(processes.begin(), processes.end(),
+                           [](pid_t process) { return !process::program_of(process).empty(); });
+    };
+    while (!modelled.interrupted && one_is_there() && left_ns() > 0)
+        modelled.interrupted = signals.wait(left_ns()).interrupted;
+    modelled.elapsed_ns = process::now_ns() - start;
+    // Ctrl-C is how a look without an end is ended: it is no mishap.
+    take_answer(helper, signals, cpu, options, modelled);
+    return modelled;
+}
+
+}  // namespace tmaprobe::model

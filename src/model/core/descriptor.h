@@ -1,0 +1,82 @@
+#pragma once
+
+// All that the pipeline needs to know of one instruction in memory, worked out once.
+
+#include <array>
+#include <cstdint>
+
+#include "trace/trace.h"
+
+namespace tmaprobe::model::core {
+
+/// A register as far as dependencies go: all widths of one register are one unit, flags are two.
+using Unit = std::uint16_t;
+constexpr std::size_t most_units = 1024, most_ports = 64, most_pools = 16;
+
+/// The parts that an instruction is executed in: address and load, operation, store.
+enum class Part : std::uint8_t { load, operation, store };
+
+struct Use {
+    Unit unit = 0;
+    Part part = Part::operation;  ///< load: part of an address
+    std::int8_t advance = 0;      ///< cycles after issue at which it is needed; negative: a way that takes longer
+};
+
+struct Definition {
+    Unit unit = 0;
+    std::uint16_t latency = 0;       ///< from the issue of its part
+    Part part = Part::operation;     ///< load: of the address, such as a base register that is moved on
+    bool as_soon_as_source = false;  ///< known at renaming: a sum with a constant, a copy
+};
+
+/// `cycles` cycles of any of `ports`.
+struct PortUse {
+    std::uint64_t ports = 0;
+    std::uint8_t cycles = 1;
+    Part part = Part::operation;
+    std::uint8_t pool = 0;  ///< scheduler that it waits in, plus one; 0: none
+};
+
+/// A list of fixed room: descriptors lie together.
+template <class T, std::size_t room>
+struct Few {
+    std::array<T, room> items{};
+    std::uint8_t count = 0;
+    bool push(const T& item) {
+        if (count == room) return false;
+        items[count++] = item;
+        return true;
+    }
+    const T* begin() const { return items.data(); }
+    const T* end() const { return items.data() + count; }
+    T* begin() { return items.data(); }
+    T* end() { return items.data() + count; }
+};
+
+struct InstructionDescriptor {
+    bool modelled = false;
+    Few<Use, 12> uses;
+    Few<Definition, 10> definitions;
+    Few<PortUse, 12> ports;
+    std::uint8_t load_uses = 0, operation_uses = 0, store_uses = 0;  ///< of `ports`, in this order
+    std::uint16_t slots = 1;                                         ///< at renaming
+    std::uint16_t load_latency = 0;                                  ///< of its load, from issue, in the first level
+    std::uint16_t latency = 0;                                       ///< of its operation: the longest
+    std::uint8_t load_bytes = 0, store_bytes = 0;
+    std::uint8_t length = 0;
+    std::uint8_t fetch_cycles = 0, decode_cycles = 0;  ///< that it takes longer in any case, and from the decoders
+    std::uint8_t op_cache_entries = 1;
+    bool loads = false, stores = false, prefetch = false, locked = false, serializes = false;
+    bool branch = false, conditional = false;
+    bool microcoded = false;
+    bool executes = true;                                ///< false: done at renaming (copies, zeros, no-operations)
+    std::int16_t constant = 0;                           ///< that is added to a register at renaming
+    bool writes_general = false, writes_vector = false;  ///< takes a physical register
+    bool moves_stack = false;  ///< push, pop, call, return: the stack pointer changes at renaming
+    bool reads_stack = false;  ///< an explicit operand
+    bool renamable_load = false, renamable_store = false;  ///< plain, of a general register
+    bool fused = false;                                    ///< the first half of a fused pair
+    trace::StaticInstruction what;                         ///< a copy: the trace of a window ends with the window
+};
+
+}  // namespace tmaprobe::model::core

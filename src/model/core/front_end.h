@@ -1,0 +1,40 @@
+#pragma once
+
+// When each instruction of the executed path can be renamed, as far as fetching and decoding go.
+
+#include "model/core/descriptor.h"
+#include "model/core/occupancy.h"
+#include "model/core/op_cache.h"
+#include "model/core/simulate.h"
+#include "model/core/slots.h"
+
+namespace tmaprobe::model::core {
+
+/// Decoupled fetch with a clock of its own, in fractions of a cycle. It moves with the width of the op cache or of the
+/// decoders, jumps over instruction cache misses and mispredicted branches, and may run ahead of renaming by the
+/// micro-op queue.
+class FrontEnd {
+  public:
+    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory);
+    /// Sets when and why not earlier an instruction reaches the micro-op queue. In program order.
+    void supply(const InstructionDescriptor& what, std::uint64_t address, Admission& admission);
+    void renamed(std::uint64_t cycle, unsigned slots);
+    void took_branch();
+    /// Nothing is fetched before this cycle: a branch went another way than was foretold.
+    void restart(std::uint64_t cycle);
+
+  private:
+    void wait_until(double cycle, SlotCause cause);
+
+    const CoreParameters& parameters_;
+    MemoryTiming& memory_;
+    OpCache op_cache_;
+    InOrder queue_;  ///< instructions, when renamed
+    double fetched_until_ = 0;
+    double late_since_ = 0;  ///< what came before is no longer the reason for a delay
+    SlotCause late_ = SlotCause::fetch_bandwidth;
+    std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
+    bool from_op_cache_ = false;
+};
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,98 @@
+#pragma once
+
+// How full a scheduler is.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace tmaprobe::model::core {
+
+/// Entries that are taken at renaming, in order, and given back at cycles that are known by then, in any order.
+class Occupancy {
+  public:
+    explicit Occupancy(unsigned capacity) : capacity_(capacity) {}
+
+    /// The first cycle, at `cycle` or later, in which `entries` more have room.
+    std::uint64_t room_at(std::uint64_t cycle, unsigned entries) {
+        entries = std::min(entries, capacity_);
+        // What was given back in between is only asked for when it is needed.
+        if (occupied_ + entries <= capacity_) return cycle;
+        advance(cycle);
+        while (occupied_ + entries > capacity_ && occupied_ > 0) advance(next_release());
+        return std::max(cycle, now_);
+    }
+    void take(std::uint64_t until) {
+        ++occupied_;
+        if (until <= now_) until = now_ + 1;
+        if (until >= now_ + window)
+            later_.push(until);
+        else
+            note(until);
+    }
+
+  private:
+    static constexpr std::size_t words = 16, window = words * 64;
+
+    void note(std::uint64_t cycle) {
+        ++released_[cycle % window];
+        any_[cycle / 64 % words] |= std::uint64_t{1} << (cycle % 64);
+    }
+    std::uint64_t next_release() const {
+        for (std::uint64_t cycle = now_ + 1; cycle < now_ + window;) {
+            const std::uint64_t bits = any_[cycle / 64 % words] & (~std::uint64_t{0} << (cycle % 64));
+            if (bits) return cycle / 64 * 64 + static_cast<unsigned>(std::countr_zero(bits));
+            cycle = (cycle / 64 + 1) * 64;
+        }
+        return later_.empty() ? now_ + 1 : later_.top();
+    }
+    void advance(std::uint64_t cycle) {
+        while (now_ < cycle) {
+            const std::uint64_t next = next_release();
+            const std::uint64_t to = std::min(next, cycle);
+            now_ = to;
+            std::uint16_t& here = released_[to % window];
+            if (to == next && here) {
+                occupied_ -= here;
+                here = 0;
+                any_[to / 64 % words] &= ~(std::uint64_t{1} << (to % 64));
+            }
+            while (!later_.empty() && later_.top() < now_ + window) {
+                if (later_.top() <= now_)
+                    --occupied_;
+                else
+                    note(later_.top());
+                later_.pop();
+            }
+        }
+    }
+
+    unsigned capacity_, occupied_ = 0;
+    std::uint64_t now_ = 0;
+    std::array<std::uint16_t, window> released_{};
+    std::array<std::uint64_t, words> any_{};
+    std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> later_;
+};
+
+/// A queue whose entries are given back in the order in which they were taken.
+class InOrder {
+  public:
+    explicit InOrder(unsigned capacity) : until_(capacity, 0) {}
+    /// The cycle from which the next entry has room; 0: at once.
+    std::uint64_t room_at() const { return until_.empty() ? 0 : until_[next_]; }
+    void take(std::uint64_t until) {
+        if (until_.empty()) return;
+        until_[next_] = until;
+        if (++next_ == until_.size()) next_ = 0;
+    }
+
+  private:
+    std::vector<std::uint64_t> until_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,78 @@
+#pragma once
+
+// The core: each instruction of a trace in turn, from fetch to retirement.
+
+#include <vector>
+
+#include "model/core/front_end.h"
+#include "model/core/ports.h"
+#include "model/core/store_forwarding.h"
+
+namespace tmaprobe::model::core {
+
+/// What is the same in every window: descriptors of the trace's instructions.
+class Descriptors {
+  public:
+    virtual ~Descriptors() = default;
+    virtual const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) = 0;
+};
+
+/// One window. For each executed instruction it works out when it is renamed, issued, done and retired; nothing is done
+/// for a cycle in which nothing happens.
+class Pipeline {
+  public:
+    Pipeline(const CoreParameters& parameters, const std::vector<unsigned>& schedulers, Descriptors& descriptors,
+             const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches);
+    Simulated run();
+
+  private:
+    /// When the parts of one instruction are done.
+    struct Times {
+        std::uint64_t renamed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
+        SlotCause waits = SlotCause::dependency;
+        bool missed = false;
+    };
+
+    const InstructionDescriptor& descriptor(std::size_t step, bool fused);
+    bool fuses_with_next(const InstructionDescriptor& first, std::size_t step) const;
+    void execute(std::size_t step);
+    Admission admit(const InstructionDescriptor& what, std::uint64_t address);
+    Times time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed);
+    void load(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued, Times& times);
+    void operate(const InstructionDescriptor& what, Times& times);
+    void store(const InstructionDescriptor& what, Times& times);
+    void define(const InstructionDescriptor& what, const Times& times);
+    int added_source(const InstructionDescriptor& what) const;
+    void retire(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
+    void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
+    std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
+    std::uint64_t take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready, std::uint64_t renamed);
+    void count(const InstructionDescriptor& what);
+
+    const CoreParameters& parameters_;
+    Descriptors& descriptors_;
+    const trace::Trace& trace_;
+    const Window& window_;
+    MemoryTiming& memory_;
+    BranchOracle& branches_;
+    PipelineFacts facts_, at_start_;
+    Timeline timeline_{facts_};
+    Retirement retirement_;
+    Slots slots_;
+    FrontEnd front_end_;
+    Ports ports_;
+    std::vector<Occupancy> schedulers_;
+    InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
+    StoreForwarding forwarding_;
+    SameAddress same_address_;
+    std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused
+    std::vector<std::uint64_t> ready_;                ///< of each unit
+    std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written
+    std::uint64_t last_committed_ = 0, committed_line_ = ~0ull;
+    unsigned committed_in_cycle_ = 0;
+    std::uint64_t memory_order_ = 0;  ///< no access is issued before: a locked operation or a fence
+    std::uint64_t serialized_until_ = 0, memory_done_ = 0;
+    bool stack_moved_ = false, last_alone_ = false;
+};
+
+}  // namespace tmaprobe::model::core

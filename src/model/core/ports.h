@@ -1,0 +1,39 @@
+#pragma once
+
+// Which port is busy in which cycle.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "model/core/descriptor.h"
+
+namespace tmaprobe::model::core {
+
+/// A window of future cycles of each port. Instructions come in program order and take the first cycle that is left,
+/// so that the oldest goes first; a younger one fills the gaps.
+class Ports {
+  public:
+    explicit Ports(bool bound_at_renaming) : bound_(bound_at_renaming) {}
+    /// No cycle before this one will be asked for any more.
+    void advance(std::uint64_t cycle);
+    /// Takes one cycle of one of the ports, at `ready` or as soon as there is one. `renamed`: the cycle in which a core
+    /// that binds at renaming chooses the port.
+    std::uint64_t take(std::uint64_t ports, std::uint64_t ready, std::uint64_t renamed);
+
+  private:
+    static constexpr std::size_t words = 32, word_bits = 64, window = words * word_bits;
+    std::uint64_t& word(std::size_t port, std::uint64_t cycle) { return busy_[cycle / word_bits % words][port]; }
+    std::size_t least_loaded(std::uint64_t ports, std::uint64_t renamed);
+    void want(std::uint64_t ports);
+
+    bool bound_;
+    std::uint64_t floor_ = 0;
+    /// How much each port was asked for lately: who can choose leaves those to others that cannot.
+    std::array<std::uint32_t, most_ports> wanted_{};
+    unsigned asked_ = 0;
+    std::array<std::array<std::uint64_t, most_ports>, words> busy_{};
+};
+
+}  // namespace tmaprobe::model::core

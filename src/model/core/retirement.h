@@ -1,0 +1,43 @@
+#pragma once
+
+// The reorder buffer: who is the oldest when, and what it waits for.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/core/causes.h"
+
+namespace tmaprobe::model::core {
+
+/// An instruction between renaming and retirement.
+struct InFlight {
+    std::uint64_t retires = 0, issued = 0, done = 0;
+    std::uint64_t micro_ops_until = 0;        ///< of all instructions up to this one
+    std::uint32_t instruction = 0;            ///< index into the trace's
+    SlotCause waits = SlotCause::dependency;  ///< for what, once issued
+};
+
+class Retirement {
+  public:
+    Retirement(unsigned reorder_buffer, unsigned width);
+    /// The first cycle in which there is room for so many micro-ops more.
+    std::uint64_t room_at(std::uint64_t micro_ops);
+    /// In program order. Returns the cycle in which it retires.
+    std::uint64_t add(InFlight instruction, std::uint64_t micro_ops);
+    /// The oldest that has not retired in this cycle; cycles do not go back. Null: all have.
+    const InFlight* oldest(std::uint64_t cycle);
+    std::uint64_t last_retired_at() const { return cycle_; }
+
+  private:
+    InFlight& at(std::uint64_t number) { return ring_[number & mask_]; }
+
+    std::uint64_t capacity_;
+    unsigned width_, used_ = 0;
+    std::uint64_t cycle_ = 0;  ///< of the last retirement
+    std::uint64_t micro_ops_ = 0, freed_ = 0;
+    std::uint64_t end_ = 0, full_ = 0, oldest_ = 0;  ///< numbers: next to be added, oldest for room, oldest for causes
+    std::uint64_t mask_;
+    std::vector<InFlight> ring_;
+};
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/cpu_geometry.h"
+#include "model/core/facts.h"
+#include "trace/trace.h"
+
+namespace tmaprobe::model::core {
+
+using events::Correction;
+
+/// The target core: what its data file says, and what that does not know.
+struct CoreParameters : events::CoreGeometry {
+    std::string architecture;
+    unsigned load_cycles = 0;  ///< first-level hit into a general register, load to use; 0: as LLVM's model has it
+    std::vector<Correction> corrections;  ///< of LLVM's scheduling data
+};
+
+struct Loaded {
+    unsigned extra = 0;               ///< cycles beyond a first-level hit until the data can be used
+    SlotCause waits = SlotCause::l1;  ///< for what
+};
+
+/// What the memory system answers. Cycles are those of the pipeline.
+class MemoryTiming {
+  public:
+    virtual ~MemoryTiming() = default;
+    /// No later question is about a cycle before this one. Otherwise loads ask in program order, not in that of cycles.
+    virtual void advance(std::uint64_t) {}
+    /// A load that is issued at `cycle`.
+    virtual Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
+    /// The cycle in which a store that retired at `cycle` has its line and may leave the store buffer.
+    virtual std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
+    /// A hint that nothing waits for.
+    virtual void prefetch(std::uint64_t address, std::uint64_t cycle) = 0;
+    /// Cycles beyond a first-level hit until the code line can be decoded.
+    virtual unsigned fetch(std::uint64_t address, std::uint64_t cycle) = 0;
+};
+
+/// Foretells branches; asked once for each executed branch, in program order.
+class BranchOracle {
+  public:
+    virtual ~BranchOracle() = default;
+    /// True when the front end follows the wrong path after this branch. Learns from the answer.
+    virtual bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
+};
+
+/// How much of the trace to simulate.
+struct Window {
+    std::size_t first = 0, count = 0;   ///< steps of the trace
+    std::size_t lead_in = 0;            ///< of these, executed before counting starts
+    std::function<void()> on_counting;  ///< called when the lead-in is over
+    SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
+};
+
+struct Simulated {
+    PipelineFacts facts;
+    std::size_t steps = 0;  ///< simulated, lead-in included
+};
+
+/// One target core. Descriptors of instructions are kept from one window to the next.
+class Core {
+  public:
+    virtual ~Core() = default;
+    /// Runs one window from an empty pipeline. Errors: bad_input for a window that is not within the trace.
+    virtual Result<Simulated> simulate(const trace::Trace& trace, const Window& window, MemoryTiming& memory,
+                                       BranchOracle& branches) = 0;
+};
+
+/// Errors: unavailable when LLVM has no scheduling model of that name.
+Result<std::unique_ptr<Core>> make_core(const CoreParameters& parameters);
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,63 @@
+#include "model/core/simulate.h"
+
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "model/core/pipeline.h"
+#include "model/llvm/describe.h"
+
+namespace tmaprobe::model::core {
+namespace {
+
+class OwnCore final : public Core, private Descriptors {
+  public:
+    OwnCore(std::unique_ptr<LlvmTarget> target, CoreParameters parameters)
+        : target_(std::move(target)), parameters_(std::move(parameters)) {}
+
+    Result<> prepare() {
+        auto describer = TRY(Describer::make(*target_, parameters_));
+        parameters_ = (describer)->schedule().completed(parameters_);
+        for (const Scheduler& scheduler : (describer)->schedule().schedulers())
+            schedulers_.push_back(scheduler.entries);
+        describer_ = std::move(describer);
+        return {};
+    }
+
+    Result<Simulated> simulate(const trace::Trace& trace, const Window& window, MemoryTiming& memory,
+                               BranchOracle& branches) override {
+        if (window.first > trace.steps.size() || window.count > trace.steps.size() - window.first ||
+            window.lead_in > window.count)
+            return fail(ErrorCode::bad_input, "a window that is not within its trace cannot be simulated");
+        return Pipeline(parameters_, schedulers_, *this, trace, window, memory, branches).run();
+    }
+
+  private:
+    const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) override {
+        // Addresses on all supported systems leave the top bit free for user code.
+        std::unique_ptr<InstructionDescriptor>& found = descriptors_[instruction.address << 1 | (fused ? 1 : 0)];
+        const bool stale =
+            found && std::memcmp(found->what.bytes.data(), instruction.bytes.data(), instruction.bytes.size()) != 0;
+        if (stale) replaced_.push_back(std::move(found));  // the window may still refer to it
+        if (!found) found = std::make_unique<InstructionDescriptor>(describer_->describe(instruction, fused));
+        return *found;
+    }
+
+    std::unique_ptr<LlvmTarget> target_;
+    CoreParameters parameters_;
+    std::unique_ptr<Describer> describer_;
+    std::vector<unsigned> schedulers_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<InstructionDescriptor>> descriptors_;
+    std::vector<std::unique_ptr<InstructionDescriptor>> replaced_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Core>> make_core(const CoreParameters& parameters) {
+    auto target = TRY(make_target(parameters.architecture, parameters.llvm_cpu));
+    auto core = std::make_unique<OwnCore>(std::move(target), parameters);
+    TRY(core->prepare());
+    return core;
+}
+
+}  // namespace tmaprobe::model::core

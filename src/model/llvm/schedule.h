@@ -1,0 +1,75 @@
+#pragma once
+
+// LLVM's scheduling model of a CPU in flat tables: ports, schedulers, registers.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <llvm/MC/MCInst.h>
+#include "model/core/descriptor.h"
+#include "model/core/simulate.h"
+#include "model/llvm/target.h"
+
+namespace tmaprobe::model::core {
+
+struct Scheduler {
+    std::uint64_t ports = 0;
+    unsigned entries = 0;
+};
+
+/// What LLVM has of one instruction.
+struct Scheduled {
+    std::vector<PortUse> ports;  ///< without what LLVM adds for the groups around a port
+    unsigned micro_ops = 1, latency = 1;
+    const llvm::MCSchedClassDesc* description = nullptr;
+};
+
+class Schedule {
+  public:
+    Schedule(const LlvmTarget& target, const CoreParameters& parameters);
+    /// Nothing where LLVM has no figures.
+    std::optional<Scheduled> of(const llvm::MCInst& code) const;
+    /// Of a definition, by its place among the explicit and implicit ones.
+    unsigned latency(const Scheduled& facts, unsigned definition) const;
+    /// Of an instruction whose facts do not depend on its operands.
+    std::optional<unsigned> plain_latency(unsigned opcode) const;
+    int advance(const Scheduled& facts, unsigned use) const;
+    /// The units of a register; none for what no dependency goes through.
+    const std::vector<Unit>& units(unsigned llvm_register) const { return units_[llvm_register]; }
+    bool is_general(unsigned llvm_register) const { return general_[llvm_register]; }
+    bool is_general_unit(Unit unit) const { return unit < general_units_; }
+    bool is_vector_unit(Unit unit) const { return unit >= general_units_ && unit < carry_; }
+    /// Of the stack or of its frame.
+    bool is_pointer(unsigned llvm_register) const {
+        return llvm_register == stack_pointer_ || llvm_register == frame_pointer_;
+    }
+    bool is_vector(unsigned llvm_register) const { return vector_[llvm_register]; }
+    /// By the end of LLVM's name; 0: it has none of that name.
+    std::uint64_t ports_of(const std::string& resource) const;
+    /// The narrowest scheduler for these ports, plus one; 0: none.
+    std::uint8_t pool_of(std::uint64_t ports) const;
+    const std::vector<Scheduler>& schedulers() const { return schedulers_; }
+    /// The geometry's figures with LLVM's where it has none.
+    CoreParameters completed(CoreParameters parameters) const;
+    Unit carry() const { return carry_; }
+    Unit other_flags() const { return other_flags_; }
+    unsigned stack_pointer() const { return stack_pointer_; }
+
+  private:
+    void number_ports();
+    void number_units(bool x86);
+
+    const LlvmTarget& target_;
+    const llvm::MCSchedModel& model_;
+    std::vector<std::uint64_t> ports_;  ///< of each resource
+    std::vector<Scheduler> schedulers_;
+    std::vector<std::vector<Unit>> units_;
+    std::vector<bool> general_, vector_;
+    Unit carry_ = 0, other_flags_ = 0;
+    unsigned stack_pointer_ = 0, frame_pointer_ = 0;
+    Unit general_units_ = 0;  ///< those before are of general registers
+};
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,392 @@
+#include "model/memory_system.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::uint64_t line_bytes = 64;
+constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
+constexpr std::uint64_t page_entry_bytes = 8;
+constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
+constexpr std::size_t channel_turns = 4096;   // lines that memory sends within the reach of the reorder buffer
+
+/// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
+/// size, and within 49 bits, which is what the third level's tags have room for.
+constexpr std::uint64_t page_table_area = std::uint64_t{1} << 48;
+constexpr int area_per_size_bits = 40, upper_area_bits = 43;
+
+std::size_t size_index(std::uint64_t page_bytes) {
+    return page_bytes >= huge_page ? 2 : page_bytes >= large_page ? 1 : 0;
+}
+
+SetAssociative cache_of(const CacheGeometry& geometry, SetAssociative::Replacement replacement) {
+    return SetAssociative(geometry.size_bytes / line_bytes, static_cast<int>(geometry.ways), replacement);
+}
+
+/// Walks, hits and cycles of loads, stores and instruction fetches stand in the same order.
+MemoryFact of_kind(MemoryFact of_loads, bool store, bool code) {
+    constexpr auto distance = [](MemoryFact from, MemoryFact to) {
+        return static_cast<std::size_t>(to) - static_cast<std::size_t>(from);
+    };
+    constexpr std::size_t to_stores = distance(MemoryFact::load_stlb_hits, MemoryFact::store_stlb_hits);
+    constexpr std::size_t to_code = distance(MemoryFact::load_stlb_hits, MemoryFact::itlb_l2_hits);
+    return further(of_loads, code ? to_code : store ? to_stores : 0);
+}
+
+}  // namespace
+
+MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages, const MemoryVariation& variation)
+    : geometry_(geometry),
+      page_sizes_(std::move(sizes_of_pages)),
+      prefetching_(variation.prefetch),
+      memory_cycles_(static_cast<std::uint64_t>(
+          std::lround((variation.latency_ns > 0 ? variation.latency_ns : geometry.memory.latency_ns) * 1e-9 *
+                      geometry.frequency_hz))),
+      line_cycles_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),
+      l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
+      l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
+      l2_(cache_of(geometry.l2, SetAssociative::Replacement::least_recent)),
+      // No vendor says how a last level replaces. None falls off a cliff one line beyond its size, as least
+      // recently used would when a block is walked again and again.
+      l3_(cache_of(geometry.l3, SetAssociative::Replacement::random)),
+      directories_(geometry.translation.upper_level_entries, -1),
+      streams_(geometry.prefetchers.streams) {
+    for (Serving* serving : {&serving_data_, &serving_code_})
+        for (auto& level : *serving) level.fill(-1);
+    for (const TlbGeometry& tlb : geometry.tlbs) {
+        serve(tlbs_.size(), tlb);
+        tlbs_.emplace_back(tlb.entries, tlb.ways);
+    }
+}
+
+void MemorySystem::serve(std::size_t tlb, const TlbGeometry& geometry) {
+    if (geometry.level < 1 || geometry.level > 2) return;
+    for (const std::uint64_t page_bytes : geometry.page_bytes) {
+        const auto claim = [&](Serving& serving) {
+            int& server = serving[static_cast<std::size_t>(geometry.level) - 1][size_index(page_bytes)];
+            if (server < 0) server = static_cast<int>(tlb);
+        };
+        if (geometry.holds_data()) claim(serving_data_);
+        if (geometry.holds_code()) claim(serving_code_);
+    }
+}
+
+Facts MemorySystem::facts() const {
+    Facts facts;
+    for (std::size_t i = 0; i < memory_fact_count; ++i) facts[memory_fact_names[i]] = static_cast<double>(facts_[i]);
+    return facts;
+}
+
+void MemorySystem::begin_window() {
+    arrivals_.clear();
+    l1_outstanding_.clear();
+    l2_outstanding_.clear();
+    walks_outstanding_.clear();
+    transfers_.assign(channel_turns, 0);
+    oldest_cycle_ = 0;
+    timed_ = true;
+    reset_facts();
+}
+
+std::uint64_t MemorySystem::arrival(std::uint64_t line, std::uint64_t cycle) const {
+    const auto found = arrivals_.find(line);
+    if (found == arrivals_.end()) return 0;
+    const Span& way = found->second;
+    return cycle < way.begin ? cycle + (way.end - way.begin) : way.end;
+}
+
+void MemorySystem::on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle) {
+    if (!timed_ || ready_at <= cycle) return;
+    constexpr std::size_t many = 2048;
+    if (arrivals_.size() > many)
+        std::erase_if(arrivals_, [&](const auto& entry) { return entry.second.end <= oldest_cycle_; });
+    arrivals_[line] = {cycle, ready_at};
+}
+
+SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
+    const int server = (code ? serving_code_ : serving_data_)[static_cast<std::size_t>(level) - 1][size];
+    return server < 0 ? nullptr : &tlbs_[static_cast<std::size_t>(server)];
+}
+
+std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle) {
+    const std::uint64_t start = wait_for_slot(walks_outstanding_, geometry_.translation.walkers, cycle);
+    // The last level's entry is read from memory like any data; levels above it only when the walker does
+    // not remember the directory that they lead to.
+    const std::uint64_t entry_line =
+        (page_table_area + (size_index(page_bytes) << area_per_size_bits) + page * page_entry_bytes) / line_bytes;
+    const std::uint64_t entries_per_table = small_page / page_entry_bytes;
+    const std::uint64_t directory = (page / entries_per_table) ^ page_bytes;
+    std::uint64_t done = start + geometry_.translation.walk_step_cycles;
+    if (!directories_.find(directory)) {
+        directories_.insert(directory);
+        const std::uint64_t upper_line =
+            (page_table_area + (std::uint64_t{1} << upper_area_bits) + page / entries_per_table * page_entry_bytes) /
+            line_bytes;
+        done = below(upper_line, done).ready_at + geometry_.translation.walk_step_cycles;
+    }
+    if (geometry_.translation.walk_starts_at_level > 1) {
+        done = below(entry_line, done).ready_at;
+    } else if (l1_data_.find(entry_line)) {
+        done = std::max(arrival(entry_line, done), done) + geometry_.l1_data.latency;
+    } else {
+        done = below(entry_line, done).ready_at;
+        l1_data_.insert(entry_line);
+    }
+    if (timed_) walks_outstanding_.push_back({start, done});
+    return done;
+}
+
+unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code) {
+    const std::uint64_t page_bytes = page_sizes_(address);
+    const std::uint64_t page = address / page_bytes;
+    const std::size_t size = size_index(page_bytes);
+    SetAssociative* first = buffer(1, code, size);
+    SetAssociative* second = buffer(2, code, size);
+    const std::uint64_t key = page * page_sizes + size;
+    if (first && first->find(key)) return 0;
+    if (!code) count(MemoryFact::dtlb_misses);
+    if (second && second->find(key)) {
+        if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
+        count(of_kind(MemoryFact::load_stlb_hits, store, code));
+        if (first) first->insert(key);
+        return geometry_.translation.l2_hit_cycles;
+    }
+    const std::uint64_t done = walk(page, page_bytes, cycle + geometry_.translation.l2_hit_cycles);
+    count(of_kind(MemoryFact::load_walks, store, code));
+    count(further(of_kind(MemoryFact::load_walks_4k, store, code), size));
+    count(of_kind(MemoryFact::load_walk_cycles, store, code), done - cycle);
+    if (!code) {
+        count(MemoryFact::walks);
+        count(further(MemoryFact::walks_4k, size));
+    }
+    if (second) second->insert(key);
+    if (first) first->insert(key);
+    return static_cast<unsigned>(done - cycle);
+}
+
+std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
+    if (!timed_ || limit == 0) return cycle;
+    std::erase_if(outstanding, [&](const Span& span) { return span.end <= oldest_cycle_; });
+    std::size_t taken = 0;
+    for (const Span& span : outstanding) taken += span.begin <= cycle && cycle < span.end;
+    if (taken < limit) return cycle;
+    changes_.clear();
+    for (const Span& span : outstanding) {
+        if (span.end > cycle) changes_.emplace_back(span.end, -1);
+        if (span.begin > cycle) changes_.emplace_back(span.begin, 1);
+    }
+    std::sort(changes_.begin(), changes_.end());
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+        const auto& [at, change] = changes_[i];
+        taken = change > 0 ? taken + 1 : taken - 1;
+        const bool last_of_cycle = i + 1 == changes_.size() || changes_[i + 1].first != at;
+        if (last_of_cycle && taken < limit) return at;
+    }
+    return cycle;
+}
+
+bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const {
+    if (!timed_ || outstanding.size() < limit) return true;
+    return static_cast<unsigned>(std::count_if(outstanding.begin(), outstanding.end(), [&](const Span& span) {
+               return span.begin <= cycle && cycle < span.end;
+           })) < limit;
+}
+
+std::uint64_t MemorySystem::transfer_after(std::uint64_t cycle) {
+    // The channel's time is cut into turns, one for each line. A turn that was taken long ago is free again.
+    std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
+    while (transfers_[turn % channel_turns] == turn) ++turn;
+    transfers_[turn % channel_turns] = turn;
+    return std::max(cycle, static_cast<std::uint64_t>(static_cast<double>(turn - 1) * line_cycles_));
+}
+
+void MemorySystem::vary(const MemoryVariation& variation) {
+    prefetching_ = variation.prefetch;
+    if (variation.latency_ns > 0 && geometry_.l3.latency_estimated)
+        geometry_.l3.latency = static_cast<unsigned>(
+            std::lround(geometry_.l3.latency * variation.latency_ns / geometry_.memory.latency_ns));
+    if (variation.latency_ns > 0)
+        memory_cycles_ = static_cast<std::uint64_t>(std::lround(variation.latency_ns * 1e-9 * geometry_.frequency_hz));
+}
+
+std::uint64_t MemorySystem::from_memory(std::uint64_t cycle) {
+    ++lines_from_memory_;
+    count(MemoryFact::lines_from_memory);
+    if (!timed_) return cycle;
+    return transfer_after(cycle) + memory_cycles_;
+}
+
+void MemorySystem::into_l2(std::uint64_t line) {
+    const auto evicted = l2_.insert(line);
+    if (evicted && geometry_.l3.victim && !l3_.find(*evicted)) l3_.insert(*evicted);
+}
+
+MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
+    if (l2_.find(line)) {
+        const std::uint64_t ready = arrival(line, cycle);
+        return {ready > cycle ? ready : cycle + geometry_.l2.latency, 2};
+    }
+    const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
+    Filled filled;
+    if (l3_.find(line)) {
+        filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
+        if (geometry_.l3.victim) l3_.erase(line);
+    } else {
+        filled = {from_memory(start + geometry_.l3.latency), 4};
+        if (!geometry_.l3.victim) l3_.insert(line);
+    }
+    if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
+    on_its_way(line, filled.ready_at, cycle);
+    into_l2(line);
+    return filled;
+}
+
+MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle, bool demand) {
+    if (l1_data_.find(line)) {
+        const std::uint64_t ready = arrival(line, cycle);
+        if (ready <= cycle) return {cycle, 1};
+        return {ready, 0};
+    }
+    const std::uint64_t start = wait_for_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle);
+    const Filled filled = below(line, start);
+    if (timed_) l1_outstanding_.push_back({start, filled.ready_at});
+    on_its_way(line, filled.ready_at, cycle);
+    l1_data_.insert(line);
+    // Sources follow the sum: second level, third level, memory.
+    const std::size_t source = static_cast<std::size_t>(filled.level) - 1;
+    for (const MemoryFact fills : {MemoryFact::l1d_fills, MemoryFact::l1d_demand_fills}) {
+        if (!demand && fills == MemoryFact::l1d_demand_fills) continue;
+        count(fills);
+        count(further(fills, source));
+    }
+    count(filled.level == 2 ? MemoryFact::l2_hits : MemoryFact::l2_misses);
+    if (filled.level > 2) count(filled.level == 3 ? MemoryFact::l3_hits : MemoryFact::l3_misses);
+    return filled;
+}
+
+core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
+    const std::uint64_t line = address / line_bytes;
+    l2_.prepare(line);
+    l3_.prepare(line);
+    const unsigned translation = translate(address, cycle, false, false);
+    const std::uint64_t start = cycle + translation;
+    const Filled filled = data(line, start, true);
+    train(line, start, filled.level != 1);
+    switch (filled.level) {
+        case 0:
+            count(MemoryFact::loads_in_flight_hit);
+            break;
+        case 1:
+            count(MemoryFact::loads_l1_hit);
+            break;
+        case 2:
+            count(MemoryFact::loads_l2_hit);
+            break;
+        case 3:
+            count(MemoryFact::loads_l3_hit);
+            break;
+        default:
+            count(MemoryFact::loads_l3_miss);
+            break;
+    }
+    if (filled.level > 1) count(MemoryFact::loads_l1_miss);
+    if (filled.level > 2) count(MemoryFact::loads_l2_miss);
+    const std::uint64_t waited = filled.ready_at - cycle;
+    if (filled.level == 1) return {translation, translation ? core::SlotCause::translation : core::SlotCause::l1};
+    // Latencies are load to use, and the pipeline counts the first level's itself.
+    const auto extra =
+        static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
+    constexpr core::SlotCause by_level[] = {core::SlotCause::line_on_its_way, core::SlotCause::l1, core::SlotCause::l2,
+                                            core::SlotCause::l3, core::SlotCause::dram};
+    return {extra, 2 * translation > extra ? core::SlotCause::translation : by_level[std::clamp(filled.level, 0, 4)]};
+}
+
+std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
+    const unsigned translation = translate(address, cycle, true, false);
+    const std::uint64_t line = address / line_bytes;
+    const std::uint64_t start = cycle + translation;
+    const Filled filled = data(line, start, true);
+    train(line, start, filled.level != 1);
+    return std::max(filled.ready_at, start);
+}
+
+void MemorySystem::prefetch(std::uint64_t address, std::uint64_t cycle) {
+    const unsigned translation = translate(address, cycle, false, false);
+    data(address / line_bytes, cycle + translation, false);
+}
+
+unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
+    const unsigned translation = translate(address, cycle, false, true);
+    const std::uint64_t line = address / line_bytes;
+    if (l1_code_.find(line)) return translation;
+    l1_code_.insert(line);
+    const Filled filled = below(line, cycle + translation);
+    count(filled.level == 2 ? MemoryFact::l2_code_hits : MemoryFact::l2_code_misses);
+    return static_cast<unsigned>(filled.ready_at - cycle);
+}
+
+void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
+    if (!prefetching_) return;
+    const std::uint64_t lines_per_page = small_page / line_bytes;
+    const auto ask = [&](std::uint64_t wanted, bool into_l1) {
+        const bool same_page = wanted / lines_per_page == line / lines_per_page;
+        if (!same_page && !geometry_.prefetchers.cross_pages) return;
+        if (into_l1 ? l1_data_.find(wanted) : l2_.find(wanted)) return;
+        // A prefetch that finds no room is dropped.
+        if (into_l1 && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
+        if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;
+        count(MemoryFact::lines_prefetched);
+        const std::uint64_t start = same_page ? cycle : cycle + translate(wanted * line_bytes, cycle, false, false);
+        if (into_l1)
+            data(wanted, start, false);
+        else
+            below(wanted, start);
+    };
+    if (streams_.empty()) return;
+    // One stream per page: lines that follow one another in one direction, and on into the next page where the
+    // CPU does that.
+    constexpr std::int64_t near = 2;
+    const std::uint64_t page = line / lines_per_page;
+    const auto continues = [&](const Stream& candidate) {
+        if (candidate.last_line / lines_per_page == page) return true;
+        return geometry_.prefetchers.cross_pages && candidate.hits >= first_confident_hits &&
+               std::abs(static_cast<std::int64_t>(line - candidate.last_line)) <= near;
+    };
+    Stream* stream = nullptr;
+    for (Stream& candidate : streams_)
+        if (candidate.used && continues(candidate)) stream = &candidate;
+    if (!stream) {
+        stream = &*std::min_element(streams_.begin(), streams_.end(),
+                                    [](const Stream& a, const Stream& b) { return a.used < b.used; });
+        *stream = {line, ++use_clock_, 0, 0, line};
+        return;
+    }
+    stream->used = ++use_clock_;
+    const std::int64_t moved = static_cast<std::int64_t>(line - stream->last_line);
+    if (moved == 0) return;
+    const std::int64_t direction = moved > 0 ? 1 : -1;
+    stream->hits = direction == stream->direction && std::abs(moved) <= near ? stream->hits + 1 : 0;
+    stream->direction = direction;
+    stream->last_line = line;
+    if (stream->hits < first_confident_hits) return;
+    if (geometry_.prefetchers.next_line && missed) ask(line + static_cast<std::uint64_t>(direction), true);
+    const std::int64_t distance = static_cast<std::int64_t>(geometry_.prefetchers.distance_lines);
+    for (std::int64_t ahead = 1; ahead <= distance; ++ahead)
+        ask(line + static_cast<std::uint64_t>(direction * ahead), ahead <= distance / 4);
+}
+
+void MemorySystem::warm(const trace::StaticInstruction& instruction, const trace::Step& step) {
+    timed_ = false;
+    if (const std::uint64_t line = instruction.address / line_bytes; line != last_code_line_) {
+        last_code_line_ = line;
+        fetch(instruction.address, 0);
+    }
+    if (step.load && !instruction.prefetch) load(step.load, instruction.address, 0);
+    if (step.load && instruction.prefetch) prefetch(step.load, 0);
+    if (step.store) store(step.store, instruction.address, 0);
+}
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/core/simulate.h"
+#include "model/mapping.h"
+#include "model/memory_facts.h"
+#include "model/modelled_cpu.h"
+#include "model/set_associative.h"
+
+namespace tmaprobe::model {
+
+/// Page size in bytes at an address.
+using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
+
+/// What of the memory system is varied to bound its answers.
+struct MemoryVariation {
+    double latency_ns = 0;  ///< of DRAM; 0: the geometry's. A third level's estimated latency goes with it
+    bool prefetch = true;
+};
+
+/// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
+/// itself. Addresses are virtual: physical colouring and sharing with other cores are not modelled.
+/// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and
+/// lines from DRAM follow one another at its bandwidth.
+class MemorySystem final : public core::MemoryTiming {
+  public:
+    MemorySystem(const ModelledCpu& geometry, PageSizes page_sizes, const MemoryVariation& variation);
+
+    void advance(std::uint64_t cycle) override { oldest_cycle_ = cycle; }
+    core::Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
+    std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
+    void prefetch(std::uint64_t address, std::uint64_t cycle) override;
+    unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
+
+    /// Before a window: the access changes caches, buffers and prefetchers, and takes no time.
+    void warm(const trace::StaticInstruction& instruction, const trace::Step& step);
+    /// Starts a window: nothing is on its way, and facts are counted from zero.
+    void begin_window();
+    /// Misses, hits and walks since begin_window() or reset_facts().
+    Facts facts() const;
+    void reset_facts() { facts_.fill(0); }
+    /// The same state, with other latencies or without prefetchers from now on.
+    void vary(const MemoryVariation& variation);
+    /// Lines brought in from DRAM since construction, while warming too.
+    std::uint64_t lines_from_memory() const { return lines_from_memory_; }
+
+  private:
+    struct Filled {
+        std::uint64_t ready_at = 0;
+        int level = 1;  ///< 1: first level, 2, 3, 4: DRAM; 0: the line was on its way already
+    };
+    /// From when to when a line is on its way, or something takes up a place.
+    struct Span {
+        std::uint64_t begin = 0, end = 0;
+    };
+    struct Stream {
+        std::uint64_t last_line = 0, used = 0;
+        std::int64_t direction = 0;
+        unsigned hits = 0;
+        std::uint64_t ahead = 0;  ///< furthest line asked for
+    };
+    static constexpr std::size_t page_sizes = 3;  ///< 4 KiB, 2 MiB, 1 GiB
+    /// Which of `tlbs_` serve data or code in pages of each size, by level; -1: none.
+    using Serving = std::array<std::array<int, page_sizes>, 2>;
+
+    unsigned translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
+    std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle);
+    void serve(std::size_t tlb, const TlbGeometry& geometry);
+    SetAssociative* buffer(int level, bool code, std::size_t size);
+    Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
+    Filled below(std::uint64_t line, std::uint64_t cycle);
+    bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;
+    std::uint64_t from_memory(std::uint64_t cycle);
+    void train(std::uint64_t line, std::uint64_t cycle, bool missed);
+    std::uint64_t wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle);
+    std::uint64_t transfer_after(std::uint64_t cycle);
+    /// When the line is there for a question at `cycle`: not after it, when it is not on its way. What asks first in
+    /// program order need not be first in time: an earlier question brings the line earlier.
+    std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
+    void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
+    void into_l2(std::uint64_t line);
+    void count(MemoryFact fact, std::uint64_t amount = 1) {
+        if (timed_) facts_[static_cast<std::size_t>(fact)] += amount;
+    }
+
+    ModelledCpu geometry_;
+    PageSizes page_sizes_;
+    bool prefetching_;
+    std::uint64_t memory_cycles_;
+    double line_cycles_;
+    SetAssociative l1_data_, l1_code_, l2_, l3_;
+    std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
+    std::vector<SetAssociative> tlbs_;
+    Serving serving_data_{}, serving_code_{};
+    SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
+    std::vector<Stream> streams_;
+    std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
+    std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
+    std::vector<std::uint64_t> transfers_;                ///< which line has each turn of the channel
+    std::uint64_t oldest_cycle_ = 0;                      ///< no question is about one before it
+    std::uint64_t use_clock_ = 0;
+    std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
+    bool timed_ = false;  ///< false while warming
+    std::array<std::uint64_t, memory_fact_count> facts_{};
+};
+
+}  // namespace tmaprobe::model

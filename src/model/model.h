@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "counters/source.h"
+#include "events/table.h"
+#include "machine/host.h"
+
+namespace tmaprobe::model {
+
+/// What the model may vary.
+struct ModelOptions {
+    std::string assume_pages;      ///< "" = the real page sizes of the traced addresses, else "4k", "2m", "1g"
+    bool software_always = false;  ///< steps in software what it can, even where the processor could; for tests
+    int windows = 3;               ///< spread over the run
+    std::size_t window_instructions = 20000;
+    int command_alone_ms = 0;      ///< a command runs so long by itself before its first window; 0: that is its start
+    std::vector<pid_t> processes;  ///< that run already, to be sampled instead of a command
+    double seconds = 0;            ///< for so long; 0: until they end, or a signal comes
+    double effort = 1;             ///< how much more than usual samples and simulation may cost
+};
+
+/// Whether this build can model at all (LLVM was there), and if not, how to get it.
+bool built();
+
+/// Traces the workload and simulates the target CPU. Errors: unavailable when LLVM was not there at
+/// build time, or the target has no core model (naming those that have).
+Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Library& library,
+                                                             const events::Table& target, const machine::Host& host,
+                                                             const ModelOptions& options);
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,349 @@
+#include "model/sampled_windows.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <set>
+#include <string_view>
+
+#include "base/json/read.h"
+#include "base/json/write.h"
+#include "model/sum_of_windows.h"
+#include "process/held_command.h"
+#include "record/json/sampling.h"
+#include "trace/copy_calls.h"
+#include "trace/translator.h"
+
+namespace tmaprobe::json {
+
+template <>
+struct Description<model::FactVariation> {
+    static constexpr auto fields =
+        std::make_tuple(field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts));
+};
+
+template <>
+struct Description<model::WindowFacts> {
+    static constexpr auto fields =
+        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+                        field("native_ns", &model::WindowFacts::native_ns));
+};
+
+template <>
+struct Description<model::SampledWindows> {
+    using S = model::SampledWindows;
+    static constexpr auto fields = std::make_tuple(
+        field("sampling", &S::sampling), field("facts", &S::facts), field("known_wrong", &S::known_wrong),
+        field("why_missed", &S::why_missed), field("error", &S::error), field("steps", &S::steps),
+        field("warmed", &S::warmed), field("undecodable", &S::undecodable), field("in_software", &S::in_software),
+        field("simulated", &S::simulated), field("tasks", &S::tasks), field("tracing_ns", &S::tracing_ns),
+        field("simulating_ns", &S::simulating_ns), field("pages_partly_known", &S::pages_partly_known),
+        field("translated", &S::translated));
+};
+
+}  // namespace tmaprobe::json
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::size_t most_waiting_copies = 4;
+constexpr std::size_t shortest_window = 1000;  ///< instructions
+
+/// Recorded instructions of a copy, by number; not yet seen by the caches.
+using Steps = std::vector<trace::Step>;
+
+class WindowSampling {
+  public:
+    WindowSampling(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu,
+                   const ModelOptions& options, const process::HelperOrders& orders)
+        : request_(request),
+          decoder_(decoder),
+          options_(options),
+          orders_(orders),
+          simulator_(core, cpu),
+          sampler_(request.processes, request.limits, request.reaper) {}
+
+    SampledWindows run(const std::function<void()>& ready) {
+        if (auto pages = assumed_pages(options_); pages && *pages) {
+            simulator_.set_pages(**pages);
+            pages_assumed_ = true;
+        }
+        const std::uint64_t start = process::now_ns();
+        if (request_.held_command)
+            take_first(ready);
+        else
+            ready();
+        while (!orders_.over()) {
+            const std::uint64_t now = process::now_ns();
+            if (copies_.size() < most_waiting_copies && now >= sampler_.next_ns())
+                take();
+            else if (!copies_.empty())
+                model_next();
+            else
+                orders_.over(std::min<std::int64_t>(
+                    patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
+        }
+        const std::uint64_t end = process::now_ns();
+        const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
+        while (!copies_.empty() && static_cast<double>(process::now_ns() - end) < budget_ns) model_next();
+        return finish();
+    }
+
+  private:
+    std::int64_t patience_ns() {
+        constexpr std::int64_t short_ns = 1'000'000, long_ns = 1'000'000'000;
+        return sampler_.settle() ? short_ns : long_ns;
+    }
+
+    void take() {
+        auto sample = sampler_.take();
+        if (sample) copies_.push_back(std::move(*sample));
+    }
+
+    /// While something long is done, samples that are due.
+    void take_if_due() {
+        sampler_.settle();
+        if (copies_.size() < most_waiting_copies && process::now_ns() >= sampler_.next_ns() && !orders_.over()) take();
+    }
+
+    /// A copy of the command at its first instruction.
+    void take_first(const std::function<void()>& ready) {
+        const pid_t command = request_.held_command;
+        const bool seized = ::ptrace(PTRACE_SEIZE, command, nullptr, PTRACE_O_TRACEEXEC) == 0;
+        ready();
+        if (!seized) return;
+        for (int status = 0; ::waitpid(command, &status, __WALL) == command && WIFSTOPPED(status);) {
+            const int event = status >> 16;
+            if (event == PTRACE_EVENT_EXEC) {
+                auto taken = sampler_.take_after_exec(command);
+                if (taken) copies_.push_back(std::move(*taken));
+                return;
+            }
+            ::ptrace(event == PTRACE_EVENT_STOP ? PTRACE_LISTEN : PTRACE_CONT, command, nullptr,
+                     event ? 0 : WSTOPSIG(status));
+        }
+    }
+
+    void model_next() {
+        trace::Sample sample = std::move(copies_.front());
+        copies_.pop_front();
+        const auto start = process::now_ns();
+        const pid_t copy = sample.snapshot.copy();
+        auto window = trace_window(sample);
+        sampler_.copy_is_gone(sample.snapshot, copy);
+        found_.tracing_ns += static_cast<double>(process::now_ns() - start);
+        take_if_due();
+        if (!window) {
+            found_.error = window.error().what;
+            ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::error))];
+            return;
+        }
+        if (window->steps.size() < shortest_window) return;
+        auto facts = simulator_.simulate(*window);
+        // A short life between two system calls is one of many alike: the caches know it from the last time, or, at
+        // the other bound, know nothing of it.
+        if (facts && short_life_) {
+            Facts cold = std::move(facts->base);
+            facts = simulator_.simulate(*window);
+            if (facts) facts->variations.push_back({"caches not warmed", std::move(cold)});
+        }
+        if (!facts) {
+            found_.error = facts.error().what;
+            return;
+        }
+        facts->native_ns = sample.stands_for_ns;
+        found_.sampling.windows.push_back({sample.snapshot.program, sample.snapshot.process,
+                                           facts->base["instructions"], cycles_of(facts->base), sample.stands_for_ns});
+        found_.facts.push_back(std::move(*facts));
+    }
+
+    /// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its
+    /// end.
+    Result<trace::Trace> trace_window(trace::Sample& sample) {
+        trace::CopyCalls calls(sample.snapshot);
+        if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));
+        auto process = trace::TracedProcess::of_copy(sample.snapshot.release());
+        trace::Tracer tracer(process, decoder_, options_.software_always);
+        tracer.on_system_call = [&](trace::TracedProcess& copy, trace::Registers& registers) {
+            switch (calls(copy, registers)) {
+                case trace::CopyCalls::Answer::carry_out:
+                    return trace::Tracer::CallAnswer::carry_out;
+                case trace::CopyCalls::Answer::answered:
+                    return trace::Tracer::CallAnswer::answered;
+                case trace::CopyCalls::Answer::end:
+                    break;
+            }
+            return trace::Tracer::CallAnswer::end;
+        };
+        trace::Translator translator(process, tracer);
+        const bool known = !known_.insert(sample.snapshot.process).second;
+        const WarmUpLimits limits = known ? warm_up_again() : WarmUpLimits{};
+        const double start = own_processor_ns();
+        Steps waiting;  // the last chunk, of which the window may be
+        std::size_t done = 0;
+        bool ended = false, warm = false;
+        std::string_view early;
+        while (!ended && !warm) {
+            Steps fresh;
+            const std::uint64_t lines_before = simulator_.lines_from_memory();
+            auto traced = TRY(translator.steps(
+                done ? limits.chunk : options_.window_instructions,
+                [&](const trace::StaticInstruction&, const trace::Step& step) { fresh.push_back(step); }));
+            note(traced);
+            ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
+            if (traced.ended_early != trace::EndedEarly::none) early = trace::name_of(traced.ended_early);
+            done += fresh.size();
+            found_.translated |= translator.translates();
+            if (!ended) {
+                follow(waiting, waiting.size(), translator);
+                waiting.clear();
+            }
+            waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+            const double spent = own_processor_ns() - start;
+            const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
+            warm = done >= limits.most || enough ||
+                   (done > 3 * limits.chunk && simulator_.lines_from_memory() == lines_before);
+            take_if_due();
+        }
+        if (ended && early.empty()) early = name_of(calls.ended().value_or(trace::EndedBy::signals));
+        if (ended) ++found_.sampling.ended_early[std::string(early)];
+        if (!ended && spins(waiting, tracer, process, translator)) {
+            ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::spins))];
+            return trace::Trace{};
+        }
+        short_life_ = ended && done < limits.chunk;
+        // The first part of a short life is for the caches.
+        const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
+        follow(waiting, waiting.size() - window, translator);
+        trace::Trace trace;
+        trace.instructions = translator.instructions();
+        trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
+        found_.steps += window;
+        found_.warmed += done - window;
+        return trace;
+    }
+
+    void follow(const Steps& steps, std::size_t count, const trace::Translator& translator) {
+        for (std::size_t i = 0; i < count; ++i)
+            simulator_.follow(translator.instructions()[steps[i].instruction], steps[i]);
+    }
+
+    void note(const trace::Traced& traced) {
+        found_.undecodable += traced.undecodable;
+        found_.in_software += traced.stepped_in_software;
+    }
+
+    /// A short loop that writes nothing, reads the same all the time, and comes back to the same registers: it waits
+    /// for what only another thread could change.
+    static bool spins(const Steps& steps, trace::Tracer& tracer, const trace::TracedProcess& process,
+                      const trace::Translator& translator) {
+        constexpr std::size_t longest_loop = 16, most_addresses = 2, looked_at = 1000;
+        if (steps.size() < looked_at) return false;
+        std::set<std::uint32_t> instructions;
+        std::set<std::uint64_t> loads;
+        for (auto step = steps.end() - looked_at; step != steps.end(); ++step) {
+            instructions.insert(step->instruction);
+            if (step->load) loads.insert(step->load);
+            const bool writes = step->store != 0 || translator.instructions()[step->instruction].system;
+            if (writes || instructions.size() > longest_loop || loads.size() > most_addresses) return false;
+        }
+        const auto first = process.registers();
+        if (!first) return false;
+        for (std::size_t i = 0; i < 2 * longest_loop; ++i) {
+            trace::Trace ignored;
+            const auto stepped = tracer.trace(1, ignored);
+            const auto now = process.registers();
+            if (!stepped || stepped->ended || !now) return false;
+            if (same_general(*first, *now)) return true;
+        }
+        return false;
+    }
+
+    static bool same_general(const trace::Registers& one, const trace::Registers& other) {
+        if (one.instruction_pointer() != other.instruction_pointer()) return false;
+        constexpr int general_registers = 16;
+        for (int i = 0; i < general_registers; ++i)
+            if (one.general(i) != other.general(i)) return false;
+        return true;
+    }
+
+    SampledWindows finish() {
+        auto& sampling = found_.sampling;
+        for (auto& left : copies_) {
+            const pid_t copy = left.snapshot.copy();
+            left.snapshot = trace::Snapshot();
+            sampler_.copy_is_gone(left.snapshot, copy);
+            ++sampling.ended_early["no_time_left"];
+        }
+        for (const auto& [why, times] : sampler_.missed()) sampling.missed[std::string(trace::name_of(why))] += times;
+        for (const auto& [what, times] : simulator_.known_wrong()) found_.known_wrong[what] = times;
+        const auto& cost = sampler_.cost();
+        sampling.pauses = {cost.copies, static_cast<double>(cost.longest_pause_ns),
+                           static_cast<double>(cost.total_pause_ns), cost.copied_pages};
+        sampling.processor_ns = sampler_.processor_ns();
+        share_out();
+        found_.why_missed = sampler_.why_missed();
+        found_.simulated = simulator_.simulated_instructions();
+        found_.simulating_ns = simulator_.simulating_ns();
+        found_.pages_partly_known = simulator_.pages().partly_known();
+        found_.tasks = sampler_.threads_seen();
+        return std::move(found_);
+    }
+
+    void share_out() {
+        auto& tasks = found_.sampling.by_task;
+        double all = 0;
+        for (const auto& window : found_.sampling.windows) {
+            all += window.stands_for_ns;
+            const auto same = [&](const record::TaskShare& task) {
+                return task.pid == window.pid && task.program == window.program;
+            };
+            auto task = std::find_if(tasks.begin(), tasks.end(), same);
+            if (task == tasks.end()) task = tasks.insert(task, {window.program, window.pid, 0});
+            task->share += window.stands_for_ns;
+        }
+        for (auto& task : tasks) task.share = all > 0 ? task.share / all : 1.0 / static_cast<double>(tasks.size());
+        std::sort(tasks.begin(), tasks.end(),
+                  [](const auto& one, const auto& other) { return one.share > other.share; });
+    }
+
+    const SamplingRequest& request_;
+    trace::Decoder& decoder_;
+    const ModelOptions& options_;
+    const process::HelperOrders& orders_;
+    WindowSimulator simulator_;
+    trace::Sampler sampler_;
+    std::deque<trace::Sample> copies_;
+    std::set<pid_t> known_;
+    bool pages_assumed_ = false, short_life_ = false;
+    SampledWindows found_;
+};
+
+}  // namespace
+
+SampledWindows sample_windows(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder,
+                              const ModelledCpu& cpu, const ModelOptions& options, const process::HelperOrders& orders,
+                              const std::function<void()>& ready) {
+    return WindowSampling(request, core, decoder, cpu, options, orders).run(ready);
+}
+
+std::string to_text(const SampledWindows& windows) {
+    json::Writer writer;
+    json::write(writer, windows);
+    return writer.take();
+}
+
+Result<SampledWindows> from_text(const std::string& text) {
+    const auto document = TRY(json::parse(text, "answer"));
+    SampledWindows windows;
+    std::string problem;
+    json::read(json::Node(document.root(), problem), windows);
+    if (!problem.empty()) return fail(ErrorCode::system, "the helper's " + problem);
+    return windows;
+}
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "model/window_simulator.h"
+#include "process/helper.h"
+#include "record/sampling.h"
+#include "trace/sampler.h"
+#include "trace/tracer.h"
+
+namespace tmaprobe::model {
+
+/// What the helper that samples processes has found; all of it goes through a pipe.
+struct SampledWindows {
+    record::Sampling sampling;
+    std::vector<WindowFacts> facts;  ///< of the windows in `sampling`
+    std::map<std::string, std::uint64_t> known_wrong;
+    std::string why_missed;  ///< in words, of the last attempt that had more to say
+    std::string error;       ///< of ours, the last
+    std::uint64_t steps = 0, warmed = 0, undecodable = 0, in_software = 0, simulated = 0;
+    std::uint64_t tasks = 0;  ///< threads that were seen
+    double tracing_ns = 0, simulating_ns = 0;
+    bool pages_partly_known = false, translated = false;
+};
+
+/// What is sampled, and how.
+struct SamplingRequest {
+    std::vector<pid_t> processes;  ///< with their descendants
+    pid_t reaper = 0;              ///< as trace::take_snapshot()
+    pid_t held_command = 0;        ///< followed from its exec on, if not 0: it has not been released yet
+    trace::SamplingLimits limits;
+    double shortest_budget_ns = 3e9;  ///< for simulation after the end, or as long as it ran
+};
+
+/// In the helper: samples until the orders say that it is over, and simulates the copies. `ready` is called before the
+/// first look.
+SampledWindows sample_windows(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder,
+                              const ModelledCpu& cpu, const ModelOptions& options, const process::HelperOrders& orders,
+                              const std::function<void()>& ready);
+
+std::string to_text(const SampledWindows& windows);
+/// Errors: system when the text is none of to_text().
+Result<SampledWindows> from_text(const std::string& text);
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,85 @@
+#include "model/set_associative.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tmaprobe::model {
+namespace {
+
+template <class Tag>
+constexpr Tag nothing = static_cast<Tag>(~Tag{0});
+
+/// Where in a set the tag is; the number of ways when it is not there, or nothing ever was.
+template <class Tag>
+std::size_t place_of(const Tag* set, std::size_t ways, Tag tag) {
+    return set ? static_cast<std::size_t>(std::find(set, set + ways, tag) - set) : ways;
+}
+
+}  // namespace
+
+SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement replacement) : replacement_(replacement) {
+    if (entries == 0) return;
+    constexpr std::uint64_t many_sets = 4096;
+    ways_ = ways <= 0 ? entries : std::min<std::uint64_t>(static_cast<std::uint64_t>(ways), entries);
+    sets_ = std::max<std::uint64_t>(1, entries / ways_);
+    short_tags_ = sets_ >= many_sets;
+    if (short_tags_)
+        small_ = SharedRows<std::uint32_t>(sets_, ways_, nothing<std::uint32_t>);
+    else
+        large_ = SharedRows<std::uint64_t>(sets_, ways_, nothing<std::uint64_t>);
+}
+
+void SetAssociative::prepare(std::uint64_t key) const {
+    if (ways_ == 0) return;
+    with_tag(*this, key, [&](const auto& rows, auto) { __builtin_prefetch(rows.look(key % sets_)); });
+}
+
+bool SetAssociative::find(std::uint64_t key) {
+    if (ways_ == 0) return false;
+    return with_tag(*this, key, [&](auto& rows, auto tag) {
+        const std::size_t place = place_of(rows.look(key % sets_), ways_, tag);
+        if (place == ways_) return false;
+        if (place > 0 && replacement_ == Replacement::least_recent) {
+            auto* set = rows.change(key % sets_);
+            std::rotate(set, set + place, set + place + 1);
+        }
+        return true;
+    });
+}
+
+std::size_t SetAssociative::choice() {
+    // Xorshift: the same choices in every run.
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return random_ % ways_;
+}
+
+std::optional<std::uint64_t> SetAssociative::insert(std::uint64_t key) {
+    if (ways_ == 0) return {};
+    return with_tag(*this, key, [&](auto& rows, auto tag) -> std::optional<std::uint64_t> {
+        using Tag = decltype(tag);
+        Tag* set = rows.change(key % sets_);
+        Tag* last = set + ways_ - 1;
+        Tag* out = *last == nothing<Tag> || replacement_ == Replacement::least_recent ? last : set + choice();
+        const Tag evicted = *out;
+        std::copy_backward(set, out, out + 1);
+        *set = tag;
+        if (evicted == nothing<Tag>) return {};
+        return std::uint64_t{evicted} * sets_ + key % sets_;
+    });
+}
+
+void SetAssociative::erase(std::uint64_t key) {
+    if (ways_ == 0) return;
+    with_tag(*this, key, [&](auto& rows, auto tag) {
+        using Tag = decltype(tag);
+        const std::size_t place = place_of(std::as_const(rows).look(key % sets_), ways_, tag);
+        if (place == ways_) return;
+        Tag* set = rows.change(key % sets_);
+        std::copy(set + place + 1, set + ways_, set + place);
+        set[ways_ - 1] = nothing<Tag>;
+    });
+}
+
+}  // namespace tmaprobe::model

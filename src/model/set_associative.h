@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/shared_rows.h"
+
+namespace tmaprobe::model {
+
+/// The keys that a cache or translation buffer holds: eight bytes each, or four where there are so many sets that
+/// what tells the keys of one set apart fits (of lines and page table entries below, 43 bits).
+class SetAssociative {
+  public:
+    enum class Replacement { least_recent, random };
+
+    /// `ways` -1: one set. No entries: holds nothing, ever.
+    SetAssociative(std::uint64_t entries, int ways, Replacement replacement = Replacement::least_recent);
+    /// Brings the key's set into this machine's caches; the modelled state stays as it is.
+    void prepare(std::uint64_t key) const;
+    /// Whether the key is there; it becomes the most recent one of its set.
+    bool find(std::uint64_t key);
+    /// Puts in a key that is not there; the key that had to make room.
+    std::optional<std::uint64_t> insert(std::uint64_t key);
+    /// Takes out a key and leaves its place free.
+    void erase(std::uint64_t key);
+
+  private:
+    /// Calls `use` with the table in use and the key's tag, in the size in which it is stored.
+    template <class Self, class Use>
+    static auto with_tag(Self& self, std::uint64_t key, Use&& use) {
+        const std::uint64_t tag = key / self.sets_;
+        return self.short_tags_ ? use(self.small_, static_cast<std::uint32_t>(tag)) : use(self.large_, tag);
+    }
+    std::size_t choice();
+
+    std::uint64_t sets_ = 1;
+    std::size_t ways_ = 0;
+    Replacement replacement_;
+    std::uint64_t random_ = 0x9e3779b97f4a7c15u;
+    // A row for each set; in each set the most recent first, free places (all ones) last. One of the two is used.
+    bool short_tags_ = false;
+    SharedRows<std::uint64_t> large_;
+    SharedRows<std::uint32_t> small_;
+};
+
+}  // namespace tmaprobe::model

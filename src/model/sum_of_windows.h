@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/simulation.h"
+#include "model/window_simulator.h"
+
+namespace tmaprobe::model {
+
+/// The page sizes that the user wants to be assumed, if any. Errors: bad_usage.
+Result<std::optional<trace::PageMap>> assumed_pages(const ModelOptions& options);
+
+/// Adds the windows up, as facts and as variations. `weighted`: each weighs as the time that it stands for.
+void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled);
+
+/// What is wrong with the windows, if anything.
+void add_model_warnings(const std::map<std::string, std::size_t>& known_wrong, bool pages_partly_known,
+                        Modelled& modelled);
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,145 @@
+#include "model/window_simulator.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tmaprobe::model {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point start) {
+    return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+}  // namespace
+
+double own_processor_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+void add(Facts& sum, const Facts& more, double weight) {
+    for (const auto& [name, value] : more) sum[name] += weight * value;
+}
+
+double cycles_of(const Facts& facts) {
+    const auto found = facts.find("cycles");
+    return found == facts.end() ? 0 : found->second;
+}
+
+WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
+    : core_(core),
+      geometry_(geometry),
+      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(address); }, {}) {}
+
+void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
+    predictor_.mispredicts(branch, next != branch.address + branch.length || branch.target == next, next);
+}
+
+void WindowSimulator::follow(const trace::StaticInstruction& instruction, const trace::Step& step) {
+    if (after_branch_) learn(last_branch_, instruction.address);
+    after_branch_ = instruction.branch;
+    if (instruction.branch) last_branch_ = instruction;
+    memory_.warm(instruction, step);
+}
+
+Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& translator, const WarmUpLimits& limits) {
+    const double start = own_processor_ns();
+    const auto spent = [&] { return own_processor_ns() - start; };
+    constexpr std::size_t trial = 1000;
+    Warmed warmed;
+    std::size_t chunk = trial;
+    bool stepping = false;
+    after_branch_ = false;
+    const auto on_step = [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
+        follow(instruction, step);
+    };
+    while (warmed.instructions < limits.most &&
+           (spent() < limits.budget_ns || (!stepping && warmed.instructions < limits.least))) {
+        const std::uint64_t lines_before = memory_.lines_from_memory();
+        auto traced = TRY(translator.steps(chunk, on_step));
+        warmed.instructions += traced.steps;
+        warmed.ended = traced.ended;
+        warmed.ended_early = traced.ended_early;
+        if (warmed.ended || warmed.ended_early != trace::EndedEarly::none) return warmed;
+        stepping = !translator.translates();
+        // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
+        // works a thousand cycles on each line would seem to be warm on its first way through its data.
+        if (warmed.instructions > limits.chunk && traced.steps >= limits.chunk &&
+            memory_.lines_from_memory() == lines_before)
+            break;
+        // Code that has to be stepped is slow: no chunk may take more than what is left of the budget.
+        const double per_step =
+            std::max(1.0, spent()) / static_cast<double>(std::max<std::size_t>(1, warmed.instructions));
+        const double affordable = std::max(0.0, limits.budget_ns - spent()) / per_step;
+        chunk = stepping ? std::clamp<std::size_t>(static_cast<std::size_t>(affordable), trial, limits.chunk)
+                         : limits.chunk;
+    }
+    return warmed;
+}
+
+Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
+    const auto start = Clock::now();
+    struct Kind {
+        const char* what;
+        MemoryVariation variation;
+    };
+    note_known_wrong(trace);
+    const MemoryGeometry& memory = geometry_.memory;
+    const Kind kinds[] = {{"no prefetchers", {0, false}},
+                          {"memory latency low", {memory.latency_low_ns, true}},
+                          {"memory latency high", {memory.latency_high_ns, true}}};
+    WindowFacts facts;
+    // Each works on a copy of the state before the window; no more than one copy is there at a time.
+    const BranchPredictor predictor_before = predictor_;
+    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_));
+    facts.base = std::move(base);
+    // Code that lives in its first-level cache cannot tell the variations apart.
+    const bool memory_matters =
+        facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
+    for (const Kind& kind : kinds) {
+        if (!memory_matters) break;
+        MemorySystem varied = memory_;
+        BranchPredictor predictor = predictor_before;
+        varied.vary(kind.variation);
+        auto simulated = TRY(simulate_once(trace, std::move(varied), predictor));
+        facts.variations.push_back({kind.what, std::move(simulated)});
+    }
+    for (const trace::Step& step : trace.steps) memory_.warm(trace.instructions[step.instruction], step);
+    after_branch_ = false;
+    simulating_ns_ += ns_since(start);
+    return facts;
+}
+
+Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory,
+                                             BranchPredictor& predictor) {
+    constexpr std::size_t longest_lead_in = 2000;
+    memory.begin_window();
+    const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in),
+                              [&] { memory.reset_facts(); }, nullptr};
+    auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
+    simulated_instructions_ += simulated.steps;
+    const auto named = core::named(simulated.facts);
+    Facts facts(named.begin(), named.end());
+    for (const auto& [name, value] : memory.facts()) facts[name] += value;
+    return facts;
+}
+
+void WindowSimulator::note_known_wrong(const trace::Trace& trace) {
+    for (const KnownWrong& wrong : geometry_.known_wrong) {
+        const auto is_one = [&](const trace::Step& step) {
+            const auto& bytes = trace.instructions[step.instruction].bytes;
+            return std::any_of(wrong.bytes.begin(), wrong.bytes.end(), [&](const auto& sequence) {
+                return std::search(bytes.begin(), bytes.end(), sequence.begin(), sequence.end()) != bytes.end();
+            });
+        };
+        const auto count = std::count_if(trace.steps.begin(), trace.steps.end(), is_one);
+        if (count) known_wrong_[wrong.what] += static_cast<std::size_t>(count);
+    }
+}
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/branch_predictor.h"
+#include "model/core/simulate.h"
+#include "model/mapping.h"
+#include "model/memory_system.h"
+#include "model/modelled_cpu.h"
+#include "trace/page_map.h"
+#include "trace/translator.h"
+
+namespace tmaprobe::model {
+
+/// How far caches and predictors are filled before a window.
+struct WarmUpLimits {
+    std::size_t chunk = 50000, most = 6000000;  ///< instructions
+    std::size_t least = 500000;  ///< even when the budget is spent: on a slow machine a cold window is no answer
+    double budget_ns = 270e6;    ///< of processor time here
+};
+
+/// For what has been warmed up before.
+inline WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
+
+/// What one thing that is not known may change.
+struct FactVariation {
+    std::string what;  ///< "window", "window left out", "no prefetchers", "memory latency", "memory latency low"
+    Facts facts;
+};
+
+/// One window simulated as it is and with each variation.
+struct WindowFacts {
+    Facts base;
+    std::vector<FactVariation> variations;
+    double native_ns = 0;  ///< that it stands for
+};
+
+double cycles_of(const Facts& facts);
+void add(Facts& sum, const Facts& more, double weight);
+/// Processor time of this process: on a busy machine a budget of it still does the same work.
+double own_processor_ns();
+
+/// The target's caches, translation buffers and predictors as they are after all that was executed so far, and its
+/// core.
+class WindowSimulator {
+  public:
+    WindowSimulator(core::Core& core, const ModelledCpu& geometry);
+
+    /// Which pages the addresses from now on are in.
+    void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
+    const trace::PageMap& pages() const { return pages_; }
+
+    /// One instruction that was executed, in order: caches and predictors see it.
+    void follow(const trace::StaticInstruction& instruction, const trace::Step& step);
+
+    /// What a warm-up did.
+    struct Warmed {
+        std::size_t instructions = 0;
+        bool ended = false;
+        trace::EndedEarly ended_early = trace::EndedEarly::none;
+    };
+    /// Lets the traced thread execute until what it touches is known to the caches, or the limits are reached.
+    Result<Warmed> warm_up(trace::Translator& translator, const WarmUpLimits& limits);
+    std::uint64_t lines_from_memory() const { return memory_.lines_from_memory(); }
+
+    /// Simulates a window, which then is part of what was executed.
+    Result<WindowFacts> simulate(const trace::Trace& trace);
+
+    std::size_t simulated_instructions() const { return simulated_instructions_; }  ///< variations included
+    double simulating_ns() const { return simulating_ns_; }
+    /// Which of the target's known errors the windows have run into, with how many executions.
+    const std::map<std::string, std::size_t>& known_wrong() const { return known_wrong_; }
+
+  private:
+    void learn(const trace::StaticInstruction& branch, std::uint64_t next);
+    void note_known_wrong(const trace::Trace& trace);
+    Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor);
+
+    core::Core& core_;
+    const ModelledCpu& geometry_;
+    trace::PageMap pages_;
+    MemorySystem memory_;
+    BranchPredictor predictor_;
+    trace::StaticInstruction last_branch_;
+    bool after_branch_ = false;
+    std::map<std::string, std::size_t> known_wrong_;
+    std::size_t simulated_instructions_ = 0;
+    double simulating_ns_ = 0;
+};
+
+}  // namespace tmaprobe::model

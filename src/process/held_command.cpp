@@ -1,0 +1,273 @@
+#include "process/held_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/process_end.h"
+
+namespace tmaprobe::process {
+namespace {
+
+/// The child's side: waits for the byte, then becomes the command. Only async-signal-safe calls.
+[[noreturn]] void become(char* const* argv, int go, int failure) {
+    char byte = 0;
+    ssize_t got = 0;
+    do got = ::read(go, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) ::_exit(127);  // our parent is gone, or gave up
+    ::execvp(argv[0], argv);
+    const int reason = errno;
+    (void)!::write(failure, &reason, sizeof reason);
+    ::_exit(reason == ENOENT ? 127 : 126);
+}
+
+/// How long a command may take to end after a second signal, before it is killed.
+constexpr std::uint64_t patience_ns_of_a_command = 500'000'000;
+constexpr std::int64_t unheard_ns = 100'000'000;  // between two looks at a process whose end nothing tells
+constexpr int shell_signal_base = 128;
+
+int shell_status(int status) {
+    return WIFSIGNALED(status) ? shell_signal_base + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Of two times to wait, of which negative ones mean for ever.
+std::int64_t sooner(std::int64_t one, std::int64_t other) {
+    return one < 0 || other < 0 ? std::max(one, other) : std::min(one, other);
+}
+
+/// Waits for signals and the descriptor, and ticks in between. `on_wake` is asked before the first wait and after
+/// each what to wait for next: a time in ns, negative for ever; nothing ends the wait.
+void wait_with_ticks(SignalWatch& signals, int readable, const Ticks& ticks,
+                     const std::function<std::optional<std::int64_t>(const SignalWatch::Wake&)>& on_wake) {
+    const std::uint64_t start = now_ns();
+    std::uint64_t next = start + ticks.every_ns;
+    bool ticking = ticks.every_ns > 0 && ticks.on_tick;
+    SignalWatch::Wake wake;
+    while (const auto patience = on_wake(wake)) {
+        const std::uint64_t now = now_ns();
+        if (ticking && now >= next) {
+            ticking = ticks.on_tick();
+            // A late tick is not made up for: the next is due at the next multiple of the interval.
+            next = start + ((now - start) / ticks.every_ns + 1) * ticks.every_ns;
+        }
+        wake = signals.wait(
+            ticking ? sooner(*patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : *patience,
+            readable);
+    }
+}
+
+}  // namespace
+
+std::uint64_t now_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Result<HeldCommand> HeldCommand::start(const std::vector<std::string>& argv) {
+    if (argv.empty()) return fail(ErrorCode::bad_usage, "no command was given");
+    int go[2], failure[2];
+    // A socket, because writing to the pipe of a child that was killed would kill us too (SIGPIPE).
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0)
+        return fail_errno(errno, "cannot make a socket pair");
+    HeldCommand command;
+    Fd go_read(go[0]);
+    command.go_ = Fd(go[1]);
+    if (::pipe2(failure, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
+    command.failure_ = Fd(failure[0]);
+    Fd failure_write(failure[1]);
+
+    command.program_ = argv.front();
+    std::vector<char*> arguments;
+    for (const auto& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+
+    const pid_t pid = ::fork();
+    if (pid < 0) return fail_errno(errno, "cannot start '" + command.program_ + "'");
+    if (pid == 0) {
+        command.go_.close();  // else the child would never see the end of its own pipe
+        become(arguments.data(), go_read.get(), failure_write.get());
+    }
+    command.pid_ = pid;
+    command.end_ = end_of_process(pid);
+    return command;
+}
+
+HeldCommand::HeldCommand(HeldCommand&& other) noexcept
+    : program_(std::move(other.program_)),
+      pid_(std::exchange(other.pid_, -1)),
+      go_(std::move(other.go_)),
+      end_(std::move(other.end_)),
+      failure_(std::move(other.failure_)) {}
+
+HeldCommand::~HeldCommand() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+Result<> HeldCommand::release() {
+    const char byte = 1;
+    if (::send(go_.get(), &byte, 1, MSG_NOSIGNAL) != 1) return fail_errno(errno, "cannot start '" + program_ + "'");
+    go_.close();
+    int reason = 0;
+    ssize_t got = 0;
+    do got = ::read(failure_.get(), &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    failure_.close();
+    if (got != sizeof reason) return {};
+    return cannot_start(program_, reason);
+}
+
+std::optional<int> HeldCommand::poll_exit() {
+    int status = 0;
+    pid_t ended = 0;
+    rusage used{};
+    do ended = ::wait4(pid_, &status, WNOHANG, &used);
+    while (ended < 0 && errno == EINTR);
+    if (ended == 0) return std::nullopt;
+    const auto ns = [](const timeval& time) {
+        return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
+    };
+    processor_ns_ = ns(used.ru_utime) + ns(used.ru_stime);
+    pid_ = -1;
+    // No child to wait for: our parent made us ignore SIGCHLD. How it ended cannot be told then.
+    return ended < 0 ? 0 : shell_status(status);
+}
+
+void reap_others(pid_t command, pid_t helper) {
+    for (;;) {
+        siginfo_t ended{};
+        if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+        if (ended.si_pid == command || ended.si_pid == helper) return;
+        ::waitpid(ended.si_pid, nullptr, 0);
+    }
+}
+
+tl::unexpected<Error> cannot_start(const std::string& program, int reason) {
+    const char* hint =
+        reason == ENOENT ? "check the name and PATH; of a script, the interpreter that its first line names"
+        : reason == ENOEXEC
+            ? "a script needs a first line that names its interpreter (#!/bin/sh); a program must be for this machine"
+            : "";
+    return fail(ErrorCode::unavailable, "cannot start '" + program + "': " + std::strerror(reason), hint);
+}
+
+SignalWatch::SignalWatch() {
+    sigemptyset(&watched_);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&watched_, number);
+    ::pthread_sigmask(SIG_BLOCK, &watched_, &saved_mask_);
+    // Under an ignored SIGCHLD the kernel would reap the command before we learn how it ended.
+    struct sigaction normal{};
+    normal.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &normal, &saved_child_);
+    signals_ = Fd(::signalfd(-1, &watched_, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+SignalWatch::~SignalWatch() {
+    // Signals that arrived after the last wait belong to this measurement, not to what comes after it.
+    signalfd_siginfo late{};
+    while (::read(signals_.get(), &late, sizeof late) == sizeof late) {
+    }
+    ::sigaction(SIGCHLD, &saved_child_, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &saved_mask_, nullptr);
+}
+
+SignalWatch::Wake SignalWatch::wait(std::int64_t timeout_ns, int readable) {
+    if (!signals_) return wait_without_descriptor(timeout_ns);
+    pollfd fds[2] = {{signals_.get(), POLLIN, 0}, {readable, POLLIN, 0}};
+    const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    if (::ppoll(fds, readable >= 0 ? 2 : 1, timeout_ns < 0 ? nullptr : &timeout, nullptr) <= 0) return {};
+    Wake wake;
+    wake.readable = readable >= 0 && (fds[1].revents & (POLLIN | POLLHUP)) != 0;
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD) continue;
+        wake.interrupted = true;
+        wake.signal = static_cast<int>(info.ssi_signo);
+        wake.from_terminal = info.ssi_code == SI_KERNEL;
+        break;
+    }
+    return wake;
+}
+
+/// Without a descriptor for signals (none was left), they are fetched one by one; the caller looks again
+/// often for what else it waits for.
+SignalWatch::Wake SignalWatch::wait_without_descriptor(std::int64_t timeout_ns) const {
+    constexpr std::int64_t patience_ns = 10'000'000;
+    if (timeout_ns < 0 || timeout_ns > patience_ns) timeout_ns = patience_ns;
+    const timespec timeout{0, timeout_ns};
+    siginfo_t info{};
+    const int number = ::sigtimedwait(&watched_, &info, &timeout);
+    if (number <= 0 || number == SIGCHLD) return {};
+    Wake wake;
+    wake.interrupted = true;
+    wake.signal = number;
+    wake.from_terminal = info.si_code == SI_KERNEL;
+    return wake;
+}
+
+int Handover::answer(const SignalWatch::Wake& wake, pid_t command) {
+    if (!wake.interrupted) return 0;
+    const bool again = std::exchange(signal_, wake.signal) != 0;
+    if (again && give_up_at_ == 0) {
+        give_up_at_ = now_ns() + patience_ns_of_a_command;
+        return SIGTERM;
+    }
+    const bool has_it = wake.from_terminal && ::getpgid(command) == ::getpgrp();
+    return has_it ? 0 : wake.signal;
+}
+
+std::int64_t Handover::patience_ns() const {
+    return give_up_at_ ? static_cast<std::int64_t>(give_up_at_ - std::min(give_up_at_, now_ns())) : -1;
+}
+
+CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks& ticks) {
+    Handover handover;
+    CommandOutcome outcome;
+    wait_with_ticks(signals, command.end(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        if (const int signal = handover.answer(wake, command.pid())) ::kill(command.pid(), signal);
+        if (wake.interrupted) outcome = {shell_signal_base + wake.signal, true};
+        if (const auto status = command.poll_exit()) {
+            outcome.status = *status;
+            return std::nullopt;
+        }
+        if (handover.gives_up_at(now_ns())) return std::nullopt;
+        // Its SIGCHLD may go to another thread of ours, which drops it: not to be relied upon.
+        return sooner(handover.patience_ns(), command.end() < 0 ? unheard_ns : -1);
+    });
+    return outcome;
+}
+
+bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks) {
+    const Fd end = end_of_process(process);
+    bool interrupted = false;
+    wait_with_ticks(signals, end.get(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        interrupted = wake.interrupted;
+        const bool there = !wake.readable && (::kill(process, 0) == 0 || errno == EPERM);
+        if (interrupted || !there) return std::nullopt;
+        return end ? -1 : unheard_ns;
+    });
+    return interrupted;
+}
+
+void wait_for_signal(SignalWatch& signals, const Ticks& ticks) {
+    wait_with_ticks(signals, -1, ticks, [](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+        if (wake.interrupted) return std::nullopt;
+        return -1;
+    });
+}
+
+}  // namespace tmaprobe::process

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tmaprobe::process {
+
+/// A thread as it was at one look.
+struct ThreadUse {
+    pid_t process = 0, thread = 0;
+    std::uint64_t used_ns = 0;            ///< processor time so far, of this thread alone
+    bool running = false;                 ///< on a CPU, or waiting for one
+    std::uint64_t ended_children_ns = 0;  ///< of a process's first thread: what children that it waited for had used
+};
+
+/// Some processes and all their descendants, found anew at each look. A descendant is still one when its parent has
+/// ended.
+class Descendants {
+  public:
+    explicit Descendants(std::vector<pid_t> processes);
+    /// All threads now. Orphans are known by an earlier look, or by their process group if it is that of one of the
+    /// first.
+    std::vector<ThreadUse> look();
+    /// Never part of it, nor its descendants.
+    std::set<pid_t> left_out;
+
+  private:
+    struct Known {
+        std::uint64_t start = 0;  ///< in clock ticks since boot: tells a process from a later one of the same number
+        pid_t parent = 0, group = 0;
+    };
+    void visit(pid_t process, std::vector<ThreadUse>& found, std::map<pid_t, Known>& seen) const;
+    std::vector<pid_t> orphans_of_our_groups() const;
+
+    std::vector<pid_t> first_;
+    std::set<pid_t> groups_;
+    std::uint64_t earliest_ = ~std::uint64_t{0};
+    std::map<pid_t, Known> known_;
+};
+
+/// The program's name as the kernel has it; empty when it is gone.
+std::string program_of(pid_t process);
+
+}  // namespace tmaprobe::process

@@ -1,0 +1,420 @@
+#include "trace/copy_calls.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <sstream>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/file.h"
+
+namespace tmaprobe::trace {
+
+struct CopyCalls::Call {
+    long number = 0;
+    std::array<std::uint64_t, 6> arguments{};
+
+    static Call of(const Registers& registers) {
+        const auto& native = registers.native;
+#if defined(__x86_64__)
+        return {static_cast<long>(native.rax), {native.rdi, native.rsi, native.rdx, native.r10, native.r8, native.r9}};
+#else
+        return {static_cast<long>(native.regs[8]),
+                {native.regs[0], native.regs[1], native.regs[2], native.regs[3], native.regs[4], native.regs[5]}};
+#endif
+    }
+    std::uint64_t operator[](std::size_t index) const { return arguments[index]; }
+    int descriptor() const { return static_cast<int>(arguments[0]); }
+};
+
+namespace {
+
+using Answer = CopyCalls::Answer;
+
+/// Goes on behind the call, as if the kernel had returned this.
+Answer answer(TracedProcess& copy, Registers registers, std::int64_t value) {
+#if defined(__x86_64__)
+    constexpr std::uint64_t instruction_bytes = 2;
+    registers.native.rip += instruction_bytes;
+    registers.native.rax = static_cast<unsigned long long>(value);
+    registers.native.rcx = registers.native.rip;  // as the instruction itself leaves them
+    registers.native.r11 = registers.native.eflags;
+    registers.native.orig_rax = ~0ull;
+#else
+    constexpr std::uint64_t instruction_bytes = 4;
+    registers.native.pc += instruction_bytes;
+    registers.native.regs[0] = static_cast<unsigned long long>(value);
+#endif
+    return copy.set_registers(registers) ? Answer::answered : Answer::end;
+}
+
+/// What is asked often, and of the copy alone.
+bool touches_only_itself(long number) {
+    switch (number) {
+        case SYS_brk:
+        case SYS_munmap:
+        case SYS_mincore:
+        case SYS_clock_gettime:
+        case SYS_clock_getres:
+        case SYS_gettimeofday:
+        case SYS_times:
+        case SYS_getrusage:
+        case SYS_sysinfo:
+        case SYS_uname:
+        case SYS_getrandom:
+        case SYS_getuid:
+        case SYS_geteuid:
+        case SYS_getgid:
+        case SYS_getegid:
+        case SYS_getgroups:
+        case SYS_getrlimit:
+        case SYS_getcwd:
+        case SYS_getcpu:
+        case SYS_rt_sigprocmask:
+        case SYS_rt_sigaction:
+        case SYS_rt_sigpending:
+        case SYS_rt_sigreturn:
+        case SYS_sigaltstack:
+        case SYS_sched_getaffinity:
+        case SYS_sched_getscheduler:
+        case SYS_sched_getparam:
+        case SYS_membarrier:
+#if defined(__x86_64__)
+        case SYS_time:
+        case SYS_arch_prctl:
+#endif
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// What would have gone well, and whose effect the copy can do without.
+bool goes_well(long number) {
+    switch (number) {
+        case SYS_mlock:
+        case SYS_munlock:
+        case SYS_msync:
+        case SYS_fsync:
+        case SYS_fdatasync:
+        case SYS_set_robust_list:
+        case SYS_rseq:
+        case SYS_sched_setaffinity:
+        case SYS_fadvise64:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool starts_or_waits_for_processes(long number) {
+    switch (number) {
+        case SYS_clone:
+        case SYS_clone3:
+        case SYS_execve:
+        case SYS_execveat:
+        case SYS_wait4:
+        case SYS_waitid:
+#if defined(__x86_64__)
+        case SYS_fork:
+        case SYS_vfork:
+#endif
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool waits(long number) {
+    switch (number) {
+        case SYS_nanosleep:
+        case SYS_clock_nanosleep:
+        case SYS_ppoll:
+        case SYS_pselect6:
+        case SYS_epoll_pwait:
+        case SYS_rt_sigtimedwait:
+        case SYS_rt_sigsuspend:
+        case SYS_semtimedop:
+        case SYS_restart_syscall:
+#if defined(__x86_64__)
+        case SYS_poll:
+        case SYS_select:
+        case SYS_epoll_wait:
+        case SYS_pause:
+#endif
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool receives(long number) {
+    switch (number) {
+        case SYS_read:
+        case SYS_readv:
+        case SYS_pread64:
+        case SYS_preadv:
+        case SYS_recvfrom:
+        case SYS_recvmsg:
+        case SYS_recvmmsg:
+        case SYS_accept:
+        case SYS_accept4:
+        case SYS_getdents64:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool signals(long number) {
+    return number == SYS_kill || number == SYS_tgkill || number == SYS_tkill || number == SYS_rt_sigqueueinfo ||
+           number == SYS_rt_tgsigqueueinfo;
+}
+
+bool changes_files(long number) {
+    switch (number) {
+        case SYS_openat:
+        case SYS_close:
+        case SYS_dup:
+        case SYS_dup3:
+        case SYS_fcntl:
+        case SYS_ioctl:
+        case SYS_fstat:
+        case SYS_statx:
+        case SYS_newfstatat:
+        case SYS_faccessat:
+        case SYS_readlinkat:
+        case SYS_ftruncate:
+        case SYS_fallocate:
+        case SYS_flock:
+        case SYS_unlinkat:
+        case SYS_renameat2:
+        case SYS_mkdirat:
+        case SYS_lseek:
+        case SYS_pipe2:
+        case SYS_socket:
+        case SYS_connect:
+        case SYS_sendfile:
+#if defined(__x86_64__)
+        case SYS_open:
+        case SYS_stat:
+        case SYS_lstat:
+        case SYS_access:
+        case SYS_readlink:
+        case SYS_unlink:
+        case SYS_rename:
+        case SYS_mkdir:
+        case SYS_dup2:
+        case SYS_pipe:
+#endif
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// What a copy may be advised of its memory; other advice reaches the file behind a mapping.
+bool is_harmless_advice(std::uint64_t advice) {
+    switch (advice) {
+        case MADV_NORMAL:
+        case MADV_RANDOM:
+        case MADV_SEQUENTIAL:
+        case MADV_WILLNEED:
+        case MADV_DONTNEED:
+        case MADV_FREE:
+        case MADV_HUGEPAGE:
+        case MADV_NOHUGEPAGE:
+        case MADV_DONTDUMP:
+        case MADV_DODUMP:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Whether memory that others see lies there: it was left because it cannot be written.
+bool is_shared(pid_t process, std::uint64_t begin, std::uint64_t bytes) {
+    const auto text = read_file("/proc/" + std::to_string(process) + "/maps");
+    std::istringstream lines(text ? *text : std::string());
+    std::string line;
+    while (std::getline(lines, line)) {
+        unsigned long long from = 0, to = 0;
+        char permissions[5] = {};
+        if (std::sscanf(line.c_str(), "%llx-%llx %4s", &from, &to, permissions) != 3) return true;
+        if (permissions[3] == 's' && begin < to && begin + bytes > from) return true;
+    }
+    return !text;
+}
+
+/// The bytes that a write of several pieces gives away; negative when they cannot be read.
+std::int64_t bytes_of_pieces(const TracedProcess& copy, std::uint64_t pieces, std::uint64_t count) {
+    constexpr std::uint64_t most = 1024;
+    std::int64_t sum = 0;
+    for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
+        std::uint64_t piece[2] = {};
+        if (copy.read(pieces + i * sizeof piece, piece, sizeof piece) != sizeof piece) return -1;
+        sum += static_cast<std::int64_t>(piece[1]);
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::string_view name_of(EndedBy reason) {
+    switch (reason) {
+        case EndedBy::waits:
+            return "waits";
+        case EndedBy::reads:
+            return "reads";
+        case EndedBy::files:
+            return "files";
+        case EndedBy::processes:
+            return "processes";
+        case EndedBy::signals:
+            return "signals";
+        case EndedBy::exits:
+            return "exits";
+        case EndedBy::spins:
+            return "spins";
+        case EndedBy::other_call:
+            return "other_call";
+        case EndedBy::error:
+            break;
+    }
+    return "error";
+}
+
+CopyCalls::CopyCalls(const Snapshot& snapshot)
+    : original_(snapshot.process), copied_(snapshot.copy()), identity_(snapshot.identity) {
+    for (const OpenFile& file : snapshot.files) files_[file.descriptor] = file;
+}
+
+CopyCalls::Answer CopyCalls::end(EndedBy reason) {
+    if (!ended_) ended_ = reason;
+    return Answer::end;
+}
+
+/// As the original would be told.
+std::optional<std::int64_t> CopyCalls::own_number(const Call& call) const {
+    const bool of_itself = call[0] == 0 || static_cast<pid_t>(call[0]) == identity_.process;
+    switch (call.number) {
+        case SYS_getpid:
+            return identity_.process;
+        case SYS_gettid:
+        case SYS_set_tid_address:
+            return identity_.thread;
+        case SYS_getppid:
+            return identity_.parent;
+        case SYS_getpgid:
+            return of_itself ? std::optional<std::int64_t>(identity_.group) : std::nullopt;
+        case SYS_getsid:
+            return of_itself ? std::optional<std::int64_t>(identity_.session) : std::nullopt;
+#if defined(__x86_64__)
+        case SYS_getpgrp:
+            return identity_.group;
+#endif
+        default:
+            return std::nullopt;
+    }
+}
+
+CopyCalls::Answer CopyCalls::futex(TracedProcess& copy, Registers& registers, const Call& call) {
+    switch (call[1] & FUTEX_CMD_MASK) {
+        case FUTEX_WAKE:
+        case FUTEX_WAKE_BITSET:
+            return answer(copy, registers, 0);  // nobody waits in the copy
+        case FUTEX_WAIT:
+        case FUTEX_WAIT_BITSET: {
+            std::uint32_t value = 0;
+            if (copy.read(call[0], &value, sizeof value) != sizeof value) return answer(copy, registers, -EFAULT);
+            if (value != static_cast<std::uint32_t>(call[2])) return answer(copy, registers, -EAGAIN);
+            return end(EndedBy::waits);
+        }
+        default:
+            return end(EndedBy::waits);
+    }
+}
+
+CopyCalls::Answer CopyCalls::read(TracedProcess& copy, Registers& registers, const Call& call, bool at_offset) {
+    const auto known = files_.find(call.descriptor());
+    constexpr std::uint64_t most = 1 << 20;
+    if (known == files_.end() || call[2] > most) return end(EndedBy::reads);
+    OpenFile& file = known->second;
+    // A duplicate of the original's own descriptor: reading at a place moves nothing and opens nothing.
+    const Fd original(static_cast<int>(::syscall(SYS_pidfd_open, original_, 0)));
+    const Fd descriptor(original ? static_cast<int>(::syscall(SYS_pidfd_getfd, original.get(), file.descriptor, 0))
+                                 : -1);
+    struct stat status{};
+    const bool same = descriptor && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                      status.st_dev == file.device && status.st_ino == file.inode;
+    if (!same) return end(EndedBy::reads);
+    std::vector<char> bytes(call[2]);
+    const auto offset = at_offset ? static_cast<off_t>(call[3]) : static_cast<off_t>(file.offset);
+    const ssize_t got = ::pread(descriptor.get(), bytes.data(), bytes.size(), offset);
+    if (got < 0 || (got > 0 && !copy.write(call[1], bytes.data(), static_cast<std::size_t>(got))))
+        return end(EndedBy::reads);
+    if (!at_offset) file.offset += got;
+    return answer(copy, registers, got);
+}
+
+CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& registers) {
+    const Call call = Call::of(registers);
+    constexpr int most_yields = 16;
+    if (const auto number = own_number(call)) return answer(copy, registers, *number);
+    if (touches_only_itself(call.number)) return Answer::carry_out;
+    if (goes_well(call.number)) return answer(copy, registers, 0);
+    switch (call.number) {
+        case SYS_sched_yield:
+            return ++yields_ > most_yields ? end(EndedBy::spins) : answer(copy, registers, 0);
+        case SYS_futex:
+            return futex(copy, registers, call);
+        case SYS_mmap:
+            return call[3] & MAP_ANONYMOUS ? Answer::carry_out : end(EndedBy::files);
+        case SYS_mremap:
+            return is_shared(copied_, call[0], call[1]) ? end(EndedBy::other_call) : Answer::carry_out;
+        case SYS_mprotect:
+            return (call[2] & PROT_WRITE) && is_shared(copied_, call[0], call[1]) ? end(EndedBy::other_call)
+                                                                                  : Answer::carry_out;
+        case SYS_madvise:
+            return is_harmless_advice(call[2]) ? Answer::carry_out : end(EndedBy::other_call);
+        case SYS_read:
+            return read(copy, registers, call, false);
+        case SYS_pread64:
+            return read(copy, registers, call, true);
+        // Nobody is told; that a pipe may be full is not known here.
+        case SYS_write:
+        case SYS_pwrite64:
+        case SYS_sendto: {
+            if (const auto known = files_.find(call.descriptor());
+                call.number == SYS_write && known != files_.end() && !known->second.appends)
+                known->second.offset += static_cast<std::int64_t>(call[2]);
+            return answer(copy, registers, static_cast<std::int64_t>(call[2]));
+        }
+        case SYS_writev: {
+            const std::int64_t bytes = bytes_of_pieces(copy, call[1], call[2]);
+            return bytes < 0 ? end(EndedBy::other_call) : answer(copy, registers, bytes);
+        }
+        case SYS_exit:
+        case SYS_exit_group:
+            return end(EndedBy::exits);
+        default:
+            break;
+    }
+    if (receives(call.number)) return end(EndedBy::reads);
+    if (waits(call.number)) return end(EndedBy::waits);
+    if (starts_or_waits_for_processes(call.number)) return end(EndedBy::processes);
+    if (signals(call.number)) return end(EndedBy::signals);
+    if (changes_files(call.number)) return end(EndedBy::files);
+    return end(EndedBy::other_call);
+}
+
+}  // namespace tmaprobe::trace

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trace/snapshot.h"
+
+namespace tmaprobe::trace {
+
+/// What is known of a thread before it is stopped.
+struct Candidate {
+    std::optional<Missed> missed;  ///< it is better left alone
+    std::string why;
+    std::string program;
+    Identity identity;
+    std::uint64_t instruction = 0;  ///< a system call instruction that it has mapped
+    std::uint64_t resident_bytes = 0;
+    pid_t parent = 0;  ///< as we see it
+};
+
+/// Looks at a thread from outside, without disturbing it.
+Candidate examine(pid_t process, pid_t thread);
+/// The same of a thread that we have stopped ourselves.
+Candidate examine_own(pid_t process, pid_t thread);
+
+/// As we see it; 0: it is gone.
+pid_t parent_of(pid_t process);
+
+/// Whether a signal that the thread does not block waits for it.
+bool has_pending_signal(pid_t process, pid_t thread);
+
+/// Regular files among the first descriptors, and where they stand: to be asked while the process is stopped.
+std::vector<OpenFile> open_files(pid_t process);
+
+}  // namespace tmaprobe::trace

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/block_writer.h"
+#include "trace/traced_process.h"
+
+namespace tmaprobe::trace {
+
+/// The translator's memory in the traced process: slots, the table of code addresses, the buffer of what was executed
+/// with a page behind it that nobody may touch, the code.
+class TranslationArea {
+  public:
+    explicit TranslationArea(const TracedProcess& process) : process_(process) {}
+
+    /// Maps it, by a system call that the stopped thread makes. Errors: no_permission when the process may not have
+    /// executable memory that is writable; system.
+    Result<> map(TracedProcess& process);
+    bool is_mapped() const { return base_ != 0; }
+    /// The process has it no more.
+    void lost() { base_ = 0; }
+    /// Whether the process still has what start() wrote: it may have executed another program.
+    bool is_there() const;
+    /// Empties it.
+    Result<> start();
+
+    bool contains(std::uint64_t address) const { return base_ && address >= base_ && address < base_ + area_bytes; }
+    const TranslationLayout& layout() const { return layout_; }
+    std::uint64_t next_code() const { return next_code_; }
+    std::size_t room_for_code() const { return base_ + area_bytes - next_code_; }
+    /// Puts code where next_code() is.
+    Result<> append(const std::vector<std::uint8_t>& code);
+    /// Makes what stands at an address a jump.
+    Result<> patch_jump(std::uint64_t at, std::uint64_t to) const;
+    /// Makes it a trap. The thread stops one byte further.
+    Result<> patch_trap(std::uint64_t at) const;
+    /// From now on a branch to an address in a register finds its code.
+    Result<> enter_in_table(std::uint64_t address, std::uint64_t code);
+
+    /// Empties the buffer, with room for so many entries, or as many as it can have.
+    Result<> open_buffer(std::size_t entries);
+    /// What was written since open_buffer().
+    Result<> read_buffer(std::vector<std::uint64_t>& entries) const;
+    /// The program's own values of the general registers, as far as they are displaced.
+    Result<> read_saved(std::uint64_t (&registers)[16]) const;
+    Result<std::uint64_t> read_jump_target() const;
+
+    static constexpr std::size_t buffer_entries = std::size_t{1} << 16;
+
+  private:
+    static constexpr std::size_t guard_bytes = 8192;
+    static constexpr std::size_t table_offset = CodeEmitter::slots_end;
+    static constexpr std::size_t buffer_offset = table_offset + CodeEmitter::table_bytes;
+    static constexpr std::size_t guard_offset = buffer_offset + buffer_entries * 8;
+    static constexpr std::size_t code_offset = guard_offset + guard_bytes;
+    static constexpr std::size_t code_bytes = std::size_t{16} << 20;
+    static constexpr std::size_t area_bytes = code_offset + code_bytes;
+
+    Result<> write(std::uint64_t address, const void* from, std::size_t bytes) const;
+    Result<> read(std::uint64_t address, void* to, std::size_t bytes) const;
+    CodeEmitter second_look() const;
+
+    const TracedProcess& process_;
+    std::uint64_t base_ = 0, next_code_ = 0, buffer_begin_ = 0;
+    TranslationLayout layout_;
+    std::unordered_map<std::uint64_t, std::uint64_t> table_;  ///< the addresses that are in it, by offset
+};
+
+}  // namespace tmaprobe::trace

@@ -1,0 +1,245 @@
+#include "trace/translator.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tmaprobe::trace {
+
+Translator::Translator(TracedProcess& process, Tracer& tracer)
+    : process_(process), tracer_(tracer), area_(process), watch_(process) {}
+
+std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
+    const auto [entry, is_new] =
+        number_at_.try_emplace(instruction.address, static_cast<std::uint32_t>(instructions_.size()));
+    const auto is_same = [&](const StaticInstruction& known) {
+        return known.bytes == instruction.bytes && known.length == instruction.length;
+    };
+    if (!is_new && is_same(instructions_[entry->second])) return entry->second;
+    // Steps that were given out refer to what was there before.
+    entry->second = static_cast<std::uint32_t>(instructions_.size());
+    instructions_.push_back(instruction);
+    return entry->second;
+}
+
+Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
+    Trace trace;
+    auto traced = tracer_.trace(count, trace);
+    if (!traced) return traced;
+    for (Step step : trace.steps) {
+        step.instruction = number_of(trace.instructions[step.instruction]);
+        on_step(instructions_[step.instruction], step);
+    }
+    return traced;
+}
+
+#if !defined(__x86_64__)
+
+Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) { return step_only(count, on_step); }
+
+#else
+
+namespace {
+
+void add(Traced& sum, const Traced& more) {
+    sum.steps += more.steps;
+    sum.undecodable += more.undecodable;
+    sum.stepped_in_software += more.stepped_in_software;
+    sum.ended = more.ended;
+    sum.code_changed |= more.code_changed;
+    sum.ended_early = more.ended_early;
+}
+
+}  // namespace
+
+Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
+    Traced all;
+    while (all.steps < count && !all.ended && all.ended_early == EndedEarly::none) {
+        auto part = stretch(count - all.steps, on_step);
+        if (!part) return part;
+        add(all, *part);
+    }
+    return all;
+}
+
+Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
+    if (process_.address_space() != home_) {
+        home_ = process_.address_space();
+        area_.lost();
+        refused_ = false;
+    }
+    if (refused_) return step_only(count, on_step);
+    // One step in place brings an interrupted system call to its end, and refuses 32-bit code.
+    auto traced = step_only(1, on_step);
+    if (!traced || traced->ended || traced->ended_early != EndedEarly::none) return traced;
+    if (process_.address_space() != home_) return traced;
+    TRY(prepare());
+    if (refused_) return traced;
+    auto registers = TRY(process_.registers());
+    fs_base_ = registers.native.fs_base;
+    gs_base_ = registers.native.gs_base;
+    std::uint64_t address = registers.instruction_pointer();
+    if (auto ran = run(address, count, on_step, *traced); !ran) {
+        (void)leave_from_anywhere();  // the first failure is the one to tell
+        return pass_on(ran);
+    }
+    return traced;
+}
+
+Result<> Translator::run(std::uint64_t& address, std::size_t count, const OnStep& on_step, Traced& traced) {
+    const auto goes_on = [&] {
+        return traced.steps < count && !traced.ended && traced.ended_early == EndedEarly::none && area_.is_mapped() &&
+               process_.address_space() == home_;
+    };
+    drained_nothing_ = false;
+    while (goes_on()) {
+        auto registers = TRY(process_.registers());
+        if (registers.single_steps_itself()) {
+            traced.ended_early = EndedEarly::trap_flag;
+            return {};
+        }
+        if (area_.room_for_code() < room_for_translation)
+            if (auto flushed = flush(); !flushed) return flushed;
+        if (auto opened = open_buffer(count - traced.steps); !opened) return opened;
+        if (auto entered = resume_at(address, registers); !entered) return entered;
+        // Until the buffer is full, or something has to be done at a place that the steps so far lead to.
+        for (;;) {
+            auto event = TRY(wait_for_event());
+            if (event.kind == Event::Kind::ended) {
+                traced.ended = true;
+                return {};
+            }
+            address = event.registers.instruction_pointer();
+            const bool links = event.kind == Event::Kind::trap && event.trap.kind != Trap::Kind::in_place;
+            if (links && event.trap.kind == Trap::Kind::stale) traced.code_changed = true;
+            if (links && area_.room_for_code() >= room_for_translation) {
+                if (auto linked = link(event.trap); !linked) return linked;
+                if (auto resumed = resume_at(address, event.registers); !resumed) return resumed;
+                continue;
+            }
+            if (auto drained = drain(on_step, traced, event.position); !drained) return drained;
+            if (auto set = process_.set_registers(event.registers); !set) return set;
+            // With links, the area is full: it is emptied before the program goes on.
+            if (!links && event.kind == Event::Kind::signal) {
+                if (auto delivered = deliver_signal(address, event, traced); !delivered) return delivered;
+            } else if (!links && event.kind != Event::Kind::buffer_full) {
+                if (auto stepped = step_in_place(address, on_step, traced); !stepped) return stepped;
+            }
+            break;
+        }
+    }
+    return {};
+}
+
+Result<> Translator::step_in_place(std::uint64_t& address, const OnStep& on_step, Traced& traced) {
+    const auto before = TRY(process_.registers());
+    constexpr std::uint8_t system_call[2] = {0x0f, 0x05};
+    std::uint8_t bytes[sizeof system_call] = {};
+    const bool known = process_.read(address, bytes, sizeof bytes) == sizeof bytes;
+    const bool calls = known && std::memcmp(bytes, system_call, sizeof bytes) == 0;
+    auto stepped = TRY(step_only(1, on_step));
+    add(traced, stepped);
+    if (traced.ended) return {};
+    const auto after = TRY(process_.registers());
+    // Segment bases change by system calls and by instructions that are executed in place.
+    fs_base_ = after.native.fs_base;
+    gs_base_ = after.native.gs_base;
+    address = after.instruction_pointer();
+    if (!calls) return {};
+    const bool executes = before.native.rax == SYS_execve || before.native.rax == SYS_execveat;
+    if (executes && !area_.is_there()) {
+        area_.lost();
+        return {};
+    }
+    return drop_remapped(before, after);
+}
+
+Result<> Translator::deliver_signal(std::uint64_t& address, const Event& event, Traced& traced) {
+    // The step ends before the handler's first instruction.
+    int signal = event.signal;
+    for (;;) {
+        auto stop = TRY(process_.step(signal));
+        signal = stop.why == Stop::Why::signal ? stop.signal : 0;
+        traced.ended = stop.why == Stop::Why::exited;
+        if (traced.ended) return {};
+        if (stop.why == Stop::Why::step) break;
+    }
+    const auto at_handler = TRY(process_.registers());
+    address = at_handler.instruction_pointer();
+    return {};
+}
+
+Result<> Translator::open_buffer(std::size_t remaining) {
+    // As many as the rest will take, a little less: the last part is then short, and few steps too many are made.
+    constexpr double cautious = 0.9;
+    constexpr std::size_t most_of_a_block = 1 + 4 * longest_block;
+    auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
+    if (drained_nothing_) entries = std::max(entries, most_of_a_block);
+    return area_.open_buffer(entries);
+}
+
+Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position) {
+    if (auto read = area_.read_buffer(buffer_); !read) return read;
+    drained_nothing_ = buffer_.empty();
+    const std::size_t before = traced.steps;
+    std::size_t at = 0;
+    while (at < buffer_.size()) {
+        const std::uint64_t number = buffer_[at];
+        const bool whole = number < blocks_.size() && buffer_.size() - at >= blocks_[number].plan.entries;
+        if (!whole) return fail(ErrorCode::system, "the translator's memory was written by the traced program");
+        const Block& block = blocks_[number];
+        buffer_[at] = 0;  // entry 0 stands for no register
+        const bool is_last = at + block.plan.entries == buffer_.size();
+        const bool in_a_block = position && position->kind == Boundary::Kind::instruction;
+        const bool cut_short = is_last && in_a_block && position->block == number;
+        const std::size_t steps = cut_short ? position->index : block.plan.steps.size();
+        traced.steps += replay(block, buffer_.data() + at, steps, on_step);
+        if (!cut_short) traced.stepped_in_software += block.in_software;
+        at += block.plan.entries;
+    }
+    constexpr std::size_t enough_to_judge = 1000;
+    const std::size_t steps = traced.steps - before;
+    if (steps > enough_to_judge) entries_per_step_ = static_cast<double>(buffer_.size()) / static_cast<double>(steps);
+    return {};
+}
+
+std::size_t Translator::replay(const Block& block, const std::uint64_t* entries, std::size_t count,
+                               const OnStep& on_step) const {
+    const auto address_of = [&](const RecordedAddress& address) {
+        const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
+        const std::uint64_t index = entries[address.index] << address.shift;
+        return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
+    };
+    constexpr std::uint64_t piece_bytes = 32;  // what one micro-operation of a repeated string instruction moves
+    std::size_t executed = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const PlannedStep& planned = block.plan.steps[i];
+        const StaticInstruction& instruction = instructions_[planned.instruction];
+        Step step{planned.instruction, 0, 0};
+        using Kind = PlannedStep::Kind;
+        if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load);
+        if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = address_of(planned.store);
+        if (planned.kind != Kind::string) {
+            on_step(instruction, step);
+            ++executed;
+            continue;
+        }
+        const auto moved = static_cast<std::int64_t>(entries[planned.moved_to] - entries[planned.moved_from]);
+        const std::uint64_t bytes = static_cast<std::uint64_t>(moved < 0 ? -moved : moved);
+        const std::uint64_t load = address_of(planned.load), store = address_of(planned.store);
+        for (std::uint64_t done = 0; done == 0 || done < bytes; done += piece_bytes) {
+            const std::uint64_t offset = moved < 0 ? ~done + 1 : done;
+            step.load = instruction.loads && bytes ? load + offset : 0;
+            step.store = instruction.stores && bytes ? store + offset : 0;
+            on_step(instruction, step);
+            ++executed;
+        }
+    }
+    return executed;
+}
+
+#endif
+
+}  // namespace tmaprobe::trace

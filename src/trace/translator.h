@@ -1,0 +1,124 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/block_writer.h"
+#include "trace/code_watch.h"
+#include "trace/tracer.h"
+#include "trace/translation_area.h"
+
+namespace tmaprobe::trace {
+
+/// Called for each executed instruction, in order.
+using OnStep = std::function<void(const StaticInstruction& instruction, const Step& step)>;
+
+/// Traces at near native speed: copies the program's code, block by block as it is reached, into an area of its own in
+/// the traced process, with code between that notes which block ran and the registers that its addresses are made of.
+/// What cannot be copied (system calls, what the processor lacks, ...) is executed in place, one step at a time.
+/// Registers, flags, stack and memory of the program are as they would have been; code that it writes or maps anew is
+/// copied anew. x86-64 only; elsewhere, and where the process may not map executable memory, steps() falls back to the
+/// Tracer.
+class Translator {
+  public:
+    Translator(TracedProcess& process, Tracer& tracer);
+
+    /// Executes about `count` instructions of the stopped thread (up to some hundred more), fewer when something ends
+    /// the window early, which is told. The thread then stands in its own code. Errors: as Tracer; system when the
+    /// traced process could not be read or written.
+    Result<Traced> steps(std::size_t count, const OnStep& on_step);
+
+    /// Numbered by Step::instruction.
+    const std::vector<StaticInstruction>& instructions() const { return instructions_; }
+    bool translates() const { return area_.is_mapped() && !refused_; }
+
+    static constexpr std::uint32_t longest_block = 64;  ///< instructions
+    static constexpr std::size_t blocks_at_once = 32;
+    /// That no translation of blocks_at_once blocks exceeds.
+    static constexpr std::size_t room_for_translation = std::size_t{1} << 20;
+
+  private:
+    struct Block {
+        std::uint64_t start = 0, end = 0, code = 0;
+        BlockPlan plan;
+        std::uint32_t in_software = 0;  ///< instructions that the processor lacks and a routine does
+    };
+    /// Why the thread stopped that ran translated code, its registers as they are for the program.
+    struct Event {
+        enum class Kind { trap, buffer_full, code_gone, signal, ended } kind = Kind::trap;
+        Trap trap;
+        int signal = 0;
+        bool sent = false;                 ///< the signal: by some process
+        std::optional<Boundary> position;  ///< within a block
+        Registers registers;
+    };
+
+    /// steps() until the count, the thread's end, its move to another address space, or an early end.
+    Result<Traced> stretch(std::size_t count, const OnStep& on_step);
+    /// The loop of stretch(). `address`: where the program is.
+    Result<> run(std::uint64_t& address, std::size_t count, const OnStep& on_step, Traced& traced);
+    Result<> step_in_place(std::uint64_t& address, const OnStep& on_step, Traced& traced);
+    Result<> deliver_signal(std::uint64_t& address, const Event& event, Traced& traced);
+    Result<Traced> step_only(std::size_t count, const OnStep& on_step);
+
+    /// The thread's memory is the one that the translations are in, or everything begins anew.
+    Result<> prepare();
+    Result<> flush();
+    Result<> drop_remapped(const Registers& before, const Registers& after);
+    Result<> drop_page(std::uint64_t page);
+
+    Result<> resume_at(std::uint64_t address, Registers registers);
+    /// Brings a thread that may stand anywhere in translated code back to its own.
+    Result<> leave_from_anywhere();
+    Result<Event> wait_for_event();
+    Result<Event> event_of(const Stop& stop);
+    /// The next place in translated code where the program's state is known.
+    Result<Event> step_to_boundary(int signal, bool sent);
+    Result<> recover(const Boundary& boundary, Registers& registers) const;
+    std::optional<Boundary> boundary_at(std::uint64_t address) const;
+
+    /// The translation of an address, made if need be, with those that directly follow it.
+    Result<std::uint64_t> code_for(std::uint64_t address);
+    std::uint64_t known_code(std::uint64_t address) const;
+    /// Adds to `successors` the addresses that the block leads to directly, and to `return_sites` where its call
+    /// returns.
+    Result<> translate(std::uint64_t address, std::vector<std::uint64_t>& successors,
+                       std::vector<std::uint64_t>& return_sites);
+    /// The instructions from an address on that can stand in one block, by number.
+    std::vector<std::uint32_t> read_block(std::uint64_t address, CodeMemory memory, bool& stops_before_next);
+    Result<> link(const Trap& trap);
+    std::uint32_t number_of(const StaticInstruction& instruction);
+    StaticInstruction decode(std::uint64_t address, const std::uint8_t* bytes, std::size_t available);
+
+    /// Gives out what was noted since the buffer was opened; of the last block only what is before `position`.
+    Result<> drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position = {});
+    std::size_t replay(const Block& block, const std::uint64_t* entries, std::size_t count,
+                       const OnStep& on_step) const;
+    Result<> open_buffer(std::size_t remaining);
+
+    TracedProcess& process_;
+    Tracer& tracer_;
+    bool refused_ = false;
+    std::pair<pid_t, std::size_t> home_{-1, 0};  ///< the address space that has the area
+    pid_t process_of_area_ = -1;
+    std::size_t native_runs_ = 0;  ///< of the process, when its code was last compared
+    TranslationArea area_;
+    CodeWatch watch_;
+    std::uint64_t fs_base_ = 0, gs_base_ = 0;
+
+    std::vector<StaticInstruction> instructions_;
+    std::unordered_map<std::uint64_t, std::uint32_t> number_at_;
+    std::vector<Block> blocks_;
+    std::vector<Boundary> boundaries_;  ///< by address
+    std::unordered_map<std::uint64_t, std::uint32_t> block_at_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> blocks_in_page_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> waiting_;  ///< places to become jumps, by target
+    std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
+    std::vector<std::uint64_t> buffer_;
+    double entries_per_step_ = 0.5;
+    bool drained_nothing_ = false;
+};
+
+}  // namespace tmaprobe::trace

@@ -1,0 +1,193 @@
+// What the translator knows of the program's code: blocks, how they are linked, and when they are dropped.
+#include "trace/translator.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace tmaprobe::trace {
+
+Result<> Translator::prepare() {
+    const pid_t process = process_.process_of_thread();
+    if (area_.is_mapped() && !area_.is_there()) area_.lost();
+    if (!area_.is_mapped()) {
+        if (!area_.map(process_)) {
+            refused_ = true;
+            return {};
+        }
+        if (auto flushed = flush(); !flushed) return flushed;
+    } else if (process != process_of_area_) {
+        if (auto flushed = flush(); !flushed) return flushed;  // a fork's copy
+    } else if (native_runs_ != process_.native_runs() || process_.further_tasks() > 0) {
+        watch_.mappings_changed();
+        for (const std::uint64_t page : watch_.changed_pages())
+            if (auto dropped = drop_page(page); !dropped) return dropped;
+    }
+    process_of_area_ = process;
+    native_runs_ = process_.native_runs();
+    return {};
+}
+
+Result<> Translator::flush() {
+    blocks_.clear();
+    boundaries_.clear();
+    block_at_.clear();
+    blocks_in_page_.clear();
+    waiting_.clear();
+    traps_.clear();
+    watch_.clear();
+    if (auto started = area_.start(); !started) return started;
+    traps_[area_.layout().unknown_target] = {Trap::Kind::unknown_target, 0, 0};
+    return {};
+}
+
+Result<> Translator::drop_remapped(const Registers& before, const Registers& after) {
+    for (const AddressRange& range : ranges_remapped(before, after.native.rax)) {
+        watch_.mappings_changed();
+        std::vector<std::uint64_t> pages;
+        for (const auto& [page, blocks] : blocks_in_page_)
+            if (page + CodeWatch::page_bytes > range.begin && page < range.end) pages.push_back(page);
+        for (const std::uint64_t page : pages)
+            if (auto dropped = drop_page(page); !dropped) return dropped;
+    }
+    return {};
+}
+
+Result<> Translator::drop_page(std::uint64_t page) {
+    const auto found = blocks_in_page_.find(page);
+    if (found == blocks_in_page_.end()) return {};
+    // Whatever leads to a block of the page meets a trap now, and the translator asks what is there.
+    for (const std::uint32_t number : found->second) {
+        const Block& block = blocks_[number];
+        const auto current = block_at_.find(block.start);
+        if (current == block_at_.end() || current->second != number) continue;
+        if (auto trapped = area_.patch_trap(block.code); !trapped) return trapped;
+        traps_[block.code + 1] = {Trap::Kind::stale, block.start, block.code};
+        block_at_.erase(current);
+    }
+    blocks_in_page_.erase(found);
+    watch_.drop(page);
+    return {};
+}
+
+std::uint64_t Translator::known_code(std::uint64_t address) const {
+    const auto known = block_at_.find(address);
+    return known == block_at_.end() ? 0 : blocks_[known->second].code;
+}
+
+Result<std::uint64_t> Translator::code_for(std::uint64_t address) {
+    if (const std::uint64_t code = known_code(address)) return code;
+    // Code that follows will most likely be reached: each stop that it saves costs as much as many a translation.
+    std::vector<std::uint64_t> next{address}, return_sites;
+    for (std::size_t i = 0; i < next.size() && i < blocks_at_once; ++i) {
+        if (known_code(next[i])) continue;
+        TRY(translate(next[i], next, return_sites));
+    }
+    for (const std::uint64_t site : return_sites)
+        if (const std::uint64_t code = known_code(site)) TRY(area_.enter_in_table(site, code));
+    return known_code(address);
+}
+
+StaticInstruction Translator::decode(std::uint64_t address, const std::uint8_t* bytes, std::size_t available) {
+    const auto known = number_at_.find(address);
+    if (known != number_at_.end()) {
+        const StaticInstruction& instruction = instructions_[known->second];
+        const bool fits = instruction.decoded && instruction.length <= available;
+        if (fits && std::memcmp(bytes, instruction.bytes.data(), instruction.length) == 0) return instruction;
+    }
+    return tracer_.decode(bytes, available, address);
+}
+
+std::vector<std::uint32_t> Translator::read_block(std::uint64_t address, CodeMemory memory, bool& stops_before_next) {
+    constexpr std::size_t longest_instruction = 15;
+    std::array<std::uint8_t, longest_block * longest_instruction> bytes;
+    const std::size_t available = process_.read(address, bytes.data(), bytes.size());
+    std::vector<std::uint32_t> numbers;
+    std::size_t at = 0;
+    stops_before_next = false;
+    while (numbers.size() < longest_block) {
+        if (at >= available) {
+            stops_before_next = numbers.empty();
+            break;
+        }
+        if (at > 0 && watch_.memory_of(address + at) != memory) break;
+        const StaticInstruction instruction =
+            decode(address + at, bytes.data() + at, std::min(available - at, longest_instruction));
+        stops_before_next = !can_be_translated(instruction);
+        if (stops_before_next) break;
+        numbers.push_back(number_of(instruction));
+        at += instruction.length;
+        if (instruction.branch) break;
+        // Code that may change itself is looked at again after each store.
+        if (memory == CodeMemory::writable && instruction.stores && !instruction.push) break;
+    }
+    return numbers;
+}
+
+Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>& successors,
+                               std::vector<std::uint64_t>& return_sites) {
+    const CodeMemory memory = watch_.memory_of(address);
+    BlockSource source;
+    source.number = static_cast<std::uint32_t>(blocks_.size());
+    const std::vector<std::uint32_t> numbers = read_block(address, memory, source.stops_before_next);
+    std::vector<StaticInstruction> instructions;
+    for (const std::uint32_t number : numbers) instructions.push_back(instructions_[number]);
+
+    Block block;
+    block.start = block.end = address;
+    block.code = area_.next_code();
+    block.plan = plan_block(instructions, numbers);
+    for (const StaticInstruction& instruction : instructions) {
+        block.end += instruction.length;
+        if (tracer_.steps_in_software(instruction)) ++block.in_software;
+    }
+    source.instructions = instructions;
+    source.plan = &block.plan;
+    source.next = block.end;
+    source.checked = memory != CodeMemory::fixed;
+    const auto in_software = [&](const StaticInstruction& instruction) {
+        return tracer_.steps_in_software(instruction);
+    };
+    const auto code_of = [&](std::uint64_t target) { return target == address ? block.code : known_code(target); };
+    const WrittenBlock written = write_block(source, block.code, area_.layout(), in_software, code_of);
+    if (auto appended = area_.append(written.code); !appended) return appended;
+
+    boundaries_.insert(boundaries_.end(), written.boundaries.begin(), written.boundaries.end());
+    for (const auto& [stop, trap] : written.traps) {
+        traps_[stop] = trap;
+        if (!trap.patch) continue;
+        if (trap.kind == Trap::Kind::untranslated) waiting_[trap.target].push_back(trap.patch);
+        if (trap.kind == Trap::Kind::untranslated) successors.push_back(trap.target);
+    }
+    if (!instructions.empty() && instructions.back().call) {
+        successors.push_back(block.end);
+        return_sites.push_back(block.end);
+    }
+    if (const auto waiting = waiting_.find(address); waiting != waiting_.end()) {
+        for (const std::uint64_t patch : waiting->second)
+            if (auto patched = area_.patch_jump(patch, block.code); !patched) return patched;
+        waiting_.erase(waiting);
+    }
+    const std::uint64_t last_page = CodeWatch::page_of(std::max(block.end, address + 1) - 1);
+    for (std::uint64_t page = CodeWatch::page_of(address); page <= last_page; page += CodeWatch::page_bytes) {
+        blocks_in_page_[page].push_back(source.number);
+        if (memory == CodeMemory::fixed) watch_.keep(page);
+    }
+    block_at_[address] = source.number;
+    blocks_.push_back(std::move(block));
+    return {};
+}
+
+Result<> Translator::link(const Trap& trap) {
+    if (trap.kind == Trap::Kind::stale && known_code(trap.target) == trap.patch) block_at_.erase(trap.target);
+    auto code = TRY(code_for(trap.target));
+    if (trap.kind == Trap::Kind::unknown_target) return area_.enter_in_table(trap.target, code);
+    // Translating may have made it a jump already; it is the same jump.
+    return trap.patch ? area_.patch_jump(trap.patch, code) : Result<>{};
+}
+
+}  // namespace tmaprobe::trace
+
+#endif

@@ -1,0 +1,130 @@
+# Every source file of the rooms' unit tests, by name: what is not listed here is not built, and tests/house says so.
+set(TMAPROBE_SOURCES_tests_base
+    tests/base/file_test.cpp
+    tests/base/json/fields_test.cpp
+    tests/base/json/merge_test.cpp
+    tests/base/json/parse_test.cpp
+    tests/base/json/value_test.cpp
+    tests/base/json/writer_test.cpp
+    tests/base/log_test.cpp
+    tests/base/result_test.cpp
+    tests/base/sizes_test.cpp
+    tests/base/statistics_test.cpp
+    tests/base/suggest_test.cpp
+    tests/base/utf8_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_counters
+    tests/counters/attributes_test.cpp
+    tests/counters/bounds_test.cpp
+    tests/counters/fit_test.cpp
+    tests/counters/perf_source_test.cpp
+    tests/counters/plan_test.cpp
+    tests/counters/reading_test.cpp
+    tests/counters/replay/replay_test.cpp
+    tests/counters/resctrl/info_test.cpp
+    tests/counters/resctrl/steps_test.cpp
+    tests/counters/unimplemented_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_events
+    tests/events/all_tables_test.cpp
+    tests/events/core_data_test.cpp
+    tests/events/expected_values_test.cpp
+    tests/events/geometry_test.cpp
+    tests/events/kernel_bugs_test.cpp
+    tests/events/libpfm4_test.cpp
+    tests/events/load_test.cpp
+    tests/events/nearest_test.cpp
+    tests/events/resolve_test.cpp
+    tests/events/target_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_experiments
+    tests/experiments/cache_share_test.cpp
+    tests/experiments/checks_test.cpp
+    tests/experiments/counting_test.cpp
+    tests/experiments/cpu_choice_test.cpp
+    tests/experiments/interference_test.cpp
+    tests/experiments/measure_in_child_test.cpp
+    tests/experiments/neighbour_test.cpp
+    tests/experiments/pairs_test.cpp
+    tests/experiments/replay_test.cpp
+    tests/experiments/requirements_test.cpp
+    tests/experiments/setup_test.cpp
+    tests/experiments/source_seam_test.cpp
+    tests/experiments/sweep_test.cpp
+    tests/experiments/targets_test.cpp
+    tests/experiments/variant_trial_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_judge
+    tests/judge/assess_test.cpp
+    tests/judge/compare_test.cpp
+    tests/judge/knees_test.cpp
+    tests/judge/pass_lengths_test.cpp
+    tests/judge/pmus_test.cpp
+    tests/judge/rank_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_machine
+    tests/machine/cores_test.cpp
+    tests/machine/counter_users_test.cpp
+    tests/machine/cpuid_test.cpp
+    tests/machine/features_test.cpp
+    tests/machine/host_test.cpp
+    tests/machine/kernel_version_test.cpp
+    tests/machine/recorded_cpuid_fake.cpp
+    tests/machine/topology_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_memory
+    tests/memory/buffer_test.cpp
+    tests/memory/limits_test.cpp
+    tests/memory/obtained_test.cpp
+    tests/memory/pages_test.cpp
+    tests/memory/reserve_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_metrics
+    tests/metrics/expression_test.cpp
+    tests/metrics/formulas_test.cpp
+    tests/metrics/limits_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_model
+    tests/model/command_test.cpp
+    tests/model/core_bound_test.cpp
+    tests/model/core_instructions_test.cpp
+    tests/model/core_slots_test.cpp
+    tests/model/core_test.cpp
+    tests/model/mapping_test.cpp
+    tests/model/memory_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_process
+    tests/process/child_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_record
+    tests/record/disturbance_test.cpp
+    tests/record/record_test.cpp
+    tests/record/schema_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_report
+    tests/report/findings_test.cpp
+    tests/report/golden_test.cpp
+    tests/report/terminal_test.cpp
+    tests/report/text_test.cpp
+    tests/report/writers_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_timing
+    tests/timing/canary_test.cpp
+    tests/timing/effective_pages_test.cpp
+    tests/timing/reorder_probe_test.cpp
+    tests/timing/timing_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_trace
+    tests/trace/followed_instructions_test.cpp
+    tests/trace/snapshot_test.cpp
+    tests/trace/tracing_test.cpp
+    tests/trace/translated_code_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_kernels
+    tests/kernels/chase_test.cpp
+    tests/kernels/coherency_test.cpp
+    tests/kernels/registry_test.cpp
+    tests/kernels/sha256_test.cpp
+    tests/kernels/stream_test.cpp
+    tests/kernels/team_test.cpp
+)

@@ -1,0 +1,87 @@
+#pragma once
+
+// What the tests of the core share: a memory whose latencies a test sets, traces out of bytes.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/core/simulate.h"
+#include "model/llvm/decoder.h"
+
+namespace tmaprobe::model::core {
+
+/// Loads take what the test says; everything else is at hand.
+class FixedMemory final : public MemoryTiming {
+  public:
+    explicit FixedMemory(std::function<unsigned(std::uint64_t)> extra) : extra_(std::move(extra)) {}
+    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
+        const unsigned extra = extra_(address);
+        return {extra, extra ? SlotCause::dram : SlotCause::l1};
+    }
+    std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override {
+        return cycle + extra_(address);
+    }
+    void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
+
+  private:
+    std::function<unsigned(std::uint64_t)> extra_;
+};
+
+class NeverWrong final : public BranchOracle {
+  public:
+    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+};
+
+inline CoreParameters zen4() {
+    CoreParameters parameters;
+    parameters.architecture = "x86_64";
+    parameters.llvm_cpu = "znver4";
+    parameters.slot_width = 6;
+    parameters.load_cycles = 4;
+    parameters.reorder_buffer = 320;
+    parameters.store_buffer = 64;
+    return parameters;
+}
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// The instructions one after another, over and over; the k-th step's addresses are `address(k)`.
+inline trace::Trace trace_of(const std::vector<Bytes>& code, std::size_t steps,
+                             const std::function<std::uint64_t(std::size_t)>& address) {
+    auto decoder = make_decoder("x86_64");
+    trace::Trace trace;
+    std::uint64_t at = 0x401000;
+    for (const Bytes& bytes : code) {
+        trace.instructions.push_back((*decoder)->decode(bytes.data(), bytes.size(), at));
+        at += bytes.size();
+    }
+    for (std::size_t k = 0; k < steps; ++k) {
+        const std::uint32_t number = static_cast<std::uint32_t>(k % code.size());
+        const trace::StaticInstruction& what = trace.instructions[number];
+        trace.steps.push_back({number, what.loads ? address(k) : 0, what.stores ? address(k) : 0});
+    }
+    return trace;
+}
+
+inline PipelineFacts simulate(const CoreParameters& parameters, const trace::Trace& trace, FixedMemory& memory,
+                              SlotObserver* observer = nullptr) {
+    auto core = make_core(parameters);
+    NeverWrong branches;
+    const Window window{0, trace.steps.size(), 0, {}, observer};
+    auto simulated = (*core)->simulate(trace, window, memory, branches);
+    EXPECT_TRUE(simulated.has_value());
+    return simulated ? simulated->facts : PipelineFacts{};
+}
+
+inline double cycles_per_step(const CoreParameters& parameters, const std::vector<Bytes>& code,
+                              std::uint64_t stride = 0) {
+    const trace::Trace trace = trace_of(code, 4000, [&](std::size_t k) { return 0x10000 + k * stride; });
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    return static_cast<double>(simulate(parameters, trace, memory).cycles) / 4000;
+}
+
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include "model/modelled_cpu.h"
+#include "tests/model/core_fixture.h"
+
+namespace tmaprobe::model::core {
+namespace {
+
+#if defined(__x86_64__)
+
+const Bytes pop_rcx = {0x59}, push_rax = {0x50};
+const Bytes move_rax_to_rbx = {0x48, 0x89, 0xc3};
+const Bytes load_rax = {0x48, 0x8b, 0x07};                // mov (%rdi), %rax
+const Bytes multiply_rbx = {0x48, 0x0f, 0xaf, 0xdb};      // imul %rbx, %rbx
+const Bytes store_eax = {0x89, 0x07};                     // mov %eax, (%rdi)
+const Bytes store_rax = {0x48, 0x89, 0x07};               // mov %rax, (%rdi)
+const Bytes load_eax = {0x8b, 0x07};                      // mov (%rdi), %eax
+const Bytes add_with_carry = {0x48, 0x11, 0xc8};          // adc %rcx, %rax
+const Bytes one_to_eax = {0xb8, 0x01, 0x00, 0x00, 0x00};  // mov $1, %eax
+const Bytes decrement_rdx = {0x48, 0xff, 0xca};           // dec %rdx
+const Bytes zero_eax = {0x31, 0xc0};                      // xor %eax, %eax
+const Bytes multiply_rax = {0x48, 0x0f, 0xaf, 0xc0};      // imul %rax, %rax
+const Bytes set_al = {0xb0, 0x01};                        // mov $1, %al
+const Bytes add_constant = {0x48, 0x83, 0xc0, 0x01};      // add $1, %rax
+const Bytes count_bits = {0xf3, 0x48, 0x0f, 0xb8, 0xc3};  // popcnt %rbx, %rax
+
+TEST(StackEngine, LetsPopsRunAsLoads) {
+    CoreParameters parameters = zen4();
+    EXPECT_GT(cycles_per_step(parameters, {pop_rcx}, 8), 0.9);  // a chain through the stack pointer
+    parameters.stack_engine = true;
+    EXPECT_NEAR(cycles_per_step(parameters, {pop_rcx}, 8), 1 / 3.0, 0.05);
+    EXPECT_LT(cycles_per_step(parameters, {push_rax}, 8), 1.1);
+}
+
+// An eliminated copy is of the value that was there: writing its source again has nothing to do with it.
+TEST(EliminatedMoves, DoNotOutliveTheirSource) {
+    CoreParameters parameters = zen4();
+    EXPECT_LT(cycles_per_step(parameters, {load_rax, move_rax_to_rbx, move_rax_to_rbx, load_rax}), 0.6);
+    EXPECT_NEAR(cycles_per_step(parameters, {multiply_rbx, move_rax_to_rbx}), 0.5, 0.1);  // the product is thrown away
+}
+
+TEST(StoreForwarding, OfLessThanIsLoadedFails) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 5;
+    parameters.store_forward_failed_cycles = 17;
+    EXPECT_NEAR(cycles_per_step(parameters, {store_eax, load_rax}), 17 / 2.0, 0.6);
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_eax}), 5 / 2.0, 0.3);
+}
+
+TEST(Stores, LeaveSeveralACycleWhereTheGeometrySaysSo) {
+    CoreParameters parameters = zen4();
+    parameters.general_store_cycles = 1;
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax}), 1, 0.1);
+    parameters.stores_committed = 2;
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax}), 0.5, 0.06);
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax}, 64), 1, 0.1);  // each to a line of its own
+}
+
+TEST(Flags, ThatAreNotWrittenStay) {
+    // Only the carry goes from one adc to the next, past a dec. If dec wrote it, nothing would.
+    CoreParameters parameters = zen4();
+    Correction slow;
+    slow.instructions = "ADC64rr";
+    slow.latency = 9;
+    parameters.corrections = {slow};
+    EXPECT_NEAR(cycles_per_step(parameters, {one_to_eax, add_with_carry, decrement_rdx}), 9 / 3.0, 0.2);
+}
+
+TEST(Idioms, BreakTheChain) {
+    EXPECT_NEAR(cycles_per_step(zen4(), {multiply_rax}), 3, 0.1);
+    EXPECT_LT(cycles_per_step(zen4(), {zero_eax, multiply_rax}), 0.7);
+}
+
+TEST(PartsOfRegisters, KeepTheRest) { EXPECT_NEAR(cycles_per_step(zen4(), {set_al}), 1, 0.1); }
+
+TEST(Constants, AreAddedAtRenamingUpToALimit) {
+    CoreParameters parameters = zen4();
+    EXPECT_NEAR(cycles_per_step(parameters, {add_constant}), 1, 0.05);
+    parameters.adds_constants_below = 1024;
+    EXPECT_LT(cycles_per_step(parameters, {add_constant}), 0.3);
+    parameters.adds_constants_below = 2;
+    EXPECT_GT(cycles_per_step(parameters, {add_constant}), 0.4);
+}
+
+TEST(Corrections, ReplaceWhatLlvmHas) {
+    CoreParameters parameters = zen4();
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 0.25, 0.03);
+    Correction correction;
+    correction.instructions = "POPCNT64r[rm]";
+    correction.reads_destination = true;
+    correction.latency = 3;
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 3, 0.1);
+    correction.reads_destination.reset();
+    correction.ports = {{"ALU1", 1}};
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 1, 0.1);
+}
+
+TEST(Corrections, OfAResourceThatIsNoneAreRefused) {
+    CoreParameters parameters = zen4();
+    Correction correction;
+    correction.instructions = "POPCNT64rr";
+    correction.ports = {{"NoSuchPort", 1}};
+    parameters.corrections = {correction};
+    const auto core = make_core(parameters);
+    ASSERT_FALSE(core.has_value());
+    EXPECT_EQ(core.error().code, ErrorCode::bad_input);
+    EXPECT_NE(core.error().what.find("NoSuchPort"), std::string::npos);
+}
+
+Result<model::ModelledCpu> parsed(const std::string& text) {
+    const auto cpu = TRY(events::parse_cpu_geometry(text, "a"));
+    return model::modelled_cpu(cpu, "a", "");
+}
+
+std::string geometry_with(const std::string& correction) {
+    return R"({"core": {"llvm_cpu": "znver4"}, "corrections": [)" + correction + R"(],
+               "caches": [{"level": 1, "kind": "data", "size": "32K", "ways": 8, "latency_cycles": 4},
+                          {"level": 2, "kind": "unified", "size": "1M", "ways": 8, "latency_cycles": 14}]})";
+}
+
+TEST(Corrections, AreReadFromTheGeometryAndMalformedOnesRefused) {
+    const auto good = parsed(geometry_with(R"({"instructions": "LEA64r", "when": "scaled index", "latency": 2})"));
+    ASSERT_TRUE(good.has_value()) << good.error().what;
+    ASSERT_EQ(good->core.corrections.size(), 1u);
+    EXPECT_EQ(good->core.corrections[0].latency, 2u);
+    EXPECT_EQ(good->core.corrections[0].when, Correction::When::scaled_index);
+    for (const char* bad :
+         {R"({"latency": 2})", R"({"instructions": "LEA(", "latency": 2})",
+          R"({"instructions": "LEA", "when": "never"})", R"({"instructions": "LEA", "latency": "two"})",
+          R"({"instructions": "LEA", "ports": {"P0": "x"}})"}) {
+        const auto refused = parsed(geometry_with(bad));
+        ASSERT_FALSE(refused.has_value()) << bad;
+        EXPECT_EQ(refused.error().code, ErrorCode::bad_input) << bad;
+    }
+}
+
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::model::core

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "tests/model/core_fixture.h"
+
+namespace tmaprobe::model::core {
+namespace {
+
+#if defined(__x86_64__)
+
+const Bytes chase_step = {0x48, 0x8b, 0x00};                // mov (%rax), %rax
+const Bytes load_other = {0x48, 0x8b, 0x0f};                // mov (%rdi), %rcx
+const Bytes divide = {0x48, 0xf7, 0xf6};                    // div %rsi
+const Bytes multiply_add = {0xc4, 0xe2, 0xf1, 0xb8, 0xc2};  // vfmadd231pd %xmm2, %xmm1, %xmm0
+const Bytes store_rax = {0x48, 0x89, 0x07};                 // mov %rax, (%rdi)
+const Bytes load_rax = {0x48, 0x8b, 0x07};                  // mov (%rdi), %rax
+const Bytes increment = {0x48, 0xff, 0x07};                 // incq (%rdi)
+const Bytes locked_increment = {0xf0, 0x48, 0xff, 0x07};    // lock incq (%rdi)
+
+// Under AddressSanitizer above all: a core outlives the traces that it was shown.
+TEST(Core, KeepsNothingOfATraceThatIsGone) {
+    const auto trace = [] {
+        return trace_of(std::vector<Bytes>(3000, load_other), 3000, [](std::size_t) { return 0x10000; });
+    };
+    auto core = make_core(zen4());
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    NeverWrong branches;
+    const Window window{0, 3000, 0, {}, nullptr};
+    auto first = std::make_unique<trace::Trace>(trace());
+    const trace::Trace second = trace();
+    const auto before = (*core)->simulate(*first, window, memory, branches);
+    first.reset();
+    const auto after = (*core)->simulate(second, window, memory, branches);
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(named(before->facts), named(after->facts));
+}
+
+TEST(StoreForwarding, ALoadWaitsForTheStoreToItsAddress) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 7;
+    // The last of them need not be done when the last is renamed.
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax}), 7 / 2.0, 0.2);
+    parameters.renames_memory = true;
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax}), 0.5, 0.2);
+    // Other addresses do not wait for one another.
+    parameters.renames_memory = false;
+    EXPECT_LT(cycles_per_step(parameters, {store_rax, load_rax}, 64), 1.2);
+}
+
+TEST(StoreForwarding, AnIncrementInMemoryIsAChain) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 4;
+    EXPECT_NEAR(cycles_per_step(parameters, {increment}), 5, 1.1);
+    EXPECT_LT(cycles_per_step(parameters, {increment}, 64), 1.6);
+}
+
+TEST(LockedOperations, CostWhatTheGeometrySays) {
+    CoreParameters parameters = zen4();
+    parameters.lock_cycles = 18;
+    EXPECT_NEAR(cycles_per_step(parameters, {locked_increment}), 18, 1);
+    EXPECT_NEAR(cycles_per_step(parameters, {locked_increment}, 64), 18, 1);  // nothing passes it either
+    parameters.lock_cycles = 0;
+    EXPECT_LT(cycles_per_step(parameters, {locked_increment}, 64), 8);
+}
+
+TEST(PlainLoads, TakeTheGeometrysFirstLevelLatency) {
+    CoreParameters parameters = zen4();
+    for (const unsigned cycles : {3u, 4u}) {
+        parameters.load_cycles = cycles;
+        EXPECT_NEAR(cycles_per_step(parameters, {chase_step}), cycles, 0.1);
+    }
+}
+
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::model::core

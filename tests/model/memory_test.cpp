@@ -1,0 +1,286 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/branch_predictor.h"
+#include "model/memory_system.h"
+#include "trace/page_map.h"
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::uint64_t kib = 1024, mib = kib * kib, small = 4 * kib, large = 2 * mib;
+
+CacheGeometry cache(int level, events::Holds kind, std::uint64_t size_bytes, unsigned ways, unsigned latency) {
+    CacheGeometry geometry;
+    geometry.level = level;
+    geometry.kind = kind;
+    geometry.size_bytes = size_bytes;
+    geometry.ways = ways;
+    geometry.latency = latency;
+    return geometry;
+}
+
+ModelledCpu plain() {
+    ModelledCpu geometry;
+    geometry.l1_data = cache(1, events::Holds::data, 32 * kib, 8, 4);
+    geometry.l1_code = cache(1, events::Holds::instruction, 32 * kib, 8, 0);
+    geometry.l2 = cache(2, events::Holds::unified, 512 * kib, 8, 12);
+    geometry.l3 = cache(3, events::Holds::unified, 16 * mib, 16, 40);
+    geometry.tlbs = {{1, events::Holds::data, {small, large}, 64, -1},
+                     {2, events::Holds::unified, {small, large}, 2048, 8}};
+    geometry.prefetchers.streams = 0;
+    geometry.frequency_hz = 1e9;  // a cycle is a nanosecond
+    geometry.memory = {100, 80, 120, 64e9, 10, 20};
+    return geometry;
+}
+
+PageSizes all(std::uint64_t bytes) {
+    return [bytes](std::uint64_t) { return bytes; };
+}
+
+trace::StaticInstruction a_load() {
+    trace::StaticInstruction instruction;
+    instruction.loads = true;
+    return instruction;
+}
+
+/// Mean extra latency of dependent loads at random lines of a block, in steady state.
+double chase(const ModelledCpu& geometry, std::uint64_t bytes, std::uint64_t page) {
+    MemorySystem memory(geometry, all(page), {});
+    std::mt19937_64 random(7);
+    const std::uint64_t lines = bytes / 64;
+    const auto address = [&] { return (std::uint64_t{1} << 40) + random() % lines * 64; };
+    for (std::uint64_t line = 0; line < std::min<std::uint64_t>(lines, 300000); ++line)
+        memory.warm(a_load(), {0, (std::uint64_t{1} << 40) + line * 64, 0});
+    for (std::uint64_t i = 0; i < 3 * std::min<std::uint64_t>(lines, 250000); ++i)
+        memory.warm(a_load(), {0, address(), 0});
+    memory.begin_window();
+    double sum = 0;
+    std::uint64_t cycle = 0;
+    constexpr int loads = 5000;
+    for (int i = 0; i < loads; ++i) {
+        const unsigned extra = memory.load(address(), 0, cycle).extra;
+        sum += extra;
+        cycle += extra + 4;
+    }
+    return sum / loads;
+}
+
+TEST(MemorySystem, AnswersWithTheLatencyOfTheLevelThatHoldsTheBlock) {
+    EXPECT_NEAR(chase(plain(), 16 * kib, large), 0, 0.2);
+    EXPECT_NEAR(chase(plain(), 256 * kib, large), 12 - 4, 1.5);
+    EXPECT_NEAR(chase(plain(), 4 * mib, large), 40 - 4, 6);
+    EXPECT_NEAR(chase(plain(), 512 * mib, large), 140 - 4, 12);
+}
+
+TEST(MemorySystem, SmallPagesCostWalksBeyondTheReachOfTheTranslationBuffer) {
+    // 2048 entries of 4 KiB reach 8 MiB.
+    const double within = chase(plain(), 6 * mib, small) - chase(plain(), 6 * mib, large);
+    const double beyond = chase(plain(), 14 * mib, small) - chase(plain(), 14 * mib, large);
+    EXPECT_LT(within, 12);
+    EXPECT_GT(beyond, within + 4);
+}
+
+TEST(MemorySystem, OutstandingMissesAreLimited) {
+    ModelledCpu geometry = plain();
+    geometry.memory.outstanding_l1_misses = 4;
+    MemorySystem memory(geometry, all(large), {});
+    memory.begin_window();
+    memory.load(0x1000000, 0, 0);  // translation
+    std::vector<unsigned> extra;
+    for (std::uint64_t i = 1; i <= 9; ++i) extra.push_back(memory.load(0x1000000 + i * 64 * 1024, 0, 1000).extra);
+    EXPECT_LT(extra[3], 200u);
+    EXPECT_GT(extra[4], extra[3] + 100);  // had to wait for one of the first four
+    EXPECT_GT(extra[8], extra[4] + 100);
+}
+
+TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
+    ModelledCpu geometry = plain();
+    geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 1000;
+    geometry.memory.bandwidth_bytes_per_second = 6.4e9;  // ten cycles a line
+    MemorySystem memory(geometry, all(large), {});
+    memory.begin_window();
+    memory.load(0x40000000, 0, 0);  // the translation
+    unsigned last = 0;
+    for (std::uint64_t i = 1; i <= 101; ++i) last = memory.load(0x40000000 + i * 64, 0, 10000).extra;
+    EXPECT_NEAR(last, 136 + 1000, 20);
+}
+
+TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
+    ModelledCpu geometry = plain();
+    geometry.prefetchers = {true, 8, 12};
+    double with = 0, without = 0;
+    for (const bool prefetch : {true, false}) {
+        MemorySystem memory(geometry, all(large), {0, prefetch});
+        memory.begin_window();
+        std::uint64_t cycle = 0;
+        for (std::uint64_t line = 0; line < 5000; ++line) {
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle).extra;
+            (prefetch ? with : without) += extra;
+            cycle += extra + 20;
+        }
+    }
+    EXPECT_LT(with, without / 3);
+}
+
+TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
+    for (const bool cross : {false, true}) {
+        ModelledCpu geometry = plain();
+        geometry.prefetchers = {true, 8, 12, cross};
+        MemorySystem memory(geometry, all(small), {});
+        memory.begin_window();
+        unsigned longest_at_a_page = 0;
+        std::uint64_t cycle = 0;
+        for (std::uint64_t line = 0; line < 5000; ++line) {
+            const unsigned extra = memory.load(0x40000000 + line * 64, 0, cycle).extra;
+            if (line > 64 && line % 64 < 4) longest_at_a_page = std::max(longest_at_a_page, extra);
+            cycle += extra + 40;
+        }
+        // The page's walk goes to memory, and so do its first lines, unless both were asked for in time.
+        EXPECT_EQ(longest_at_a_page == 0, cross) << longest_at_a_page;
+        EXPECT_EQ(memory.facts().at("load_walks"), 5000 / 64 + 1) << "the same pages are translated";
+    }
+}
+
+TEST(MemorySystem, AStoreIsDoneWhenItsLineIsThere) {
+    MemorySystem memory(plain(), all(large), {});
+    memory.begin_window();
+    EXPECT_GT(memory.store(0x5000000, 0, 1000), 1100u);
+    EXPECT_EQ(memory.store(0x5000000, 0, 5000), 5000u);
+}
+
+TEST(SetAssociative, ForgetsTheLeastRecentlyUsed) {
+    SetAssociative cache(4, 2);  // two sets
+    EXPECT_FALSE(cache.insert(0));
+    EXPECT_FALSE(cache.insert(2));
+    EXPECT_TRUE(cache.find(0));
+    EXPECT_EQ(cache.insert(4), 2u);
+    EXPECT_TRUE(cache.find(0));
+    EXPECT_FALSE(cache.find(2));
+    EXPECT_TRUE(cache.find(4));
+}
+
+TEST(SetAssociative, APlaceThatWasFreedIsTakenFirst) {
+    for (const auto replacement : {SetAssociative::Replacement::least_recent, SetAssociative::Replacement::random}) {
+        SetAssociative cache(4, 4, replacement);
+        for (const std::uint64_t key : {1, 2, 3, 4}) EXPECT_FALSE(cache.insert(key));
+        cache.erase(2);
+        EXPECT_FALSE(cache.insert(5));
+        EXPECT_TRUE(cache.insert(6));
+        EXPECT_FALSE(cache.find(2));
+    }
+}
+
+TEST(SetAssociative, RandomReplacementKeepsPartOfABlockThatIsALittleTooLarge) {
+    constexpr std::uint64_t entries = 1024, block = 1280;
+    const auto hits = [](SetAssociative cache) {
+        int found = 0;
+        for (int round = 0; round < 20; ++round)
+            for (std::uint64_t key = 0; key < block; ++key) {
+                if (cache.find(key))
+                    ++found;
+                else
+                    cache.insert(key);
+            }
+        return found / (20.0 * block);
+    };
+    EXPECT_EQ(hits(SetAssociative(entries, 16)), 0);
+    EXPECT_GT(hits(SetAssociative(entries, 16, SetAssociative::Replacement::random)), 0.4);
+}
+
+TEST(MemorySystem, AVictimCacheAddsToTheLevelAbove) {
+    ModelledCpu geometry = plain();
+    geometry.l3 = cache(3, events::Holds::unified, 1 * mib, 16, 40);
+    const double inclusive = chase(geometry, 1400 * kib, large);
+    geometry.l3.victim = true;
+    EXPECT_LT(chase(geometry, 1400 * kib, large), inclusive - 10);
+}
+
+TEST(MemorySystem, AnEstimatedThirdLevelIsVariedWithMemory) {
+    for (const bool estimated : {false, true}) {
+        ModelledCpu geometry = plain();
+        geometry.l3.latency_estimated = estimated;
+        MemorySystem memory(geometry, all(large), {});
+        for (std::uint64_t line = 0; line < 16384; ++line) memory.warm(a_load(), {0, 0x40000000 + line * 64, 0});
+        memory.vary({geometry.memory.latency_ns * 1.5, true});
+        memory.begin_window();
+        memory.load(0x40000000 + 16000 * 64, 0, 0);
+        EXPECT_EQ(memory.load(0x40000000, 0, 10000).extra, (estimated ? 60u : 40u) - 4);
+    }
+}
+
+TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
+    ModelledCpu geometry = plain();
+    geometry.translation.walkers = 2;
+    MemorySystem memory(geometry, all(small), {});
+    memory.begin_window();
+    std::vector<unsigned> extra;
+    // Far apart: each needs a walk of its own, all at once.
+    for (std::uint64_t i = 1; i <= 3; ++i) extra.push_back(memory.load((i << 32) + i * 64, 0, 1000).extra);
+    EXPECT_GT(extra[2], extra[0] + 80);
+}
+
+TEST(PageMap, ReadsWhatTheKernelSaysOfEachMapping) {
+    const trace::PageMap map = trace::PageMap::parse(
+        "7f0000000000-7f0000800000 rw-p 00000000 00:00 0\nSize: 8192 kB\nKernelPageSize:        4 kB\nAnonHugePages:   "
+        "   8192 kB\n"
+        "7f1000000000-7f1040000000 rw-s 00000000 00:0f 12 /anon_hugepage (deleted)\nKernelPageSize:     2048 "
+        "kB\nAnonHugePages:         0 kB\n"
+        "7f2000000000-7f2000001000 r-xp 00000000 08:01 99 /bin/x\nKernelPageSize:        4 kB\nAnonHugePages:         "
+        "0 kB\n");
+    EXPECT_EQ(map.page_bytes(0x7f0000000000), large);
+    EXPECT_EQ(map.page_bytes(0x7f00007fffff), large);
+    EXPECT_EQ(map.page_bytes(0x7f0000800000), small);
+    EXPECT_EQ(map.page_bytes(0x7f1000000000), large);
+    EXPECT_EQ(map.page_bytes(0x7f2000000000), small);
+    EXPECT_EQ(map.page_bytes(0x1000), small);
+    EXPECT_FALSE(map.partly_known());
+}
+
+TEST(PageMap, SaysWhenHugePagesCoverAPart) {
+    const trace::PageMap map = trace::PageMap::parse(
+        "7f0000000000-7f0000800000 rw-p 00000000 00:00 0\nKernelPageSize:        4 kB\nAnonHugePages:      4096 kB\n");
+    EXPECT_TRUE(map.partly_known());
+    int huge = 0;
+    for (std::uint64_t extent = 0; extent < 4; ++extent)
+        huge += map.page_bytes(0x7f0000000000 + extent * large) == large;
+    EXPECT_EQ(huge, 2);
+}
+
+TEST(BranchPredictor, LearnsLoopsAndPatternsAndNotNoise) {
+    trace::StaticInstruction branch;
+    branch.address = 0x400000;
+    branch.length = 2;
+    branch.branch = branch.conditional = true;
+    const auto missed = [&](auto outcome) {
+        BranchPredictor predictor;
+        int count = 0;
+        for (int i = 0; i < 4000; ++i) {
+            const bool miss = predictor.mispredicts(branch, outcome(i), 0);
+            if (i >= 1000) count += miss;
+        }
+        return count / 3000.0;
+    };
+    std::mt19937 random(3);
+    EXPECT_LT(missed([](int) { return true; }), 0.001);
+    EXPECT_LT(missed([](int i) { return i % 7 != 0; }), 0.01);
+    EXPECT_NEAR(missed([&](int) { return (random() & 1) != 0; }), 0.5, 0.07);
+}
+
+TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
+    BranchPredictor predictor;
+    trace::StaticInstruction call, back;
+    call.address = 0x1000;
+    call.length = 5;
+    call.branch = call.call = true;
+    back.address = 0x2000;
+    back.length = 1;
+    back.branch = back.returns = back.indirect = true;
+    EXPECT_FALSE(predictor.mispredicts(call, true, 0x2000));
+    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005));
+    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));  // nothing was called
+}
+
+}  // namespace
+}  // namespace tmaprobe::model

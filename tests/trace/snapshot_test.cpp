@@ -1,0 +1,275 @@
+#include "trace/snapshot.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "model/llvm/decoder.h"
+#include "trace/copy_calls.h"
+#include "trace/tracer.h"
+
+namespace tmaprobe::trace {
+namespace {
+
+/// What a program and its test tell each other, outside of what a copy may touch.
+struct Board {
+    std::atomic<int> ready{0}, go_on{1}, seen{0};
+    std::atomic<std::uint64_t> rounds{0};
+};
+
+/// A program that runs until its board says otherwise, and its exit status.
+class Program {
+  public:
+    explicit Program(const std::function<int(Board&)>& body)
+        : board_(static_cast<Board*>(
+              ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        new (board_) Board;
+        pid_ = ::fork();
+        if (pid_ == 0) ::_exit(body(*board_));
+        while (!board_->ready) ::usleep(1000);
+    }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+    ~Program() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+        ::munmap(board_, sizeof(Board));
+    }
+    pid_t pid() const { return pid_; }
+    Board& board() { return *board_; }
+    int end() {
+        board_->go_on = 0;
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+  private:
+    Board* board_;
+    pid_t pid_ = -1;
+};
+
+/// A program that computes, and notices if it came out wrong.
+int compute(Board& board) {
+    std::uint64_t one = 1, other = 1;
+    board.ready = 1;
+    while (board.go_on) {
+        for (int i = 0; i < 1000; ++i) one = one * 6364136223846793005u + 1442695040888963407u;
+        for (int i = 0; i < 1000; ++i) other = other * 6364136223846793005u + 1442695040888963407u;
+        if (one != other) return 9;
+        ++board.rounds;
+    }
+    return 7;
+}
+
+/// A copy, from as many attempts as a busy machine needs.
+SnapshotAttempt copy_of(pid_t process) {
+    SnapshotAttempt attempt;
+    EndingThreads ending;
+    for (int tries = 0; tries < 200 && !attempt.snapshot; ++tries) {
+        if (tries) ::usleep(1000);
+        attempt = take_snapshot(process, process, ending);
+    }
+    return attempt;
+}
+
+bool runs_on(Program& program) {
+    const std::uint64_t before = program.board().rounds;
+    for (int tries = 0; tries < 10000 && program.board().rounds == before; ++tries) ::usleep(1000);
+    return program.board().rounds != before;
+}
+
+/// Executes the copy until it ends or has done so much.
+std::optional<EndedBy> run_copy(Snapshot snapshot, std::size_t instructions) {
+    CopyCalls calls(snapshot);
+    auto decoder = model::core::make_decoder("x86_64");
+    auto process = TracedProcess::of_copy(snapshot.release());
+    Tracer tracer(process, **decoder, false);
+    tracer.on_system_call = [&](TracedProcess& copy, Registers& registers) {
+        return static_cast<Tracer::CallAnswer>(calls(copy, registers));
+    };
+    Trace trace;
+    const auto traced = tracer.trace(instructions, trace);
+    return traced && traced->ended ? calls.ended() : std::nullopt;
+}
+
+TEST(Snapshot, LeavesTheOriginalAsItWas) {
+#if !defined(__x86_64__)
+    GTEST_SKIP() << "registers are set back on x86-64 alone so far";
+#endif
+    Program program(compute);
+    for (int i = 0; i < 50; ++i) {
+        const auto attempt = copy_of(program.pid());
+        ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed) << " " << attempt.why;
+        EXPECT_GT(attempt.pause_ns, 0u);
+    }
+    EXPECT_TRUE(runs_on(program));
+    EXPECT_EQ(program.end(), 7);
+}
+
+TEST(Snapshot, LeavesNothingBehindThatTheOriginalCouldWaitFor) {
+    Program program([](Board& board) {
+        board.ready = 1;
+        while (board.go_on) ++board.rounds;
+        return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 && errno == ECHILD ? 3 : 4;
+    });
+    auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed);
+    const std::string number = std::to_string(program.pid());
+    EXPECT_EQ(read_line("/proc/" + number + "/task/" + number + "/children"), "");
+    EXPECT_EQ(program.end(), 3);
+}
+
+TEST(Snapshot, HasNoDescriptorsAndItsOwnSession) {
+    Program program(compute);
+    const auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed);
+    const std::string folder = "/proc/" + std::to_string(attempt.snapshot->copy());
+    EXPECT_TRUE(std::filesystem::is_empty(folder + "/fd"));
+    EXPECT_EQ(::getsid(attempt.snapshot->copy()), attempt.snapshot->copy());
+    EXPECT_EQ(attempt.snapshot->identity.process, program.pid());
+}
+
+TEST(Snapshot, IsGoneWhenItIsDropped) {
+    Program program(compute);
+    pid_t copy = 0;
+    {
+        const auto attempt = copy_of(program.pid());
+        ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed);
+        copy = attempt.snapshot->copy();
+    }
+    for (int tries = 0; tries < 5000 && ::kill(copy, 0) == 0; ++tries) ::usleep(1000);
+    EXPECT_NE(::kill(copy, 0), 0);
+}
+
+TEST(Snapshot, SharesNoMemoryThatItCouldWrite) {
+    Program program([](Board& board) {
+        board.ready = 1;
+        const pid_t original = ::getpid();
+        // A copy would count here at once: it is the same code.
+        while (board.go_on) ++board.rounds;
+        return ::getpid() == original ? 5 : 6;
+    });
+    auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed);
+    ::kill(program.pid(), SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(program.pid(), &status, WUNTRACED), program.pid());
+    const std::uint64_t before = program.board().rounds;
+    EXPECT_FALSE(run_copy(std::move(*attempt.snapshot), 2000));
+    EXPECT_EQ(program.board().rounds, before);
+    ::kill(program.pid(), SIGCONT);
+    EXPECT_EQ(program.end(), 5);
+}
+
+TEST(Snapshot, IsNotTakenOfWhatWaits) {
+    Program program([](Board& board) {
+        const int events = ::epoll_create1(0);
+        epoll_event event{};
+        board.ready = 1;
+        while (board.go_on)
+            if (::epoll_wait(events, &event, 1, 100) < 0) return 2;  // EINTR, that nobody caused
+        return 1;
+    });
+    int waiting = 0;
+    EndingThreads ending;
+    for (int i = 0; i < 200; ++i)
+        waiting += take_snapshot(program.pid(), program.pid(), ending).missed == Missed::waiting;
+    EXPECT_GT(waiting, 150);
+    EXPECT_EQ(program.end(), 1);
+}
+
+TEST(Snapshot, IsNotTakenOfWhatIsStoppedOrTracedOrGone) {
+    Program program(compute);
+    EndingThreads ending;
+    int status = 0;
+    ::kill(program.pid(), SIGSTOP);
+    ASSERT_EQ(::waitpid(program.pid(), &status, WUNTRACED), program.pid());
+    EXPECT_EQ(take_snapshot(program.pid(), program.pid(), ending).missed, Missed::stopped);
+    ::kill(program.pid(), SIGCONT);
+    ASSERT_EQ(::ptrace(PTRACE_SEIZE, program.pid(), nullptr, nullptr), 0);
+    EXPECT_EQ(take_snapshot(program.pid(), program.pid(), ending).missed, Missed::traced);
+    ::ptrace(PTRACE_INTERRUPT, program.pid(), nullptr, nullptr);
+    ::waitpid(program.pid(), &status, __WALL);
+    ::ptrace(PTRACE_DETACH, program.pid(), nullptr, nullptr);
+    const pid_t pid = program.pid();
+    EXPECT_EQ(program.end(), 7);
+    EXPECT_EQ(take_snapshot(pid, pid, ending).missed, Missed::gone);
+}
+
+/// What ends a copy of a program that is about to do something.
+std::optional<EndedBy> ending_of(const std::function<void(int pipe)>& act) {
+    int ends[2];
+    if (::pipe(ends) != 0) return std::nullopt;
+    Program program([&](Board& board) {
+        board.ready = 1;
+        volatile int* const go_on = reinterpret_cast<volatile int*>(&board.go_on);
+        while (*go_on) {
+        }
+        act(ends[1]);
+        return 0;
+    });
+    auto attempt = copy_of(program.pid());
+    if (!attempt.snapshot) return std::nullopt;
+    // In the copy's own memory, which the board is part of now.
+    const Fd memory(::open(("/proc/" + std::to_string(attempt.snapshot->copy()) + "/mem").c_str(), O_RDWR));
+    const int zero = 0;
+    if (::pwrite(memory.get(), &zero, sizeof zero, reinterpret_cast<off_t>(&program.board().go_on)) != sizeof zero)
+        return std::nullopt;
+    auto ended = run_copy(std::move(*attempt.snapshot), 200000);
+    EXPECT_EQ(program.end(), 0);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return ended;
+}
+
+#if defined(__x86_64__)
+TEST(CopyCalls, EndWhereTheOutsideBegins) {
+    EXPECT_EQ(ending_of([](int) { ::kill(::getppid(), SIGCONT); }), EndedBy::signals);
+    EXPECT_EQ(ending_of([](int) { ::usleep(1); }), EndedBy::waits);
+    EXPECT_EQ(ending_of([](int) {
+                  static_cast<void>(::fork() == 0 ? ::_exit(0) : void());
+                  ::wait(nullptr);
+              }),
+              EndedBy::processes);
+    EXPECT_EQ(ending_of([](int) { static_cast<void>(!::open("/dev/null", O_RDONLY)); }), EndedBy::files);
+    EXPECT_EQ(ending_of([](int) {}), EndedBy::exits);
+}
+
+TEST(CopyCalls, GoOnWhereNobodySeesIt) {
+    // A write is pretended: the copy comes to its end, and the pipe stays empty until the original writes.
+    EXPECT_EQ(ending_of([](int pipe) {
+                  if (::write(pipe, "x", 1) != 1) ::kill(::getpid(), SIGURG);
+              }),
+              EndedBy::exits);
+    EXPECT_EQ(ending_of([original = ::getpid()](int) {
+                  if (::getppid() != original) ::kill(::getpid(), SIGURG);
+              }),
+              EndedBy::exits);
+    EXPECT_EQ(ending_of([](int) {
+                  void* const memory =
+                      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                  *static_cast<volatile char*>(memory) = 1;
+                  ::munmap(memory, 4096);
+              }),
+              EndedBy::exits);
+}
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::trace
