@@ -33,8 +33,8 @@ struct Mapping {
 /// Errors: unavailable when the folder has none; bad_input for a malformed one.
 Result<Mapping> load_mapping(const events::Library& library, const events::Table& table);
 
-/// The deepest level of the table's tree down to which the model has counterparts for the events of every node; 0: not
-/// even of the first. Errors: as load_mapping.
+/// The deepest level of the table's tree down to which every node can be computed from the model's counterparts of its
+/// events, but for those that it leaves out with a reason; 0: not even the first. Errors: as load_mapping.
 Result<int> levels_modelled(const events::Library& library, const events::Table& table,
                             const metrics::Constants& constants);
 
