@@ -25,6 +25,7 @@ struct ChoiceFile {
     std::vector<CoreChoice::Vendor> vendors;
     std::vector<KnownCore> cores;
     Distances distances;
+    std::size_t impossible_features = 0;
 };
 
 }  // namespace
@@ -61,7 +62,8 @@ template <>
 struct Description<ChoiceFile> {
     using S = ChoiceFile;
     static constexpr auto fields = std::make_tuple(field("relatives", &S::relatives), field("vendors", &S::vendors),
-                                                   field("distances", &S::distances), field("cores", &S::cores));
+                                                   field("distances", &S::distances), field("cores", &S::cores),
+                                                   field("impossible_features", &S::impossible_features));
 };
 
 }  // namespace tmaprobe::json
@@ -109,6 +111,21 @@ double distance(const CoreChoice& choice, const KnownCore& core, const machine::
                                  cache_distance(core.l2_bytes, cache_bytes(cpu, 2)));
 }
 
+/// The core of a vendor (nullptr: any with the CPU's instruction set) with the least distance, the newest of several.
+const KnownCore* least_distant(const CoreChoice& choice, const CoreChoice::Vendor* vendor, const machine::Host& cpu) {
+    const bool arm = cpu.architecture.empty() ? is_arm(cpu.cpu_id) : cpu.architecture == "aarch64";
+    std::optional<double> least;
+    const KnownCore* nearest = nullptr;
+    for (const KnownCore& core : choice.cores) {
+        if (vendor ? core.vendor != vendor->name : !has_instruction_set(choice, core, arm)) continue;
+        const double here = distance(choice, core, cpu);
+        if (least && here > *least) continue;
+        least = here;
+        nearest = &core;
+    }
+    return nearest;
+}
+
 /// Sizes of the data caches of the first two levels, as its geometry has them.
 void read_caches(const Library& library, KnownCore& core) {
     const auto cpu = read_cpu_geometry(library, core.folder);
@@ -126,16 +143,7 @@ Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& 
     for (const auto& relative : choice.relatives)
         if (metrics::cpuid_matches(relative.pattern, cpu.cpu_id)) return NearestCore{relative.core, relative.why};
     const auto* vendor = vendor_of(choice, cpu.cpu_id);
-    const bool arm = cpu.architecture.empty() ? is_arm(cpu.cpu_id) : cpu.architecture == "aarch64";
-    std::optional<double> least;
-    const KnownCore* nearest = nullptr;
-    for (const KnownCore& core : choice.cores) {
-        if (vendor ? core.vendor != vendor->name : !has_instruction_set(choice, core, arm)) continue;
-        const double here = distance(choice, core, cpu);
-        if (least && here > *least) continue;
-        least = here;
-        nearest = &core;
-    }
+    const KnownCore* const nearest = least_distant(choice, vendor, cpu);
     if (!nearest)
         return fail(ErrorCode::unavailable,
                     fmt::format("no known core has the instruction set of this CPU ({})", cpu.cpu_id));
@@ -143,13 +151,51 @@ Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& 
                                                : "the nearest core of any vendor by features and caches"};
 }
 
-Result<CoreChoice> read_core_choice(const Library& library) {
+namespace {
+
+/// Without the sizes of the cores' caches, which are in many files.
+Result<CoreChoice> read_choice_file(const Library& library) {
     constexpr const char* path = "nearest.json";
     const auto text = TRY(read_data(library, path));
     auto file = TRY(json::read_text<ChoiceFile>(text, label_of(library, path)));
-    for (KnownCore& core : file.cores) read_caches(library, core);
     return CoreChoice{std::move(file.relatives), std::move(file.vendors), std::move(file.cores),
-                      file.distances.missing,    file.distances.extra,    file.distances.cache};
+                      file.distances.missing,    file.distances.extra,    file.distances.cache,
+                      file.impossible_features};
+}
+
+}  // namespace
+
+Result<CoreChoice> read_core_choice(const Library& library) {
+    auto choice = TRY(read_choice_file(library));
+    for (KnownCore& core : choice.cores) read_caches(library, core);
+    return choice;
+}
+
+std::vector<std::string> impossible_features(const CoreChoice& choice, const std::string& folder,
+                                             const machine::Host& cpu) {
+    const auto named = std::ranges::find(choice.cores, folder, &KnownCore::folder);
+    if (named == choice.cores.end()) return {};
+    std::set<std::string> impossible;
+    for (const KnownCore& core : choice.cores) {
+        if (core.vendor != named->vendor) continue;
+        for (const std::string& feature : core.features)
+            if (std::ranges::find(named->features, feature) == named->features.end() &&
+                machine::has_feature(cpu, feature))
+                impossible.insert(feature);
+    }
+    return {impossible.begin(), impossible.end()};
+}
+
+Result<std::optional<OtherCore>> other_core_than_named(const Library& library, const Table& named,
+                                                       const machine::Host& cpu) {
+    auto choice = TRY(read_choice_file(library));
+    auto features = impossible_features(choice, named.folder, cpu);
+    if (features.size() < choice.impossible_features) return std::nullopt;
+    for (KnownCore& core : choice.cores) read_caches(library, core);
+    const KnownCore* const nearest = least_distant(choice, vendor_of(choice, cpu.cpu_id), cpu);
+    if (!nearest || nearest->folder == named.folder) return std::nullopt;
+    const auto table = TRY(load(library, nearest->folder));
+    return OtherCore{nearest->folder, table.title, named.title, std::move(features)};
 }
 
 Result<StandIn> stand_in_for(const Library& library, const machine::Host& cpu) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ struct CoreChoice {
     double missing = 1;            ///< distance of a feature that the CPU has and the core has not
     double extra = 1;              ///< of one that the core has and the CPU has not: a hypervisor may hide it
     double cache = 1;              ///< of a cache twice or half as large
+    /// From so many features on that a CPU has and the core which its id names has not, the id is not believed.
+    /// Variants of a core may bring one or two more (Cooper Lake, Arrow Lake S).
+    std::size_t impossible_features = 3;
 };
 
 struct NearestCore {
@@ -47,6 +51,22 @@ struct NearestCore {
 /// instruction set, where the vendor has none here), the one with the least distance in features and cache sizes; of
 /// several the newest. Errors: unavailable when no core has the CPU's instruction set.
 Result<NearestCore> nearest_core(const CoreChoice& choice, const machine::Host& cpu);
+
+/// What a CPU is by its features where these contradict its id.
+struct OtherCore {
+    std::string folder, title;          ///< of the nearest core of its vendor
+    std::string named_title;            ///< of the core that its id names
+    std::vector<std::string> features;  ///< the contradiction: the CPU has them, the named core cannot
+};
+
+/// The features that a CPU has and the core of a folder has not; none for a folder that is not among the choices.
+std::vector<std::string> impossible_features(const CoreChoice& choice, const std::string& folder,
+                                             const machine::Host& cpu);
+
+/// Hypervisors may show another model number than the CPU's. Nothing where the CPU's features fit the table that its id
+/// led to. Errors: as nearest_core and read_core_choice.
+Result<std::optional<OtherCore>> other_core_than_named(const Library& library, const Table& named,
+                                                       const machine::Host& cpu);
 
 /// Reads nearest.json and the geometries of its cores. Errors: bad_input for a broken file.
 Result<CoreChoice> read_core_choice(const Library& library);

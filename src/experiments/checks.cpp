@@ -114,6 +114,11 @@ std::vector<Check> check_cpu(const Environment& around) {
             {State::warning, "event_table",
              "no event table for this CPU (" + host.cpu_id + ")" + words_of_stand_in(around.stand_in),
              "name one that is alike with --target (tmaprobe list targets), or bring a table with --events"});
+    else if (!around.contradicted.empty())
+        checks.push_back({State::warning, "event_table",
+                          host.cpu_id + " is " + around.event_table + ", but its features are those of " +
+                              around.contradicted + ", which is modelled",
+                          "a hypervisor may show another model number: --target names the core"});
     else
         checks.push_back({State::ok, "event_table", host.cpu_id + " is " + around.event_table, {}});
 

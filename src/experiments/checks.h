@@ -36,6 +36,7 @@ struct Environment {
     std::vector<counters::PmuLimits> limits;  ///< probed; empty: no hardware event opens
     int software_error = 0;                   ///< errno of opening task-clock; 0: it counts
     std::string event_table;                  ///< "Zen 4 (amdzen4)"; empty: none for this CPU
+    std::string contradicted;                 ///< the core that the CPU's features fit where they contradict its id
     std::string stand_in;             ///< the core that the model takes where no table has this CPU: "Zen 5 (amdzen5)"
     bool shares_core_slots = false;   ///< the table's slots belong to the core, not the thread (before Ice Lake)
     bool wants_perf_metrics = false;  ///< the table has topdown-* events

@@ -61,6 +61,8 @@ void describe_table(Environment& surroundings) {
             surroundings.stand_in = core->table.title + " (" + core->table.folder + ")";
         return;
     }
+    if (const auto other = events::other_core_than_named({}, *table, surroundings.host); other && *other)
+        surroundings.contradicted = (*other)->title + " (" + (*other)->folder + ")";
     surroundings.event_table = table->title + " (" + table->folder + ")";
     for (const auto& event : table->events) {
         if (event.name == "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE") surroundings.shares_core_slots = true;

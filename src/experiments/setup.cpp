@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <set>
 
 #include "base/file.h"
@@ -62,6 +63,39 @@ machine::Host without_table(machine::Host host) {
                 "bring a table with --events, or name the CPU that it is with --target (tmaprobe list targets)",
                 {}};
     return host;
+}
+
+std::string words_of(const events::OtherCore& other) {
+    const auto& features = other.features;
+    const std::size_t shown = std::min<std::size_t>(2, features.size());
+    std::string words = fmt::format("{}", fmt::join(features | std::views::take(shown), ", "));
+    if (features.size() > shown) words += fmt::format(" and {} more features", features.size() - shown);
+    return words;
+}
+
+/// Where the CPU's features contradict its id, the model takes the core that they fit; what counters count there is not
+/// known better than by the id.
+Result<> check_core_of_id(const CountingRequest& request, const std::string& target, Setup& setup,
+                          events::Table& table) {
+    if (!request.target.empty() || request.library.directory) return {};
+    const auto other = TRY(events::other_core_than_named(request.library, table, setup.host));
+    if (!other) return {};
+    const std::string contradiction =
+        fmt::format("this CPU's id ({}) names a {}, but it has {}, which that core has not", target, other->named_title,
+                    words_of(*other));
+    const std::string hint =
+        fmt::format("--target {} names the core; --target {} is the one of the id", other->folder, table.folder);
+    if (setup.decision.counts()) {
+        setup.warnings.push_back(
+            {"id_contradicted", contradiction + "; the events are counted as the id says: they may be others", hint});
+        return {};
+    }
+    setup.warnings.push_back({"id_contradicted",
+                              fmt::format("{}: {} ({}) is modelled, the nearest core in features and caches",
+                                          contradiction, other->title, other->folder),
+                              hint});
+    table = TRY(events::load(request.library, other->folder));
+    return {};
 }
 
 /// Before Ice Lake the slots belong to a core, and SMT shares them between two CPUs: what is seen of one is
@@ -201,8 +235,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     machine::Host as_seen = unknown_host ? without_table(host) : host;
     if (table && target_is_host)
         if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
-    auto decision = TRY(decide_source(request, as_seen, target_is_host));
-    setup.decision = std::move(decision);
+    setup.decision = TRY(decide_source(request, as_seen, target_is_host));
     log::info("CPU {} ({}), {}", host.cpu_id, host.cpu_model,
               host.pmu.counts ? "its PMU counts" : "no PMU that counts: " + host.pmu.reason);
     log::info("target {}, tables {}; chosen because {}", target, table ? table->folder : "none", setup.decision.why);
@@ -216,6 +249,8 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
                                           stand_in.table.folder, stand_in.nearest.why);
         table = std::move(stand_in.table);
     }
+
+    if (!unknown_host && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
 
     if (!target_is_host || setup.decision.only_models()) {
         // A modelled core runs one thread and is looked at alone.

@@ -113,6 +113,40 @@ TEST(Nearest, WithoutAVendorTheInstructionSetDecides) {
 
 TEST(Nearest, NoCoreAtAllIsSaid) { EXPECT_FALSE(nearest_core(CoreChoice{}, invented("GenuineIntel-6-FE-1", {}))); }
 
+TEST(OtherCoreThanNamed, AModelNumberThatTheFeaturesContradictIsNotBelieved) {
+    const auto rocket_lake = load({}, "GenuineIntel-6-A7-1");
+    ASSERT_TRUE(rocket_lake) << rocket_lake.error().what;
+    const auto server = features_of("graniterapids");
+    const auto other =
+        other_core_than_named({}, *rocket_lake, invented("GenuineIntel-6-A7-1", server, 48 * kib, 2048 * kib));
+    ASSERT_TRUE(other) << other.error().what;
+    ASSERT_TRUE(*other);
+    EXPECT_EQ((*other)->folder, "graniterapids");
+    EXPECT_EQ((*other)->named_title, rocket_lake->title);
+    EXPECT_THAT((*other)->features, testing::IsSupersetOf({"amx_tile", "avx512_fp16"}));
+}
+
+TEST(OtherCoreThanNamed, EveryCoreIsBelievedWithItsOwnFeaturesAndAVariants) {
+    for (const KnownCore& core : embedded_choice().cores) {
+        const auto table = load({}, core.folder);
+        ASSERT_TRUE(table) << core.folder;
+        for (const auto& more : {std::vector<std::string>{}, {"avx512_bf16"}, {"sha512", "avx_vnni_int16"}}) {
+            const auto other =
+                other_core_than_named({}, *table, invented("GenuineIntel-6-1-1", with(core.features, more)));
+            ASSERT_TRUE(other) << other.error().what;
+            EXPECT_FALSE(*other) << core.folder;
+        }
+    }
+}
+
+TEST(OtherCoreThanNamed, WhatAHypervisorHidesContradictsNothing) {
+    const auto table = load({}, "sapphirerapids");
+    ASSERT_TRUE(table);
+    const auto other = other_core_than_named({}, *table, invented("GenuineIntel-6-8F-8", {"avx2", "fma"}));
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(*other);
+}
+
 TEST(StandIn, HasTheModelsTreeAndNoEncodingOfTheNeighbour) {
     const auto stand_in = stand_in_for({}, invented("AuthenticAMD-27-1-0", features_of("amdzen6")));
     ASSERT_TRUE(stand_in) << stand_in.error().what;
