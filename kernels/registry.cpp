@@ -76,14 +76,11 @@ Result<std::vector<int>> parse_cpus(std::string_view text) {
 /// Puts one key=value of a spec where it belongs.
 Result<> apply(Spec& spec, const std::string& key, const std::string& value) {
     if (key == "size") {
-        const auto size = TRY(parse_size(value));
-        spec.parameters.size_bytes = size;
+        spec.parameters.size_bytes = TRY(parse_size(value));
     } else if (key == "pages") {
-        const auto mode = TRY(memory::parse_page_mode(value));
-        spec.parameters.pages = mode;
+        spec.parameters.pages = TRY(memory::parse_page_mode(value));
     } else if (key == "cpus" || key == "cpu") {
-        const auto cpus = TRY(parse_cpus(value));
-        spec.parameters.cpus = cpus;
+        spec.parameters.cpus = TRY(parse_cpus(value));
     } else if (key == "numa-node") {
         const auto node = whole_number(value);
         if (!node || *node > 1'000'000)

@@ -127,7 +127,7 @@ Result<std::unique_ptr<Kernel>> make(const std::string& variant, const Parameter
                     "use fewer --threads");
     auto team = TRY(Team::start(parameters.cpus));
     auto homes = TRY(SharedLines::make(*team, parameters.numa_node));
-    options["threads"] = std::to_string((team)->size());
+    options["threads"] = std::to_string(team->size());
     return std::make_unique<AtomicKernel>(variant, std::move(team), std::move(homes), std::move(options));
 }
 

@@ -155,8 +155,7 @@ Result<Request> read_request(const std::map<std::string, std::string>& options) 
     Request request;
     request.facts = chosen(options, "op", operations);
     request.hint = chosen(options, "hint", hints).hint;
-    const auto distance = TRY(number_option(options, "distance", 0, std::uint64_t{1} << 24));
-    request.distance = distance;
+    request.distance = TRY(number_option(options, "distance", 0, std::uint64_t{1} << 24));
     if (request.facts.operation == Operation::nt_write && request.hint != Hint::none)
         return fail(ErrorCode::bad_usage, "op=ntwrite reads nothing that could be prefetched", "leave out the hint");
     return request;

@@ -37,12 +37,10 @@ Result<experiments::InterferenceRequest> understand(const Words& words) {
     request.run.counting.metrics = words.metrics;
     request.run.counting.library = event_library(words.events_directory);
     request.run.command_line = command_line();
-    const auto source = TRY(parse_source(words.source));
-    request.run.counting.source = source;
+    request.run.counting.source = TRY(parse_source(words.source));
     for (const auto& [text, limit] : {std::pair{&words.limit, &request.limit}, {&words.protect, &request.protect}}) {
         if (text->empty()) continue;
-        auto parsed = TRY(counters::resctrl::parse_limit(*text));
-        *limit = parsed;
+        *limit = TRY(counters::resctrl::parse_limit(*text));
     }
     TRY(check_output(words.output));
     return request;

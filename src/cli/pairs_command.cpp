@@ -28,8 +28,7 @@ Result<experiments::PairsRequest> understand(const Words& words) {
     request.command_line = command_line();
     TRY(parse_options(words.options, request.options));
     if (!words.cpus.empty()) {
-        const auto cpus = TRY(parse_cpu_list(words.cpus));
-        request.cpus = cpus;
+        request.cpus = TRY(parse_cpu_list(words.cpus));
     }
     TRY(check_output(words.output));
     return request;

@@ -104,8 +104,7 @@ Result<experiments::RunRequest> understand(const Words& words) {
     for (const auto& step : {parse_options(words.options, request.workload.options), parse_scope(words, request),
                              check_output(words.output)})
         if (!step) return pass_on(step);
-    const auto source = TRY(parse_source(words.source));
-    request.counting.source = source;
+    request.counting.source = TRY(parse_source(words.source));
     return request;
 }
 

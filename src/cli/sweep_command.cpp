@@ -44,15 +44,12 @@ Result<experiments::SweepRequest> understand(const Words& words) {
     run.command_line = command_line();
     request.seconds_per_point = words.seconds;
     if (words.numa_node >= 0) run.workload.numa_node = words.numa_node;
-    auto sizes = TRY(experiments::sweep_sizes(words.sizes, words.points));
-    request.sizes = std::move(sizes);
+    request.sizes = TRY(experiments::sweep_sizes(words.sizes, words.points));
     TRY(parse_options(words.options, run.workload.options));
     if (!words.cpus.empty()) {
-        const auto cpus = TRY(parse_cpu_list(words.cpus));
-        run.workload.cpus = cpus;
+        run.workload.cpus = TRY(parse_cpu_list(words.cpus));
     }
-    const auto source = TRY(parse_source(words.source));
-    run.counting.source = source;
+    run.counting.source = TRY(parse_source(words.source));
     return request;
 }
 

@@ -27,7 +27,7 @@ Result<std::string> read_merged(const Library& library, const std::string& folde
     const auto own = TRY(json::parse(text, label));
     if (!own.root().is_object()) return fail(ErrorCode::bad_input, label + ": not a JSON object");
     const json::Value base = own.root().at(reference);
-    if (base.missing()) return std::move(text);
+    if (base.missing()) return text;
     if (!base.is_text() || depth == deepest)
         return fail(ErrorCode::bad_input, fmt::format("{}: '{}' leads to no folder", label, reference));
     const auto theirs = read_merged(library, std::string(*base.text()), file, depth + 1);

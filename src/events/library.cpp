@@ -60,8 +60,7 @@ Result<std::optional<std::string>> read_if_there(const Library& library, std::st
     std::error_code problem;
     const auto path = *library.directory / relative_path;
     if (!std::filesystem::exists(path, problem)) return std::nullopt;
-    auto content = TRY(read_file(path));
-    return std::move(content);
+    return TRY(read_file(path));
 }
 
 Result<std::vector<std::string>> files_in(const Library& library, std::string_view folder) {

@@ -192,7 +192,7 @@ Result<Table> load(const Library& library, std::string_view target) {
     std::ranges::stable_sort(table.kernel_events, before);
 
     const auto source = TRY(read_if_there(library, found.row.folder + "/SOURCE"));
-    table.source = source ? (source)->substr(0, (source)->find('\n'))
+    table.source = source ? source->substr(0, source->find('\n'))
                           : fmt::format("{}, table version {}", label_of(library, found.row.folder), found.row.version);
     return table;
 }

@@ -32,7 +32,7 @@ Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const timing:
     parameters.pages = pages;
     parameters.cpus = {cpu};
     parameters.options["refresh"] = refresh ? "yes" : "no";
-    auto instance = TRY((kernel)->make((kernel)->variants.front().name, parameters));
+    auto instance = TRY(kernel->make(kernel->variants.front().name, parameters));
     KernelWorkload workload(std::move(instance));
     const auto clock = counters::make_clock_source();
     const auto timed = TRY(timing::time_region(timed_region(*clock, workload), {}, timing, {}));

@@ -57,7 +57,7 @@ Result<> try_groups(const Result<resctrl::Info>& info, const std::vector<LoadSta
     for (const auto& state : states) {
         const auto victim = TRY(make_group(info, state.victim_schemata, state.monitored, "victim"));
         TRY(make_group(info, state.aggressor_schemata, false, "neighbour"));
-        if (victim) TRY((victim)->add_task(::gettid()));
+        if (victim) TRY(victim->add_task(::gettid()));
     }
     return {};
 }
@@ -78,7 +78,7 @@ Result<record::Record> measure_state(const LoadState& state, const Subject& vict
     std::optional<Neighbour> neighbour;
     if (state.loaded) {
         auto started = Neighbour::start(aggressor, [&](pid_t pid) -> Result<> {
-            return aggressor_group ? (aggressor_group)->add_task(pid) : Result<>{};
+            return aggressor_group ? aggressor_group->add_task(pid) : Result<>{};
         });
         if (!started) return pass_on(started);
         neighbour = std::move(*started);
@@ -90,7 +90,7 @@ Result<record::Record> measure_state(const LoadState& state, const Subject& vict
     };
     const auto into_group = [&](pid_t pid) -> Result<> {
         look();
-        return victim_group ? (victim_group)->add_task(pid) : Result<>{};
+        return victim_group ? victim_group->add_task(pid) : Result<>{};
     };
     auto record = measure_in_child([&] { return victim.measure(state.loaded); }, into_group, hooks.interrupted, look);
     if (!record) return record;
@@ -126,8 +126,7 @@ record::Record finish(const std::string& command_line, const Setup& setup, const
 Result<record::Record> interference(const InterferenceRequest& request, const machine::Host& host,
                                     const machine::Topology& topology, const InterferenceHooks& hooks) {
     if (request.rounds < 1) return fail(ErrorCode::bad_usage, "--rounds must be at least one");
-    auto subjects = TRY(choose_subjects(request, host, topology));
-    auto& [victim, aggressor, setup] = subjects;
+    auto [victim, aggressor, setup] = TRY(choose_subjects(request, host, topology));
 
     const auto info = resctrl::read_info(request.resctrl_root);
     auto states = TRY(choose_states(request, info));
@@ -145,8 +144,7 @@ Result<record::Record> interference(const InterferenceRequest& request, const ma
     if (aggressor.point && request.allocations.empty()) needs.push_back(need_of(*aggressor.point));
     memory::ReservedPages reserved;
     if (request.run.workload.reserve_pages) {
-        auto pages = TRY(reserve_for(needs, true, host));
-        reserved = std::move(pages);
+        reserved = TRY(reserve_for(needs, true, host));
     }
     TRY(check_needs(needs, true));
     for (Subject* subject : {&victim, &aggressor})

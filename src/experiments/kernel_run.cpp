@@ -83,11 +83,11 @@ Result<KernelRun> choose_kernel_run(const WorkloadRequest& request, const Setup&
     point.parameters.options = request.options;
 
     kernels::Parameters sized = point.parameters;
-    if (sized.size_bytes == 0) sized.size_bytes = (kernel)->default_size;
+    if (sized.size_bytes == 0) sized.size_bytes = kernel->default_size;
     auto variant = kernels::choose_variant(*kernel, request.variant, setup.host, sized);
     if (!variant && variant.error().code == ErrorCode::unavailable && setup.decision.only_models()) {
         // The tracer steps some instructions in software, so a model can still be made of it.
-        for (const auto& candidate : (kernel)->variants)
+        for (const auto& candidate : kernel->variants)
             if (candidate.name == request.variant && candidate.built) {
                 variant = candidate;
                 point.runs_here = false;
@@ -100,9 +100,9 @@ Result<KernelRun> choose_kernel_run(const WorkloadRequest& request, const Setup&
     if (!cpus) return pass_on(cpus);
     point.parameters.cpus = std::move(cpus->cpus);
     point.why_these_cpus = std::move(cpus->why);
-    if (request.size_bytes && !(kernel)->uses_memory)
+    if (request.size_bytes && !kernel->uses_memory)
         return fail(ErrorCode::bad_usage, "kernel " + request.kernel + " takes no --size");
-    if (!request.pages.empty() && !(kernel)->uses_memory)
+    if (!request.pages.empty() && !kernel->uses_memory)
         return fail(ErrorCode::bad_usage, "kernel " + request.kernel + " takes no --pages");
     return point;
 }

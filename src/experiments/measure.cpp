@@ -163,7 +163,7 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
     const bool command = !workload.command().empty();
     const auto plan = counters::software_plan();
     auto source = TRY(counters::perf::make_source(scope, {request.interval_ms, true}));
-    if (const auto possible = (source)->prepare(plan); !possible) {
+    if (const auto possible = source->prepare(plan); !possible) {
         using Kind = counters::Scope::Kind;
         if (scope.kind == Kind::process || scope.kind == Kind::cpus) return pass_on(possible);
         measured.warnings.push_back(

@@ -156,7 +156,7 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
     kernels::Parameters parameters;
     parameters.cpus = cpus;
     parameters.options = options;
-    auto made = TRY((kernel)->make(variant.name, parameters));
+    auto made = TRY(kernel->make(variant.name, parameters));
     KernelWorkload workload(std::move(made));
     timing::TimingRequest timing_request;
     timing_request.repetitions = request.repetitions;
@@ -170,14 +170,14 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
         timing::watch_threads(timing::canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {});
     if (!timing) return pass_on(timing);
     record::Run run;
-    run.kernel = (kernel)->name;
+    run.kernel = kernel->name;
     run.variant = variant.name;
     run.parameters.options = workload.kernel().parameters();
     run.parameters.options.erase("threads");  // it has a place of its own
     run.parameters.threads = cpus.size();
     run.parameters.cpus = cpus;
     const auto work = workload.kernel().per_iteration();
-    run.time = timing::summarize_timing(*timing, {work.operations, work.bytes}, (kernel)->operation);
+    run.time = timing::summarize_timing(*timing, {work.operations, work.bytes}, kernel->operation);
     return run;
 }
 

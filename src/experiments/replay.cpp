@@ -36,8 +36,7 @@ Result<bool> matters(const char* constant, const events::Table& table, const std
     std::vector<record::Metric> values[2];
     for (const int on : {0, 1}) {
         assessment.constants.values[constant] = on;
-        auto metrics = TRY(judge::assess(table, events, assessment));
-        values[on] = std::move(metrics);
+        values[on] = TRY(judge::assess(table, events, assessment));
     }
     return !std::ranges::equal(values[0], values[1], [](const record::Metric& a, const record::Metric& b) {
         return a.value == b.value && a.status == b.status;
@@ -166,11 +165,9 @@ Result<record::Record> replay(const ReplayRequest& request) {
         if (!pmu.empty()) run.parameters.pmu = pmu;
         run.time.reason = "the counts come from another run";
         run.events = judge::events_on(counts.matched.events, pmu);
-        auto metrics = TRY(judge::assess(table, run.events, assessment));
-        run.metrics = std::move(metrics);
+        run.metrics = TRY(judge::assess(table, run.events, assessment));
         if (!counts.series.empty()) {
-            auto series = TRY(series_of(counts.label, counts.series, table, assessment));
-            run.extra.series = std::move(series);
+            run.extra.series = TRY(series_of(counts.label, counts.series, table, assessment));
         }
         record.runs.push_back(std::move(run));
         if (record.runs.size() > 1) continue;

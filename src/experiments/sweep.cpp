@@ -213,8 +213,7 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
     const auto measure_task = [&](const Task& task) -> Result<MeasuredRun> {
         KernelRun each = point;
         each.parameters.size_bytes = task.size;
-        const auto mode = TRY(memory::parse_page_mode(task.pages));
-        each.parameters.pages = mode;
+        each.parameters.pages = TRY(memory::parse_page_mode(task.pages));
         if (const auto known = effective.find(task.pages); known != effective.end()) each.effective = known->second;
         auto measured = measure(each);
         if (measured && measured->run.pages)
@@ -263,7 +262,7 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
                              const SweepHooks& hooks, const record::Record* resumed) {
     if (request.sizes.empty()) return fail(ErrorCode::bad_usage, "no sizes to sweep over");
     const auto known = TRY(kernels::find(request.run.workload.kernel));
-    if (!(known)->uses_memory)
+    if (!known->uses_memory)
         return fail(ErrorCode::bad_usage,
                     fmt::format("kernel {} has no size to sweep over", request.run.workload.kernel),
                     "tmaprobe list kernels shows those that have");

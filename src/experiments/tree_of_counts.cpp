@@ -42,8 +42,7 @@ Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, judge::A
         tree.series = std::move(series);
     }
     if (!counted.by_cpu.empty()) {
-        auto cores = TRY(cores_of(setup, counted, assessment, pmu));
-        tree.per_core = std::move(cores);
+        tree.per_core = TRY(cores_of(setup, counted, assessment, pmu));
     }
     return tree;
 }

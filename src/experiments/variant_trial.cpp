@@ -115,8 +115,7 @@ Result<> choose_by_trial(const WorkloadRequest& request, const Setup& setup, Ker
 
     parameters.size_bytes = trial_size(setup.host, size) / 4096 * 4096;
     if (!request.pages.empty()) {
-        const auto mode = TRY(memory::parse_page_mode(request.pages.front()));
-        parameters.pages = mode;
+        parameters.pages = TRY(memory::parse_page_mode(request.pages.front()));
     }
     const Bound restored;
     if (!parameters.cpus.empty()) TRY(machine::pin_this_thread(parameters.cpus.front()));

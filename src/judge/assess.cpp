@@ -89,8 +89,7 @@ Result<Prepared> prepare(const events::Table& table, const std::string& pmu, con
         for (std::size_t i = 0; i < prepared.definitions.size(); ++i)
             if (prepared.definitions[i].name == name) wanted.push_back(i);
     if (wanted.empty()) return prepared;
-    auto formulas = TRY(metrics::Formulas::compile(prepared.definitions, wanted));
-    prepared.formulas = std::move(formulas);
+    prepared.formulas = TRY(metrics::Formulas::compile(prepared.definitions, wanted));
     prepared.constants = complete_constants(table, request.constants);
     prepared.events_of = prepared.formulas.events_per_metric(prepared.constants);
     for (const auto& events : prepared.events_of)

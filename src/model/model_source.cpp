@@ -46,8 +46,7 @@ class ModelSource final : public counters::CounterSource {
     Result<counters::Sample> measure(counters::Workload& workload, counters::Repetition repetition) override {
         // Every pass sees the same facts: the model has no counters to run out of.
         if (!modelled_ || repetition.pass == 0) {
-            auto modelled = TRY(simulate(workload, repetition.iterations));
-            modelled_ = std::move(modelled);
+            modelled_ = TRY(simulate(workload, repetition.iterations));
         }
         return sample(repetition);
     }

@@ -52,8 +52,7 @@ bool is_tight(const Timing& timing, double tightness) {
 Result<> repeat(const Contestant& contestant, const TimingRequest& request, Timing& timing, double& spent_ns) {
     const auto& [region, bracket] = contestant;
     if (bracket.before) bracket.before();
-    const auto elapsed = TRY(region.run(timing.iterations));
-    const auto [wall, thread] = elapsed;
+    const auto [wall, thread] = TRY(region.run(timing.iterations));
     const auto iterations = static_cast<double>(timing.iterations);
     TimedRepetition repetition{wall / iterations, thread / iterations, {}};
     if (bracket.after) {
@@ -103,8 +102,7 @@ Conditions judge_time(Conditions around, double wall_ns, double thread_ns) {
 Result<Timing> time_region(const TimedRegion& region, const Bracket& bracket, const TimingRequest& request,
                            const OnRepetition& on_repetition) {
     Timing timing;
-    const auto iterations = TRY(calibrate(region, request.repetition_ns));
-    timing.iterations = iterations;
+    timing.iterations = TRY(calibrate(region, request.repetition_ns));
     timing.one_thread = region.one_thread;
 
     const int most = most_of(request, static_cast<bool>(bracket.after));
@@ -122,8 +120,7 @@ Result<std::vector<Timing>> time_in_turn(const std::vector<Contestant>& contesta
     constexpr int timed_per_turn = 2;
     std::vector<Timing> timings(contestants.size());
     for (std::size_t index = 0; index < contestants.size(); ++index) {
-        const auto iterations = TRY(calibrate(contestants[index].region, request.repetition_ns));
-        timings[index].iterations = iterations;
+        timings[index].iterations = TRY(calibrate(contestants[index].region, request.repetition_ns));
         timings[index].one_thread = contestants[index].region.one_thread;
     }
     const bool judged = std::any_of(contestants.begin(), contestants.end(),

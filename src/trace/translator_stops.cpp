@@ -66,8 +66,7 @@ Result<Translator::Event> Translator::step_to_boundary(int signal, bool sent) {
         if (trap != traps_.end()) {
             std::uint64_t target = trap->second.target;
             if (trap->second.kind == Trap::Kind::unknown_target) {
-                auto read = TRY(area_.read_jump_target());
-                target = read;
+                target = TRY(area_.read_jump_target());
             }
             event.registers.set_instruction_pointer(target);
             return event;
@@ -111,8 +110,7 @@ Result<Translator::Event> Translator::event_of(const Stop& stop) {
     if (found == traps_.end()) return fail(ErrorCode::system, "the traced program stopped where nothing was planted");
     event.trap = found->second;
     if (event.trap.kind == Trap::Kind::unknown_target) {
-        auto target = TRY(area_.read_jump_target());
-        event.trap.target = target;
+        event.trap.target = TRY(area_.read_jump_target());
     }
     event.registers.set_instruction_pointer(event.trap.target);
     return event;

@@ -43,8 +43,7 @@ Result<CountingTarget> make_target(const Session& session, const std::optional<p
     target.inherit = true;
     switch (session.scope.kind) {
         case Scope::Kind::process: {
-            auto threads = TRY(threads_of(session.scope.pid));
-            target.threads = std::move(threads);
+            target.threads = TRY(threads_of(session.scope.pid));
             target.other_process = true;
             break;
         }

@@ -221,8 +221,7 @@ Result<std::vector<TimedLine>> read_separated(const std::vector<Place>& places) 
         // The sums of all intervals, which perf may repeat at the end.
         if (trimmed(place.text).starts_with("summary")) continue;
         if (layout.separator.empty()) {
-            auto found = TRY(find_layout(place));
-            layout = std::move(found);
+            layout = TRY(find_layout(place));
         }
         std::string changed;
         if (layout.decimal_comma) place.text = changed = with_points(place.text);

@@ -98,8 +98,7 @@ Result<> read_object(const Place& place, json::Value object, TimedLine& result) 
     line.share = *share / 100;
     line.variance = *variance / 100;
     if (!object.at("interval").missing()) {
-        const auto interval = TRY(number_of(place, object, "interval", 0, 1e12));
-        result.at_seconds = interval;
+        result.at_seconds = TRY(number_of(place, object, "interval", 0, 1e12));
     }
     return {};
 }

@@ -134,8 +134,7 @@ Result<Info> read_info(const fs::path& root) {
 
     Info info;
     info.root = root;
-    const auto schemata = TRY(read_file(root / "schemata"));
-    info.default_schemata = schemata;
+    info.default_schemata = TRY(read_file(root / "schemata"));
     for (const auto& entry : fs::directory_iterator(root / "info", ignored)) {
         if (fs::exists(entry.path() / "cbm_mask", ignored)) info.caches.push_back(read_cache(entry.path()));
         if (fs::exists(entry.path() / "mon_features", ignored)) {

@@ -17,9 +17,8 @@ class OwnCore final : public Core, private Descriptors {
 
     Result<> prepare() {
         auto describer = TRY(Describer::make(*target_, parameters_));
-        parameters_ = (describer)->schedule().completed(parameters_);
-        for (const Scheduler& scheduler : (describer)->schedule().schedulers())
-            schedulers_.push_back(scheduler.entries);
+        parameters_ = describer->schedule().completed(parameters_);
+        for (const Scheduler& scheduler : describer->schedule().schedulers()) schedulers_.push_back(scheduler.entries);
         describer_ = std::move(describer);
         return {};
     }
