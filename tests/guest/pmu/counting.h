@@ -3,15 +3,24 @@
 #ifndef KNOWN_PMU_COUNTING_H
 #define KNOWN_PMU_COUNTING_H
 
-static u64 pmu_time(const struct cpu_state *s)
+static u64 pmu_time(void)
 {
-	return s->frozen ? s->frozen_ns : ktime_get_mono_fast_ns();
+	const struct cpu_time *t = this_cpu_ptr(&cpu_time);
+
+	return t->frozen ? t->frozen_ns : ktime_get_mono_fast_ns();
 }
 
-static void freeze(struct cpu_state *s)
+static void freeze(void)
 {
-	s->frozen_ns = pmu_time(s);
-	s->frozen++;
+	u64 now = pmu_time();
+
+	__this_cpu_write(cpu_time.frozen_ns, now);
+	__this_cpu_inc(cpu_time.frozen);
+}
+
+static void thaw(void)
+{
+	__this_cpu_dec(cpu_time.frozen);
 }
 
 /* What the event's counter would show after `ns` of this PMU's time. */
@@ -31,8 +40,7 @@ static u64 count_at(const struct perf_event *event, u64 ns)
 
 static void known_update(struct perf_event *event)
 {
-	struct cpu_state *s = this_cpu_ptr(to_known(event->pmu)->state);
-	u64 now = count_at(event, pmu_time(s));
+	u64 now = count_at(event, pmu_time());
 
 	local64_add(now - local64_read(&event->hw.prev_count), &event->count);
 	local64_set(&event->hw.prev_count, now);
@@ -46,9 +54,7 @@ static void known_read(struct perf_event *event)
 
 static void known_start(struct perf_event *event, int flags)
 {
-	struct cpu_state *s = this_cpu_ptr(to_known(event->pmu)->state);
-
-	local64_set(&event->hw.prev_count, count_at(event, pmu_time(s)));
+	local64_set(&event->hw.prev_count, count_at(event, pmu_time()));
 	event->hw.state = 0;
 	perf_event_update_userpage(event);
 }
@@ -101,12 +107,12 @@ static void known_del(struct perf_event *event, int flags)
  */
 static void known_disable(struct pmu *pmu)
 {
-	freeze(this_cpu_ptr(to_known(pmu)->state));
+	freeze();
 }
 
 static void known_enable(struct pmu *pmu)
 {
-	this_cpu_ptr(to_known(pmu)->state)->frozen--;
+	thaw();
 }
 
 static void known_start_txn(struct pmu *pmu, unsigned int flags)
@@ -115,7 +121,7 @@ static void known_start_txn(struct pmu *pmu, unsigned int flags)
 
 	s->reading_group = flags & PERF_PMU_TXN_READ;
 	if (s->reading_group)
-		freeze(s);
+		freeze();
 }
 
 static int known_commit_txn(struct pmu *pmu)
@@ -123,7 +129,7 @@ static int known_commit_txn(struct pmu *pmu)
 	struct cpu_state *s = this_cpu_ptr(to_known(pmu)->state);
 
 	if (s->reading_group)
-		s->frozen--;
+		thaw();
 	s->reading_group = false;
 	return 0;
 }

@@ -81,10 +81,19 @@ struct keyed_table {
 	struct keyed_value entries[EVENTS_MAX];
 };
 
+/*
+ * A CPU's time as its events see it. A hybrid's PMUs share it: of a task's events, which may be of both, the kernel
+ * disables the PMU that it saw first, and takes that for the CPU's.
+ */
+struct cpu_time {
+	u64 frozen_ns;		/* the time for all events while a PMU is disabled or a group is read */
+	int frozen;		/* how deep */
+};
+
+static DEFINE_PER_CPU(struct cpu_time, cpu_time);
+
 /* One PMU and what is counting on it, per CPU. */
 struct cpu_state {
-	u64 frozen_ns;		/* the time for all events while the PMU is disabled or a group is read */
-	int frozen;		/* how deep */
 	bool reading_group;
 	struct perf_event *active[ACTIVE_MAX];	/* with holes: a place is the event's number for user-space reads */
 };

@@ -62,7 +62,7 @@ static bool read_counter(u32 index, u64 *value)
 	if (index >= ARRAY_SIZE(s->active) || !s->active[index])
 		return false;
 	event = s->active[index];
-	*value = count_at(event, pmu_time(s)) & ((1ull << COUNTER_BITS) - 1);
+	*value = count_at(event, pmu_time()) & ((1ull << COUNTER_BITS) - 1);
 	return true;
 }
 
