@@ -166,10 +166,7 @@ Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double 
         const auto ran = static_cast<std::int64_t>(process::now_ns() - start);
         return seconds > 0 ? std::min(look_up_ns, static_cast<std::int64_t>(seconds * 1e9) - ran) : look_up_ns;
     };
-    const auto one_is_there = [&] {
-        return std::any_of(processes.begin(), processes.end(),
-                           [](pid_t process) { return !process::program_of(process).empty(); });
-    };
+    const auto one_is_there = [&] { return !std::ranges::all_of(processes, process::has_ended); };
     while (!modelled.interrupted && one_is_there() && left_ns() > 0)
         modelled.interrupted = signals.wait(left_ns()).interrupted;
     modelled.elapsed_ns = process::now_ns() - start;

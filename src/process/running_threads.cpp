@@ -121,6 +121,12 @@ std::vector<ThreadUse> Descendants::look() {
     return found;
 }
 
-std::string program_of(pid_t process) { return read_line("/proc/" + std::to_string(process) + "/comm"); }
+bool has_ended(pid_t process) {
+    const std::string folder = "/proc/" + std::to_string(process) + "/task/";
+    return std::ranges::none_of(numbers_in(folder), [&](pid_t thread) {
+        ThreadStatus status;
+        return status.read(folder + std::to_string(thread));
+    });
+}
 
 }  // namespace tmaprobe::process

@@ -43,7 +43,7 @@ class Descendants {
     std::map<pid_t, Known> known_;
 };
 
-/// The program's name as the kernel has it; empty when it is gone.
-std::string program_of(pid_t process);
+/// Whether no thread of it runs any more: it is gone, or a zombie that its parent has not taken note of.
+bool has_ended(pid_t process);
 
 }  // namespace tmaprobe::process
