@@ -42,7 +42,8 @@ if(TMAPROBE_HAVE_MODEL)
                                           ${CMAKE_SOURCE_DIR}/src/model/command_simulation.cpp
                                           ${CMAKE_SOURCE_DIR}/src/model/sampled_windows.cpp
                                           ${CMAKE_SOURCE_DIR}/src/model/sum_of_windows.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/window_simulator.cpp)
+                                          ${CMAKE_SOURCE_DIR}/src/model/window_simulator.cpp
+                                          ${CMAKE_SOURCE_DIR}/src/model/slot_tally.cpp)
     target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_core)
 endif()
 target_compile_definitions(tmaprobe_model PRIVATE TMAPROBE_HAVE_MODEL=$<BOOL:${TMAPROBE_HAVE_MODEL}>)

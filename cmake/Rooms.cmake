@@ -11,7 +11,7 @@ function(tmaprobe_library name)
     set(sources ${TMAPROBE_SOURCES_${name}})
     if(name STREQUAL "model")
         # What needs LLVM is added by Model.cmake, if it is there.
-        list(FILTER sources EXCLUDE REGEX "/model/(core/|llvm/|model_source.cpp|simulation.cpp|command_simulation.cpp|sampled_windows.cpp|sum_of_windows.cpp|window_simulator.cpp)")
+        list(FILTER sources EXCLUDE REGEX "/model/(core/|llvm/|model_source.cpp|simulation.cpp|command_simulation.cpp|sampled_windows.cpp|sum_of_windows.cpp|window_simulator.cpp|slot_tally.cpp)")
     endif()
     # Its machine code is copied into other programs.
     set_source_files_properties(src/trace/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS

@@ -59,6 +59,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/resctrl/info.cpp
     src/counters/resctrl/keeper.cpp
     src/counters/resctrl/steps.cpp
+    src/counters/slot_attribution.cpp
     src/counters/software.cpp
 )
 set(TMAPROBE_SOURCES_events
@@ -179,12 +180,14 @@ set(TMAPROBE_SOURCES_model
     src/model/modelled_cpu.cpp
     src/model/sampled_windows.cpp
     src/model/set_associative.cpp
+    src/model/slot_tally.cpp
     src/model/simulation.cpp
     src/model/sum_of_windows.cpp
     src/model/window_simulator.cpp
 )
 set(TMAPROBE_SOURCES_process
     src/process/child.cpp
+    src/process/code_mappings.cpp
     src/process/held_command.cpp
     src/process/helper.cpp
     src/process/running_threads.cpp

@@ -85,6 +85,7 @@ set(TMAPROBE_SOURCES_tests_metrics
     tests/metrics/limits_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_model
+    tests/model/attribution_test.cpp
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/core_instructions_test.cpp
@@ -95,6 +96,7 @@ set(TMAPROBE_SOURCES_tests_model
 )
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp
+    tests/process/code_mappings_test.cpp
     tests/process/running_threads_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_record

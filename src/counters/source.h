@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "counters/plan.h"
+#include "counters/slot_attribution.h"
 #include "counters/workload.h"
 #include "record/record.h"
 
@@ -51,6 +52,7 @@ struct Sample {
     std::vector<Interval> series;                      ///< with an interval only; the last step may be shorter
     std::optional<record::PerfDetail> perf;            ///< what counters say beside the counts
     std::optional<record::ModelDetail> model;          ///< what the model ran on
+    std::optional<SlotAttribution> attribution;        ///< the model's, where it was asked for
     /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)
     /// from which bounds of metrics are taken. Each has the same events as `events`.
     std::vector<std::vector<record::Event>> variations;

@@ -70,7 +70,7 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
             fmt::format("nothing is modelled: the command ended after {}, before its first window", took), more};
 }
 
-void add_windows(SampledWindows windows, const ModelledCpu& cpu, Modelled& modelled) {
+void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOptions& options, Modelled& modelled) {
     modelled.traced.steps = windows.steps;
     modelled.traced.undecodable = windows.undecodable;
     modelled.traced.stepped_in_software = windows.in_software;
@@ -85,6 +85,7 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, Modelled& model
         modelled.warnings.push_back(nothing_modelled(modelled, windows));
     } else {
         sum_up(windows.facts, true, cpu, modelled);
+        if (options.attribute) modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
         std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
         add_model_warnings(known_wrong, windows.pages_partly_known, modelled);
         if (modelled.further_tasks)
@@ -112,7 +113,7 @@ void take_answer(process::Helper& helper, process::SignalWatch& signals, const M
     auto windows = text.empty()
                        ? Result<SampledWindows>(fail(ErrorCode::system, "the process that samples it ended early"))
                        : from_text(text);
-    if (windows) return add_windows(std::move(*windows), cpu, modelled);
+    if (windows) return add_windows(std::move(*windows), cpu, options, modelled);
     modelled.warnings.push_back(
         {"nothing_traced", "nothing is modelled: " + windows.error().what, windows.error().hint});
 }

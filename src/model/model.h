@@ -22,6 +22,7 @@ struct ModelOptions {
     std::vector<pid_t> processes;  ///< that run already, to be sampled instead of a command
     double seconds = 0;            ///< for so long; 0: until they end, or a signal comes
     double effort = 1;             ///< how much more than usual samples and simulation may cost
+    bool attribute = false;        ///< say which instructions the slots are put down to (Sample::attribution)
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

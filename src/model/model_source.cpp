@@ -88,6 +88,7 @@ class ModelSource final : public counters::CounterSource {
         }
         sample.model = detail_of(*modelled_);
         sample.model->not_modelled = std::move(missing);
+        sample.attribution = modelled_->attribution;
         return sample;
     }
 

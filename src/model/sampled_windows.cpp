@@ -21,16 +21,33 @@
 namespace tmaprobe::json {
 
 template <>
+struct Description<counters::InstructionSlots> {
+    using S = counters::InstructionSlots;
+    static bool is_empty(const S& slots) { return slots.empty(); }
+    static constexpr auto fields = std::make_tuple(field("numbers", &S::numbers));
+};
+
+template <>
+struct Description<process::CodeMapping> {
+    using M = process::CodeMapping;
+    static constexpr auto fields =
+        std::make_tuple(field("begin", &M::begin), field("end", &M::end), field("offset", &M::offset),
+                        field("inode", &M::inode), field("path", &M::path), field("deleted", &M::deleted));
+};
+
+template <>
 struct Description<model::FactVariation> {
     static constexpr auto fields =
-        std::make_tuple(field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts));
+        std::make_tuple(field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts),
+                        optional("slots", &model::FactVariation::slots));
 };
 
 template <>
 struct Description<model::WindowFacts> {
-    static constexpr auto fields =
-        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-                        field("native_ns", &model::WindowFacts::native_ns));
+    static constexpr auto fields = std::make_tuple(
+        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+        field("native_ns", &model::WindowFacts::native_ns), optional("slots", &model::WindowFacts::slots),
+        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>
@@ -72,6 +89,7 @@ class WindowSampling {
             simulator_.set_pages(**pages);
             pages_assumed_ = true;
         }
+        if (options_.attribute) simulator_.attribute_slots();
         const std::uint64_t start = process::now_ns();
         if (request_.held_command)
             take_first(ready);
@@ -147,15 +165,17 @@ class WindowSampling {
         // A short life between two system calls is one of many alike: the caches know it from the last time, or, at
         // the other bound, know nothing of it.
         if (facts && short_life_) {
-            Facts cold = std::move(facts->base);
+            FactVariation cold{"caches not warmed", std::move(facts->base), std::move(facts->slots)};
             facts = simulator_.simulate(*window);
-            if (facts) facts->variations.push_back({"caches not warmed", std::move(cold)});
+            if (facts) facts->variations.push_back(std::move(cold));
         }
         if (!facts) {
             found_.error = facts.error().what;
             return;
         }
         facts->native_ns = sample.stands_for_ns;
+        facts->process = sample.snapshot.process;
+        if (options_.attribute) facts->mappings = std::move(mappings_);
         found_.sampling.windows.push_back({sample.snapshot.program, sample.snapshot.process,
                                            facts->base["instructions"], cycles_of(facts->base), sample.stands_for_ns});
         found_.facts.push_back(std::move(*facts));
@@ -165,6 +185,7 @@ class WindowSampling {
     /// end.
     Result<trace::Trace> trace_window(trace::Sample& sample) {
         trace::CopyCalls calls(sample.snapshot);
+        if (options_.attribute) mappings_ = process::code_mappings_of(sample.snapshot.copy());
         if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));
         auto process = trace::TracedProcess::of_copy(sample.snapshot.release());
         trace::Tracer tracer(process, decoder_, options_.software_always);
@@ -320,6 +341,7 @@ class WindowSampling {
     std::deque<trace::Sample> copies_;
     std::set<pid_t> known_;
     bool pages_assumed_ = false, short_life_ = false;
+    std::vector<process::CodeMapping> mappings_;  ///< of the copy that is traced
     SampledWindows found_;
 };
 

@@ -45,6 +45,7 @@ class Simulation {
         // The child shares this process's memory as it is mapped here.
         auto pages = TRY(assumed_pages(options_));
         simulator_.set_pages(pages ? *pages : trace::PageMap::of_process(::getpid()));
+        if (options_.attribute) simulator_.attribute_slots();
         auto process = trace::TracedProcess::fork_function([this] {
             for (;;) workload_.run(iterations_);
         });
@@ -62,6 +63,7 @@ class Simulation {
                         "give it more to do");
         modelled_.translated = translator.translates();
         sum_up(windows_, false, cpu_, modelled_);
+        if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
@@ -114,6 +116,10 @@ class Simulation {
         trace.instructions = translator.instructions();
         if (trace.steps.empty()) return ended;
         auto facts = TRY(simulator_.simulate(trace));
+        if (options_.attribute) {
+            facts.process = ::getpid();
+            facts.mappings = process::code_mappings_of(facts.process);
+        }
         windows_.push_back(std::move(facts));
         return ended;
     }

@@ -21,6 +21,7 @@ namespace tmaprobe::model {
 struct WindowSummary {
     double cycles = 0, instructions = 0;
     double native_ns = 0;  ///< of the workload's run that it stands for
+    double weight = 1;     ///< in the sums
 };
 
 /// A workload traced in windows and simulated on the target.
@@ -28,13 +29,14 @@ struct Modelled {
     Facts facts;  ///< sums over the windows; a window of a command weighs as the time it stands for
     std::vector<FactVariation> variations;
     std::vector<WindowSummary> windows;
-    trace::Traced traced;                      ///< sums
-    std::size_t warmed = 0;                    ///< instructions executed to fill caches and predictors
-    double native_ns = 0;                      ///< time that the workload ran untraced meanwhile
-    double modelled_ns = 0;                    ///< time that the windows take on the target
-    double tracing_ns = 0, simulating_ns = 0;  ///< what it cost here
-    std::size_t simulated_instructions = 0;    ///< of all simulations, variations included
-    std::uint64_t elapsed_ns = 0;              ///< of a command, from its start to its end, by the clock
+    trace::Traced traced;                                  ///< sums
+    std::size_t warmed = 0;                                ///< instructions executed to fill caches and predictors
+    double native_ns = 0;                                  ///< time that the workload ran untraced meanwhile
+    double modelled_ns = 0;                                ///< time that the windows take on the target
+    double tracing_ns = 0, simulating_ns = 0;              ///< what it cost here
+    std::size_t simulated_instructions = 0;                ///< of all simulations, variations included
+    std::uint64_t elapsed_ns = 0;                          ///< of a command, from its start to its end, by the clock
+    std::optional<counters::SlotAttribution> attribution;  ///< where it was asked for
     std::optional<record::Sampling> sampling;  ///< of a command or process: what was sampled, and what that cost it
     double processor_ns = 0;                   ///< of a command and the children that it waited for
     bool interrupted = false;                  ///< a signal to us ended it before its time

@@ -26,7 +26,7 @@ Result<std::optional<trace::PageMap>> assumed_pages(const ModelOptions& options)
 void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled) {
     double all_cycles = 0, all_native = 0;
     for (WindowFacts& window : windows) {
-        modelled.windows.push_back({cycles_of(window.base), window.base["instructions"], window.native_ns});
+        modelled.windows.push_back({cycles_of(window.base), window.base["instructions"], window.native_ns, 1});
         all_cycles += cycles_of(window.base);
         all_native += window.native_ns;
     }
@@ -34,16 +34,17 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
         if (!weighted || all_native <= 0 || cycles_of(window.base) <= 0) return 1.0;
         return window.native_ns / all_native * all_cycles / cycles_of(window.base);
     };
+    for (std::size_t i = 0; i < windows.size(); ++i) modelled.windows[i].weight = weight(windows[i]);
     std::map<std::string, Facts> varied;
     for (const WindowFacts& window : windows) {
         add(modelled.facts, window.base, weight(window));
         // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what
         // is by chance is only which of its moments they met.
         if (!weighted)
-            modelled.variations.push_back({"window", window.base});
+            modelled.variations.push_back({"window", window.base, {}});
         else if (windows.size() > 1)
-            modelled.variations.push_back({"window left out", all_but(window, windows, weight)});
-        for (const auto& [what, facts] : window.variations) add(varied[what], facts, weight(window));
+            modelled.variations.push_back({"window left out", all_but(window, windows, weight), {}});
+        for (const auto& variation : window.variations) add(varied[variation.what], variation.facts, weight(window));
     }
     // A window that cannot tell the variations apart is the same in each.
     for (const WindowFacts& window : windows)
@@ -52,8 +53,28 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
                              [&](const auto& one) { return one.what == what; }))
                 add(facts, window.base, weight(window));
     for (auto& [what, facts] : varied)
-        modelled.variations.push_back({what.starts_with("memory latency") ? "memory latency" : what, std::move(facts)});
+        modelled.variations.push_back(
+            {what.starts_with("memory latency") ? "memory latency" : what, std::move(facts), {}});
     modelled.modelled_ns = all_cycles / cpu.frequency_hz * 1e9;
+}
+
+counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu,
+                                         const Modelled& modelled) {
+    counters::SlotAttribution attribution;
+    attribution.slot_width = cpu.core.slot_width;
+    attribution.windows_differ = weighted;
+    auto& known = attribution.mappings;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+        WindowFacts& window = windows[i];
+        const auto same = std::find(known.begin(), known.end(), window.mappings);
+        const auto mappings = static_cast<std::size_t>(same - known.begin());
+        if (same == known.end()) known.push_back(std::move(window.mappings));
+        attribution.windows.push_back(
+            {window.process, mappings, modelled.windows[i].weight, std::move(window.slots), {}});
+        for (auto& [what, facts, slots] : window.variations)
+            attribution.windows.back().variations.push_back({what, std::move(slots)});
+    }
+    return attribution;
 }
 
 void add_model_warnings(const std::map<std::string, std::size_t>& known_wrong, bool pages_partly_known,

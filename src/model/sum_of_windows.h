@@ -16,6 +16,10 @@ Result<std::optional<trace::PageMap>> assumed_pages(const ModelOptions& options)
 /// Adds the windows up, as facts and as variations. `weighted`: each weighs as the time that it stands for.
 void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled);
 
+/// Which instructions the slots of the windows are put down to; takes that out of the windows, which are summed up.
+counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu,
+                                         const Modelled& modelled);
+
 /// What is wrong with the windows, if anything.
 void add_model_warnings(const std::map<std::string, std::size_t>& known_wrong, bool pages_partly_known,
                         Modelled& modelled);

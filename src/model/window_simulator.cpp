@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "model/slot_tally.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -96,7 +98,7 @@ Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
-    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_));
+    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, facts.slots));
     facts.base = std::move(base);
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
@@ -106,8 +108,9 @@ Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
         MemorySystem varied = memory_;
         BranchPredictor predictor = predictor_before;
         varied.vary(kind.variation);
-        auto simulated = TRY(simulate_once(trace, std::move(varied), predictor));
-        facts.variations.push_back({kind.what, std::move(simulated)});
+        FactVariation variation{kind.what, {}, {}};
+        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, variation.slots));
+        facts.variations.push_back(std::move(variation));
     }
     for (const trace::Step& step : trace.steps) memory_.warm(trace.instructions[step.instruction], step);
     after_branch_ = false;
@@ -115,14 +118,21 @@ Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
     return facts;
 }
 
-Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory,
-                                             BranchPredictor& predictor) {
+Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
+                                             counters::InstructionSlots& slots) {
     constexpr std::size_t longest_lead_in = 2000;
     memory.begin_window();
+    std::optional<SlotTally> tally;
+    if (attributes_) tally.emplace(trace);
     const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in),
-                              [&] { memory.reset_facts(); }, nullptr};
+                              [&] {
+                                  memory.reset_facts();
+                                  if (tally) tally->reset();
+                              },
+                              tally ? &*tally : nullptr};
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;
+    if (tally) slots = tally->by_address();
     const auto named = core::named(simulated.facts);
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/slot_attribution.h"
 #include "model/branch_predictor.h"
 #include "model/core/simulate.h"
 #include "model/mapping.h"
@@ -28,6 +29,7 @@ inline WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
 struct FactVariation {
     std::string what;  ///< "window", "window left out", "no prefetchers", "memory latency", "memory latency low"
     Facts facts;
+    counters::InstructionSlots slots{};  ///< of a single window, where they are asked for
 };
 
 /// One window simulated as it is and with each variation.
@@ -35,6 +37,10 @@ struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
     double native_ns = 0;  ///< that it stands for
+    // Where slots are attributed to instructions:
+    counters::InstructionSlots slots;
+    pid_t process = 0;
+    std::vector<process::CodeMapping> mappings;  ///< of the process's code at that time
 };
 
 double cycles_of(const Facts& facts);
@@ -47,6 +53,9 @@ double own_processor_ns();
 class WindowSimulator {
   public:
     WindowSimulator(core::Core& core, const ModelledCpu& geometry);
+
+    /// Windows from now on tell the slots of each instruction.
+    void attribute_slots() { attributes_ = true; }
 
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
@@ -76,7 +85,8 @@ class WindowSimulator {
   private:
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
-    Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor);
+    Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
+                                counters::InstructionSlots& slots);
 
     core::Core& core_;
     const ModelledCpu& geometry_;
@@ -84,7 +94,7 @@ class WindowSimulator {
     MemorySystem memory_;
     BranchPredictor predictor_;
     trace::StaticInstruction last_branch_;
-    bool after_branch_ = false;
+    bool after_branch_ = false, attributes_ = false;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;
     double simulating_ns_ = 0;

@@ -93,6 +93,32 @@ TEST_P(SlotsOf, EachHasOneCauseAndOneInstruction) {
     }
 }
 
+TEST_P(SlotsOf, WhatIsCountedAfterALeadInAddsUpToo) {
+    const auto& code = codes[static_cast<std::size_t>(GetParam())];
+    const trace::Trace trace = trace_of(code, 3000, [](std::size_t k) { return 0x100000 + k % 512 * 8; });
+    auto core = make_core(zen4());
+    for (std::size_t lead_in = 100; lead_in < 140; ++lead_in) {
+        FixedMemory memory([](std::uint64_t) { return 20u; });
+        EveryNth branches(3);
+        Tally tally;
+        const Window window{0, trace.steps.size(), lead_in, [&] { tally = Tally(); }, &tally};
+        const auto simulated = (*core)->simulate(trace, window, memory, branches);
+        ASSERT_TRUE(simulated.has_value());
+        EXPECT_EQ(sum(simulated->facts.by_cause), simulated->facts.slots);
+        EXPECT_EQ(tally.by_cause, simulated->facts.by_cause);
+    }
+}
+
+TEST(Instructions, AreThoseThatTheSlotsAreLostFor) {
+    const auto most_of = [](const Counted& counted) {
+        const auto& sums = counted.tally.by_instruction;
+        return std::max_element(sums.begin(), sums.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
+    };
+    EXPECT_EQ(most_of(count(zen4(), {add_rbx, chase_step, add_rbx}, 300)), 1u) << "the load";
+    EXPECT_EQ(most_of(count(zen4(), {multiply, test_rax, jump_not_taken, add_rbx}, 0, 2)), 2u) << "the branch";
+    EXPECT_EQ(most_of(count(zen4(), {add_rbx, add_rbx, store_rax}, 300)), 2u) << "the store";
+}
+
 TEST_P(SlotsOf, ThePartsOfLevelOneAreAllOfThem) {
     const PipelineFacts facts = count(zen4(), codes[static_cast<std::size_t>(GetParam())], 300, 5).facts;
     EXPECT_EQ(facts.uops + facts.uops_wrong_path + facts.slots_recovery + facts.slots_frontend + facts.slots_backend,

@@ -45,7 +45,7 @@ Simulated Pipeline::run() {
         // What is counted lies between cycles: only there do instructions, operations and slots agree.
         if (step + 1 == window_.first + window_.lead_in) slots_.at_next_boundary = starts;
     }
-    slots_.end_cycle({}, 0);
+    if (window_.count) slots_.end_cycle({}, trace_.steps[end - 1].instruction);
     timeline_.count_until(slots_.cycle());
     return {facts_ - at_start_, window_.count};
 }

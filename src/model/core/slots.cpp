@@ -10,11 +10,12 @@ std::uint64_t Slots::rename(const Admission& admission, std::uint32_t instructio
     const std::uint64_t ready = std::max(admission.supplied, admission.room);
     if (ready > cycle_) lose_until(ready, admission, instruction);
     const std::uint64_t first = cycle_;
-    facts_.uops += count_wanted;
-    count(SlotCause::retiring, instruction, count_wanted);
     while (count_wanted > 0) {
         if (used_ == width_) pass(1);
         const unsigned taken = std::min(count_wanted, width_ - used_);
+        // Counted in the cycle that they lie in: between two cycles the sums of all causes are the slots.
+        facts_.uops += taken;
+        count(SlotCause::retiring, instruction, taken);
         used_ += taken;
         count_wanted -= taken;
     }
@@ -63,7 +64,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
             count(SlotCause::wrong_path, branch_, lost());
         } else if (cycle_ < resolved_) {
             cycles = alike(resolved_);
-            lose_to_back_end(cycles, lost(), false);
+            lose_to_back_end(cycles, lost(), false, branch_);
         } else if (cycle_ < recovered_) {
             cycles = alike(recovered_);
             facts_.slots_recovery += lost();
@@ -75,7 +76,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
                 facts_.slots_frontend_latency += lost();
                 facts_.cycles_frontend_none += cycles;
             }
-            count(admission.supply, instruction, lost());
+            count(admission.supply, admission.supply == SlotCause::resteer ? branch_ : instruction, lost());
         } else if (cycle_ < admission.room) {
             const InFlight* oldest = retirement_.oldest(cycle_);
             std::uint64_t until = admission.room;
@@ -87,7 +88,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
                     until = std::min(until, oldest->done + 1);
             }
             cycles = std::max<std::uint64_t>(1, alike(until));
-            lose_to_back_end(cycles, lost(), admission.store_buffer_full);
+            lose_to_back_end(cycles, lost(), admission.store_buffer_full, instruction);
         } else {
             // Supplied and with room, but the cycle may not be shared.
             cycles = 1;
@@ -103,7 +104,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
     }
 }
 
-void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer) {
+void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer, std::uint32_t next) {
     const InFlight* oldest = retirement_.oldest(cycle_);
     SlotCause cause = SlotCause::retirement;
     if (store_buffer) {
@@ -121,7 +122,7 @@ void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool stor
         facts_.cycles_backend_none += cycles;
         if (is_memory(cause)) facts_.cycles_backend_none_memory += cycles;
     }
-    count(cause, oldest ? oldest->instruction : branch_, lost);
+    count(cause, oldest && !store_buffer ? oldest->instruction : next, lost);
 }
 
 }  // namespace tmaprobe::model::core

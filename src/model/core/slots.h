@@ -24,7 +24,9 @@ struct Admission {
 
 /// Gives slots to instructions in program order, cycle by cycle, and every lost one its cause and its instruction. A
 /// slot is the front end's while nothing was supplied, else the back end's; after a mispredicted branch it is the wrong
-/// path's.
+/// path's. The instruction: what a misprediction costs, all of it, is the branch's; what the back end loses is the
+/// oldest's, which it waits for, but a full store buffer is the store's that has no room; the rest is the instruction's
+/// that comes late.
 class Slots {
   public:
     Slots(unsigned width, unsigned reorder_buffer, Retirement& retirement, Timeline& timeline, PipelineFacts& facts,
@@ -48,7 +50,8 @@ class Slots {
 
   private:
     void lose_until(std::uint64_t cycle, const Admission& admission, std::uint32_t instruction);
-    void lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer);
+    /// `next`: the instruction that waits to be renamed, or whose wrong path fills the buffers.
+    void lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer, std::uint32_t next);
     void count(SlotCause cause, std::uint32_t instruction, std::uint64_t lost) {
         facts_.by_cause[static_cast<std::size_t>(cause)] += lost;
         if (observer_ && lost) observer_->slots(cause, instruction, lost);

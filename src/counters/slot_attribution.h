@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "process/code_mappings.h"
+#include "record/slot_cause.h"
+
+namespace tmaprobe::counters {
+
+inline constexpr std::size_t slot_causes = Names<record::SlotCause>::values.size();
+using SlotsByCause = std::array<std::uint64_t, slot_causes>;
+
+/// Slots of each instruction of a window, by cause, in little room: addresses and the counts that are not 0.
+class InstructionSlots {
+  public:
+    /// Each address once.
+    void add(std::uint64_t address, const SlotsByCause& slots);
+    /// Calls `visit(std::uint64_t address, const SlotsByCause&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t at = 0; at + 1 < numbers.size();) {
+            SlotsByCause slots{};
+            const std::uint64_t address = numbers[at], causes = numbers[at + 1];
+            at += 2;
+            for (std::size_t cause = 0; cause < slot_causes; ++cause)
+                if (causes >> cause & 1 && at < numbers.size()) slots[cause] = numbers[at++];
+            visit(address, slots);
+        }
+    }
+    bool empty() const { return numbers.empty(); }
+
+    std::vector<std::uint64_t> numbers;  ///< of each: address, a bit for each cause that has slots, and these slots
+};
+
+/// The slots of a window with one thing changed that is not known; see Sample::variations.
+struct VariedSlots {
+    std::string what;
+    InstructionSlots slots;
+};
+
+struct AttributedWindow {
+    pid_t process = 0;
+    std::size_t mappings = 0;  ///< index into SlotAttribution::mappings
+    double weight = 1;         ///< in the sums over all windows
+    InstructionSlots slots;
+    std::vector<VariedSlots> variations;  ///< none: all are as `slots`
+};
+
+/// Which instructions the slots of a modelled workload are put down to, and why. The sum over all windows, weighted, is
+/// that of the events.
+struct SlotAttribution {
+    unsigned slot_width = 0;      ///< slots of a cycle
+    bool windows_differ = false;  ///< they are moments of a command; else repetitions of the same
+    std::vector<std::vector<process::CodeMapping>> mappings;
+    std::vector<AttributedWindow> windows;
+};
+
+}  // namespace tmaprobe::counters
