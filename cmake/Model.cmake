@@ -45,5 +45,20 @@ if(TMAPROBE_HAVE_MODEL)
                                           ${CMAKE_SOURCE_DIR}/src/model/window_simulator.cpp
                                           ${CMAKE_SOURCE_DIR}/src/model/slot_tally.cpp)
     target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_core)
+
+    # Symbols are read with its DWARF libraries.
+    execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs symbolize mcdisassembler ${llvm_target}info
+                            ${llvm_target}desc ${llvm_target}disassembler
+                    OUTPUT_VARIABLE llvm_symbol_libraries OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(llvm_symbol_libraries UNIX_COMMAND "${llvm_symbol_libraries}")
+    target_sources(tmaprobe_symbols PRIVATE ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp)
+    set(symbol_sources ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
+                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/read_symbols.cpp)
+    target_include_directories(tmaprobe_symbols SYSTEM PRIVATE ${llvm_include})
+    # LLVM's headers stand for themselves: the project's strictest warnings are not for them.
+    set_source_files_properties(${symbol_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+        "-Wno-shadow;-Wno-conversion;-Wno-pedantic;$<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>")
+    target_link_libraries(tmaprobe_symbols PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_symbol_libraries} ${llvm_system})
 endif()
+target_compile_definitions(tmaprobe_symbols PRIVATE TMAPROBE_HAVE_SYMBOLIZER=$<BOOL:${TMAPROBE_HAVE_MODEL}>)
 target_compile_definitions(tmaprobe_model PRIVATE TMAPROBE_HAVE_MODEL=$<BOOL:${TMAPROBE_HAVE_MODEL}>)

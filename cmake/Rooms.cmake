@@ -13,6 +13,9 @@ function(tmaprobe_library name)
         # What needs LLVM is added by Model.cmake, if it is there.
         list(FILTER sources EXCLUDE REGEX "/model/(core/|llvm/|model_source.cpp|simulation.cpp|command_simulation.cpp|sampled_windows.cpp|sum_of_windows.cpp|window_simulator.cpp|slot_tally.cpp)")
     endif()
+    if(name STREQUAL "symbols")
+        list(FILTER sources EXCLUDE REGEX "/disassembly.cpp")  # the same
+    endif()
     # Its machine code is copied into other programs.
     set_source_files_properties(src/trace/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "-O2;-mgeneral-regs-only;-fno-sanitize=all;-fno-stack-protector;-fno-jump-tables;-fcf-protection=none;-fno-profile-arcs;-fno-test-coverage")

@@ -220,6 +220,12 @@ set(TMAPROBE_SOURCES_report
     src/report/view.cpp
     src/report/writers.cpp
 )
+set(TMAPROBE_SOURCES_symbols
+    src/symbols/llvm/disassembly.cpp
+    src/symbols/llvm/read_symbols.cpp
+    src/symbols/locations.cpp
+    src/symbols/perf_map.cpp
+)
 set(TMAPROBE_SOURCES_timing
     src/timing/canary.cpp
     src/timing/effective_pages.cpp

@@ -111,6 +111,10 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/text_test.cpp
     tests/report/writers_test.cpp
 )
+set(TMAPROBE_SOURCES_tests_symbols
+    tests/symbols/locations_test.cpp
+    tests/symbols/perf_map_test.cpp
+)
 set(TMAPROBE_SOURCES_tests_timing
     tests/timing/canary_test.cpp
     tests/timing/effective_pages_test.cpp

@@ -20,12 +20,13 @@ ROOMS = {
     "process": {"base"},
     "counters": {"base", "machine", "metrics", "events", "record", "process"},
     "trace": {"base", "machine", "process"},
+    "symbols": {"base", "process"},
     "model": {"base", "machine", "metrics", "events", "record", "process", "trace", "counters"},
     "judge": {"base", "machine", "metrics", "record", "events"},
     "timing": {"base", "machine", "memory", "record"},
     "kernels": {"base", "machine", "memory"},
-    "experiments": {"base", "machine", "metrics", "record", "events", "memory", "process", "counters", "trace", "model",
-                    "judge", "timing", "kernels"},
+    "experiments": {"base", "machine", "metrics", "record", "events", "memory", "process", "counters", "trace",
+                    "symbols", "model", "judge", "timing", "kernels"},
     "report": {"base", "metrics", "record", "judge"},
     "cli": {"base", "machine", "metrics", "record", "events", "memory", "counters", "trace", "model", "judge", "timing",
             "kernels", "experiments", "report"},
@@ -36,7 +37,7 @@ LIBRARIES = {
     r"perfmon/": "src/events/",
     r"hwloc": "src/machine/",
     r"(perf|internal)/(evlist|evsel|cpumap|threadmap|mmap|core|event)\.h": "src/counters/perf/",
-    r"llvm(-c)?/": "src/model/llvm/",
+    r"llvm(-c)?/": ("src/model/llvm/", "src/symbols/llvm/"),
     r"CLI/": "src/cli/command_line.cpp",
     r"spdlog/": "src/base/log.cpp",
     # The tool reads and writes JSON by itself (base/json); tests look at it with an independent library.
@@ -46,7 +47,7 @@ LIBRARIES = {
 
 # JSON exists at the edge alone: where a text is read into types. base/json/writer.h is for everybody who writes one.
 JSON_READERS = ("src/base/json/", "src/record/json/", "src/events/", "src/model/mapping.cpp",
-                "src/model/sampled_windows.cpp",  # what a helper process hands over
+                "src/model/sampled_windows.cpp", "src/symbols/locations.cpp",  # what helper processes hand over
                 "src/counters/replay/json.cpp", "tests/")
 
 LONGEST_FILE = 450  # lines of src/ and kernels/; split around 400

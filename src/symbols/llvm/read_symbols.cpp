@@ -1,0 +1,170 @@
+#include "symbols/llvm/read_symbols.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#if TMAPROBE_HAVE_SYMBOLIZER
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/DebugInfo/DWARF/DWARFDebugFrame.h>
+#include <llvm/DebugInfo/Symbolize/Symbolize.h>
+#include <llvm/Object/BuildID.h>
+#include <llvm/Object/ELFObjectFile.h>
+
+#include "symbols/llvm/disassembly.h"
+#endif
+
+namespace tmaprobe::symbols {
+
+#if !TMAPROBE_HAVE_SYMBOLIZER
+
+Result<std::vector<Location>> read_symbols(const std::string&, const std::vector<std::uint64_t>&) {
+    return fail(ErrorCode::unavailable, "this build cannot read symbols: LLVM 19 was missing when it was configured",
+                "run third_party/setup.sh and build again");
+}
+Result<std::vector<Location>> read_symbols_of_image(const std::string&, const std::vector<std::uint64_t>&) {
+    return read_symbols({}, {});
+}
+
+#else
+namespace {
+
+using llvm::symbolize::LLVMSymbolizer;
+using Object = llvm::object::ELFObjectFileBase;
+
+/// Loaded bytes of the file: where an offset is, in addresses of the module.
+struct Segment {
+    std::uint64_t offset = 0, bytes = 0, address = 0;
+};
+
+template <class Elf>
+std::vector<Segment> segments_of(const llvm::object::ELFObjectFile<Elf>& object) {
+    std::vector<Segment> segments;
+    auto headers = object.getELFFile().program_headers();
+    if (!headers) {
+        llvm::consumeError(headers.takeError());
+        return segments;
+    }
+    for (const auto& header : *headers)
+        if (header.p_type == llvm::ELF::PT_LOAD) segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+    return segments;
+}
+
+std::vector<Segment> segments_of(const Object& object) {
+    if (const auto* of_64 = llvm::dyn_cast<llvm::object::ELF64LEObjectFile>(&object)) return segments_of(*of_64);
+    if (const auto* of_32 = llvm::dyn_cast<llvm::object::ELF32LEObjectFile>(&object)) return segments_of(*of_32);
+    return {};
+}
+
+struct Stretch {
+    std::uint64_t begin = 0, end = 0;
+};
+
+/// What unwinding tables call a function, which stripped programs keep.
+std::vector<Stretch> functions_of_unwinding(const Object& object) {
+    std::vector<Stretch> functions;
+    const auto context = llvm::DWARFContext::create(object);
+    auto frames = context->getEHFrame();
+    if (!frames) {
+        llvm::consumeError(frames.takeError());
+        return functions;
+    }
+    for (const auto& entry : (*frames)->entries())
+        if (const auto* one = llvm::dyn_cast<llvm::dwarf::FDE>(&entry))
+            functions.push_back({one->getInitialLocation(), one->getInitialLocation() + one->getAddressRange()});
+    std::ranges::sort(functions, {}, &Stretch::begin);
+    return functions;
+}
+
+std::string known(const std::string& text) { return text == llvm::DILineInfo::BadString ? "" : text; }
+
+class Reader {
+  public:
+    Reader(const Object& object, std::string path) : object_(object), path_(std::move(path)) {
+        LLVMSymbolizer::Options options;
+        options.PrintFunctions = llvm::DILineInfoSpecifier::FunctionNameKind::LinkageName;
+        symbolizer_ = std::make_unique<LLVMSymbolizer>(options);
+        symbolizer_->setBuildIDFetcher(
+            std::make_unique<llvm::object::BuildIDFetcher>(std::vector<std::string>{"/usr/lib/debug"}));
+    }
+
+    std::vector<Location> read(const std::vector<std::uint64_t>& offsets) {
+        const auto segments = segments_of(object_);
+        const Disassembly disassembly(object_.getArch());
+        const llvm::StringRef bytes = object_.getData();
+        std::vector<Location> locations;
+        for (const std::uint64_t offset : offsets) {
+            Location& location = locations.emplace_back();
+            const auto segment = std::ranges::find_if(
+                segments, [&](const Segment& one) { return offset - one.offset < one.bytes && offset >= one.offset; });
+            if (segment == segments.end()) continue;
+            location.address = segment->address + (offset - segment->offset);
+            if (offset < bytes.size()) location.instruction = disassembly.text(bytes.substr(offset), location.address);
+            look_up(location);
+        }
+        return locations;
+    }
+
+  private:
+    void look_up(Location& location) {
+        const llvm::object::SectionedAddress address{location.address, llvm::object::SectionedAddress::UndefSection};
+        auto found = path_.empty() ? symbolizer_->symbolizeInlinedCode(object_, address)
+                                   : symbolizer_->symbolizeInlinedCode(path_, address);
+        if (!found) {
+            llvm::consumeError(found.takeError());
+        } else {
+            for (std::uint32_t i = 0; i < found->getNumberOfFrames(); ++i) {
+                const auto& frame = found->getFrame(i);
+                location.frames.push_back({known(frame.FunctionName), known(frame.FileName), frame.Line});
+            }
+            const bool nothing = std::ranges::all_of(
+                location.frames, [](const Frame& frame) { return frame.function.empty() && frame.line == 0; });
+            if (nothing) location.frames.clear();
+            if (!nothing) location.begins = found->getFrame(found->getNumberOfFrames() - 1).StartAddress.value_or(0);
+        }
+        if (location.begins == 0) location.begins = begins_by_unwinding(location.address);
+    }
+
+    std::uint64_t begins_by_unwinding(std::uint64_t address) {
+        if (!unwinding_) unwinding_ = functions_of_unwinding(object_);
+        const auto after = std::ranges::upper_bound(*unwinding_, address, {}, &Stretch::begin);
+        if (after == unwinding_->begin()) return 0;
+        const Stretch& last = *(after - 1);
+        return address < last.end ? last.begin : 0;
+    }
+
+    const Object& object_;
+    std::string path_;
+    std::unique_ptr<LLVMSymbolizer> symbolizer_;
+    std::optional<std::vector<Stretch>> unwinding_;
+};
+
+template <class T>
+Result<std::vector<Location>> with(llvm::Expected<T> opened, const std::string& path,
+                                   const std::vector<std::uint64_t>& offsets) {
+    if (!opened) return fail(ErrorCode::unavailable, llvm::toString(opened.takeError()));
+    const llvm::object::Binary* binary = nullptr;
+    if constexpr (requires { opened->getBinary(); })
+        binary = opened->getBinary();
+    else
+        binary = opened->get();
+    const auto* object = llvm::dyn_cast<Object>(binary);
+    if (!object) return fail(ErrorCode::unavailable, "it is no ELF file");
+    return Reader(*object, path).read(offsets);
+}
+
+}  // namespace
+
+Result<std::vector<Location>> read_symbols(const std::string& path, const std::vector<std::uint64_t>& offsets) {
+    return with(llvm::object::createBinary(path), path, offsets);
+}
+
+Result<std::vector<Location>> read_symbols_of_image(const std::string& image,
+                                                    const std::vector<std::uint64_t>& offsets) {
+    const auto buffer = llvm::MemoryBuffer::getMemBuffer(image, "", false);
+    return with(llvm::object::createBinary(buffer->getMemBufferRef()), "", offsets);
+}
+
+#endif
+
+}  // namespace tmaprobe::symbols

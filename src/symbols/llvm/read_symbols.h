@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "symbols/locations.h"
+
+namespace tmaprobe::symbols {
+
+/// As locate(), in this process: LLVM may end it when a file is broken. Errors: unavailable.
+Result<std::vector<Location>> read_symbols(const std::string& path, const std::vector<std::uint64_t>& offsets);
+
+/// Of a file that is in memory.
+Result<std::vector<Location>> read_symbols_of_image(const std::string& image,
+                                                    const std::vector<std::uint64_t>& offsets);
+
+}  // namespace tmaprobe::symbols

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tmaprobe::symbols {
+
+/// A function that an instruction is of, and where in its source the instruction comes from.
+struct Frame {
+    std::string function;  ///< demangled; empty: not known
+    std::string file;      ///< as the compiler was given it, made absolute; empty: not known
+    unsigned line = 0;     ///< 0: not known
+};
+
+/// What is known of one instruction.
+struct Location {
+    std::uint64_t address = 0;  ///< in the module, as its own symbol table counts
+    std::vector<Frame> frames;  ///< the innermost inlined function first, the one that was called last; may be none
+    std::uint64_t begins = 0;   ///< address of the function that was called; 0: not known
+    std::string instruction;    ///< in the assembler's words; empty: it could not be read
+};
+
+/// Of instructions at these offsets in an ELF file, each in its place. Debug information is found as debuggers find it:
+/// in the file, by its .gnu_debuglink, by its build id in /usr/lib/debug, and split off (.dwo, .dwp). It is read in a
+/// process of its own: what is broken in it costs the answer and nothing else. Errors: unavailable when the file cannot
+/// be read, or reading it fails or takes longer than `patience_seconds`.
+Result<std::vector<Location>> locate(const std::string& path, const std::vector<std::uint64_t>& offsets,
+                                     double patience_seconds = 60);
+
+/// The same of this machine's vDSO; offsets are from its beginning.
+Result<std::vector<Location>> locate_in_vdso(const std::vector<std::uint64_t>& offsets, double patience_seconds = 60);
+
+}  // namespace tmaprobe::symbols

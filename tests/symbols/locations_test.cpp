@@ -1,0 +1,181 @@
+#include "symbols/locations.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/file.h"
+#include "process/code_mappings.h"
+
+namespace tmaprobe::symbols {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Line 2 is inlined into line 5; hidden() is in no table of exported symbols.
+constexpr const char* source = R"(
+static inline __attribute__((always_inline)) unsigned twice(unsigned x) { return x * 2654435761u; }
+
+__attribute__((noinline)) static unsigned hidden(unsigned x) {
+    return twice(x);
+}
+unsigned visible(unsigned x) {
+    return hidden(x) + 1;
+}
+unsigned (*address_of_hidden(void))(unsigned) { return hidden; }
+)";
+
+/// A shared object in a folder of its own, loaded here so that its addresses are known.
+class Built {
+  public:
+    explicit Built(const std::string& options, const std::string& then = {}) {
+        std::string pattern = (fs::temp_directory_path() / "tmaprobe_symbols_XXXXXX").string();
+        folder_ = ::mkdtemp(pattern.data());
+        std::ofstream(folder_ / "s.c") << source;
+        const std::string command = "cd " + folder_.string() + " && cc -shared -fPIC -O1 -Wl,--build-id " + options +
+                                    " -o s.so s.c" + (then.empty() ? "" : " && " + then);
+        EXPECT_EQ(std::system(command.c_str()), 0) << command;
+        handle_ = ::dlopen(path().c_str(), RTLD_NOW | RTLD_LOCAL);
+        EXPECT_NE(handle_, nullptr) << ::dlerror();
+    }
+    ~Built() {
+        if (handle_) ::dlclose(handle_);
+        fs::remove_all(folder_);
+    }
+    std::string path() const { return (folder_ / "s.so").string(); }
+
+    std::uint64_t offset_of(const void* address) const {
+        const auto here = reinterpret_cast<std::uint64_t>(address);
+        for (const auto& mapping : process::code_mappings_of(::getpid()))
+            if (here >= mapping.begin && here < mapping.end) return here - mapping.begin + mapping.offset;
+        ADD_FAILURE() << "not mapped";
+        return 0;
+    }
+    std::uint64_t visible() const { return offset_of(::dlsym(handle_, "visible")); }
+    std::uint64_t hidden() const {
+        const auto give = reinterpret_cast<const void* (*)()>(::dlsym(handle_, "address_of_hidden"));
+        return offset_of(give());
+    }
+
+  private:
+    fs::path folder_;
+    void* handle_ = nullptr;
+};
+
+/// The instruction of hidden() that comes from twice(), if there is one.
+std::optional<Location> inlined_in_hidden(const Built& built) {
+    std::vector<std::uint64_t> offsets;
+    for (std::uint64_t at = built.hidden(); at < built.hidden() + 8; ++at) offsets.push_back(at);
+    const auto located = locate(built.path(), offsets);
+    if (!located) return std::nullopt;
+    for (const Location& location : *located)
+        if (location.frames.size() == 2) return location;
+    return std::nullopt;
+}
+
+void expect_all_known(const Built& built) {
+    const auto inlined = inlined_in_hidden(built);
+    ASSERT_TRUE(inlined);
+    EXPECT_EQ(inlined->frames[0].function, "twice");
+    EXPECT_EQ(inlined->frames[0].line, 2u);
+    EXPECT_EQ(inlined->frames[1].function, "hidden");
+    EXPECT_EQ(inlined->frames[1].line, 5u);
+    EXPECT_EQ(fs::path(inlined->frames[0].file).filename(), "s.c");
+    const auto located = locate(built.path(), {built.visible()});
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    ASSERT_EQ(located->front().frames.size(), 1u);
+    EXPECT_EQ(located->front().frames[0].function, "visible");
+    EXPECT_GE(located->front().frames[0].line, 7u);
+    EXPECT_LE(located->front().frames[0].line, 8u);
+    EXPECT_FALSE(located->front().instruction.empty());
+}
+
+TEST(Locations, InlinedFunctionsAreShownInThoseThatWereCalled) { expect_all_known(Built("-g")); }
+
+TEST(Locations, DebugInformationMayBeInDwarf4OrCompressed) {
+    expect_all_known(Built("-gdwarf-4"));
+    expect_all_known(Built("-g -gz=zlib"));
+}
+
+TEST(Locations, DebugInformationMayBeSplitOff) { expect_all_known(Built("-g -gsplit-dwarf")); }
+
+TEST(Locations, DebugInformationIsFoundByItsLink) {
+    expect_all_known(Built("-g",
+                           "objcopy --only-keep-debug s.so s.debug && strip s.so && "
+                           "objcopy --add-gnu-debuglink=s.debug s.so"));
+}
+
+TEST(Locations, AStrippedFileHasExportedNamesAndFunctionStarts) {
+    const Built built("-fasynchronous-unwind-tables", "strip s.so");
+    const auto located = locate(built.path(), {built.visible(), built.hidden()});
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    const Location& visible = located->at(0);
+    const Location& hidden = located->at(1);
+    ASSERT_EQ(visible.frames.size(), 1u);
+    EXPECT_EQ(visible.frames[0].function, "visible");
+    EXPECT_EQ(visible.frames[0].line, 0u);
+    EXPECT_EQ(visible.begins, visible.address);
+    for (const Frame& frame : hidden.frames) EXPECT_NE(frame.function, "hidden");
+    EXPECT_EQ(hidden.begins, hidden.address) << "from the tables for unwinding";
+    EXPECT_FALSE(hidden.instruction.empty());
+}
+
+TEST(Locations, OfNoFileOrNoElfFileAreRefused) {
+    EXPECT_FALSE(locate("/nonexistent", {0}).has_value());
+    EXPECT_FALSE(locate(__FILE__, {0}).has_value());
+}
+
+TEST(Locations, AnOffsetThatIsNotLoadedIsNowhere) {
+    const auto located = locate("/proc/self/exe", {~0ull, 1ull << 40});
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    ASSERT_EQ(located->size(), 2u);
+    for (const auto& location : *located) EXPECT_TRUE(location.frames.empty());
+}
+
+/// Bytes of the file changed at random: an answer of the right size, or an error, and this process goes on.
+TEST(Locations, BrokenFilesCostTheAnswerAtMost) {
+    const Built built("-g");
+    const auto good = read_file(built.path());
+    ASSERT_TRUE(good.has_value());
+    std::mt19937 random(1);
+    int answers = 0;
+    constexpr int files = 60;
+    for (int file = 0; file < files; ++file) {
+        std::string broken = *good;
+        for (int i = 0; i < 200; ++i) broken[random() % broken.size()] = static_cast<char>(random());
+        if (file % 3 == 0) broken.resize(random() % broken.size());
+        // Most are damaged behind a whole header, so that they are read at all.
+        if (file % 2) broken.replace(0, std::min<std::size_t>(broken.size(), 0x400), *good, 0, 0x400);
+        const std::string path = built.path() + ".broken";
+        std::ofstream(path, std::ios::binary) << broken;
+        const auto located = locate(path, {built.visible(), built.hidden()}, 20);
+        if (!located) continue;
+        ++answers;
+        EXPECT_EQ(located->size(), 2u);
+    }
+    EXPECT_GT(answers, 0);
+    EXPECT_LT(answers, files);
+}
+
+#if defined(__x86_64__)
+TEST(Locations, OfTheVdsoHaveNames) {
+    const auto* vdso = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
+    if (!vdso) GTEST_SKIP() << "no vDSO here";
+    void* handle = ::dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const void* function = handle ? ::dlsym(handle, "__vdso_clock_gettime") : nullptr;
+    if (!function) GTEST_SKIP() << "its functions cannot be found here";
+    const auto located = locate_in_vdso({static_cast<std::uint64_t>(static_cast<const char*>(function) - vdso)});
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    ASSERT_FALSE(located->front().frames.empty());
+    EXPECT_NE(located->front().frames.back().function.find("clock_gettime"), std::string::npos);
+}
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::symbols
