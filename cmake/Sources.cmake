@@ -183,6 +183,7 @@ set(TMAPROBE_SOURCES_model
     src/model/slot_tally.cpp
     src/model/simulation.cpp
     src/model/sum_of_windows.cpp
+    src/model/own_addresses.cpp
     src/model/window_simulator.cpp
 )
 set(TMAPROBE_SOURCES_process

@@ -45,6 +45,8 @@ class Kernel {
     /// Called before each measured run(), outside its time: brings the caches into the state that the
     /// kernel was asked for (see chase's option refresh). Most kernels have nothing to do here.
     virtual void prepare() {}
+    /// Back to where it began when it was made: what run() does from then on is the same each time.
+    virtual void restart() {}
     /// Runs exactly `iterations` iterations in the calling thread (and its own threads, if it has any).
     virtual void run(std::uint64_t iterations) = 0;
     virtual Work per_iteration() const = 0;

@@ -93,6 +93,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
+    tests/model/repeatable_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp

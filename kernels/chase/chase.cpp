@@ -60,7 +60,10 @@ class ChaseKernel final : public Kernel {
         refresh_ = parameters_["refresh"] == "yes";
         write_cycle(buffer_.data(), layout, seed);
         place_chains(layout);
+        first_places_ = places_;
     }
+
+    void restart() override { places_ = first_places_; }
 
     /// Reads every line once, so that the block is in the caches as far as it fits.
     void prepare() override {
@@ -118,7 +121,7 @@ class ChaseKernel final : public Kernel {
     }
 
     memory::Buffer buffer_;
-    Places places_{};
+    Places places_{}, first_places_{};
     int chains_;
     bool refresh_ = false;
     std::map<std::string, std::string> parameters_;

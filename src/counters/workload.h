@@ -16,6 +16,8 @@ class Workload {
     virtual std::vector<std::string> command() const { return {}; }
     /// Called before each run of the region, outside what is measured.
     virtual void prepare() {}
+    /// Back to where the region began at first: what run() does from then on is the same each time.
+    virtual void restart() {}
     /// Runs the region once with this many iterations (in-process only).
     virtual void run(std::uint64_t iterations) = 0;
     /// True when there is nothing to run: what the scope names is counted until it ends or a signal comes.

@@ -18,6 +18,7 @@ class KernelWorkload final : public counters::Workload {
   public:
     explicit KernelWorkload(std::unique_ptr<kernels::Kernel> kernel) : kernel_(std::move(kernel)) {}
     void prepare() override { kernel_->prepare(); }
+    void restart() override { kernel_->restart(); }
     void run(std::uint64_t iterations) override { kernel_->run(iterations); }
     std::vector<pid_t> threads() const override { return kernel_->threads(); }
     const kernels::Kernel& kernel() const { return *kernel_; }

@@ -45,9 +45,7 @@ class ModelSource final : public counters::CounterSource {
 
     Result<counters::Sample> measure(counters::Workload& workload, counters::Repetition repetition) override {
         // Every pass sees the same facts: the model has no counters to run out of.
-        if (!modelled_ || repetition.pass == 0) {
-            modelled_ = TRY(simulate(workload, repetition.iterations));
-        }
+        if (!modelled_ || repetition.pass == 0) modelled_ = TRY(simulate(workload));
         return sample(repetition);
     }
 
@@ -59,11 +57,11 @@ class ModelSource final : public counters::CounterSource {
     }
 
   private:
-    Result<Modelled> simulate(counters::Workload& workload, std::uint64_t iterations) {
+    Result<Modelled> simulate(counters::Workload& workload) {
         const auto command = workload.command();
         if (workload.only_waits())
             return simulate_processes(options_.processes, options_.seconds, *core_, *decoder_, geometry_, options_);
-        if (command.empty()) return simulate_kernel(workload, iterations, *core_, *decoder_, geometry_, options_);
+        if (command.empty()) return simulate_kernel(workload, *core_, *decoder_, geometry_, options_);
         return simulate_command(command, *core_, *decoder_, geometry_, options_);
     }
 

@@ -1,10 +1,16 @@
 #include "model/simulation.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
+#include "base/file.h"
 #include "model/sum_of_windows.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
@@ -26,17 +32,15 @@ double processor_ns_of(pid_t process) {
     return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
+/// By instructions alone: the same in each run.
+constexpr WarmUpLimits first_warm_up{50000, 3'000'000, 0, 270e6, false}, warm_up_again{50000, 500'000, 0, 45e6, false};
+
 /// Of a kernel, in a forked child that runs it for ever.
 class Simulation {
   public:
-    Simulation(counters::Workload& workload, std::uint64_t iterations, core::Core& core, trace::Decoder& decoder,
-               const ModelledCpu& cpu, const ModelOptions& options)
-        : workload_(workload),
-          iterations_(iterations),
-          decoder_(decoder),
-          cpu_(cpu),
-          options_(options),
-          simulator_(core, cpu) {}
+    Simulation(counters::Workload& workload, core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu,
+               const ModelOptions& options)
+        : workload_(workload), decoder_(decoder), cpu_(cpu), options_(options), simulator_(core, cpu) {}
 
     Result<Modelled> run() {
         if (!workload_.threads().empty())
@@ -46,14 +50,15 @@ class Simulation {
         auto pages = TRY(assumed_pages(options_));
         simulator_.set_pages(pages ? *pages : trace::PageMap::of_process(::getpid()));
         if (options_.attribute) simulator_.attribute_slots();
-        auto process = trace::TracedProcess::fork_function([this] {
-            for (;;) workload_.run(iterations_);
-        });
+        auto process = trace::TracedProcess::fork_function([this] { run_kernel(); });
         if (!process) return pass_on(process);
+        TRY(wait_for_start(*process));
+        simulator_.set_addresses(OwnAddresses(
+            read_file("/proc/" + std::to_string(process->pid()) + "/maps").value_or(""), simulator_.pages()));
         trace::Tracer tracer(*process, decoder_, options_.software_always);
         trace::Translator translator(*process, tracer);
         for (int i = 0; i < options_.windows; ++i) {
-            auto running = TRY(run_natively(*process));
+            auto running = TRY(skip(*process, translator));
             if (!running) break;
             auto ended = TRY(window(translator));
             if (ended) break;
@@ -71,10 +76,65 @@ class Simulation {
     }
 
   private:
+    /// In the child: the same from its start on each time, on a stack that begins at the same place in its page. The
+    /// number of iterations that are timed is chance.
+    void run_kernel() {
+        constexpr std::size_t stack_bytes = std::size_t{1} << 20;
+        void* const stack =
+            ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        if (stack == MAP_FAILED) ::_exit(1);
+        child_.start = [this] {
+            workload_.restart();
+            ::syscall(SYS_kill, ::syscall(SYS_getpid), SIGSTOP);
+            constexpr std::uint64_t iterations_at_once = std::uint64_t{1} << 16;
+            for (;;) workload_.run(iterations_at_once);
+        };
+        ::getcontext(&child_.context);
+        child_.context.uc_stack.ss_sp = stack;
+        child_.context.uc_stack.ss_size = stack_bytes;
+        child_.context.uc_link = nullptr;
+        const auto address = reinterpret_cast<std::uintptr_t>(&child_);
+        ::makecontext(&child_.context, reinterpret_cast<void (*)()>(&start_child), 2,
+                      static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+        ::setcontext(&child_.context);
+    }
+
+    struct Child {
+        ucontext_t context{};
+        std::function<void()> start;
+    };
+
+    static void start_child(unsigned high, unsigned low) {
+        const std::uintptr_t address = std::uintptr_t{high} << 32 | low;
+        reinterpret_cast<Child*>(address)->start();
+    }
+
+    /// To the kernel's own stop, from which on all is the same each time.
+    static Result<> wait_for_start(trace::TracedProcess& process) {
+        for (;;) {
+            const auto stop = TRY(process.resume());
+            if (stop.why == trace::Stop::Why::exited)
+                return fail(ErrorCode::system, "the kernel's process ended before it began");
+            if (stop.why == trace::Stop::Why::signal && stop.signal == SIGSTOP) return {};
+        }
+    }
+
+    /// Goes on to the next window: by a number of instructions, or where code has to be stepped, which is slow, by the
+    /// clock. False when it ended.
+    Result<bool> skip(trace::TracedProcess& process, trace::Translator& translator) {
+        constexpr std::size_t to_see = 1000, piece = 50'000, skipped = 3'000'000;
+        auto traced = TRY(translator.steps(to_see, {}));
+        if (!translator.translates()) return run_natively(process);
+        const auto goes_on = [&] { return !traced.ended && traced.ended_early == trace::EndedEarly::none; };
+        // Code that rewrites itself is slow to follow, too.
+        for (std::size_t done = to_see; done < skipped && goes_on() && !traced.code_changed; done += piece)
+            traced = TRY(translator.steps(piece, {}));
+        return !traced.ended;
+    }
+
     /// Lets the kernel run untraced up to the next window. False when it ended.
-    Result<bool> run_natively(trace::TracedProcess& process) {
+    static Result<bool> run_natively(trace::TracedProcess& process) {
         constexpr int kernel_ms = 5;
-        const auto start = Clock::now();
         const double before = processor_ns_of(process.thread());
         auto running = process.run_for(kernel_ms);
         // A busy machine may not have let a kernel run at all; a window at its very start is not steady.
@@ -82,16 +142,13 @@ class Simulation {
         const auto has_run = [&] { return processor_ns_of(process.thread()) - before >= kernel_ms * 1e6 / 2; };
         for (int again = 0; again < patience && running && *running && !has_run(); ++again)
             running = process.run_for(kernel_ms);
-        const double ran = ns_since(start);
-        modelled_.native_ns += ran;
-        if (!windows_.empty()) windows_.back().native_ns += ran;
         return running;
     }
 
     /// True when the traced thread ended in it.
     Result<bool> window(trace::Translator& translator) {
         const auto start = Clock::now();
-        auto warmed = TRY(simulator_.warm_up(translator, windows_.empty() ? WarmUpLimits{} : warm_up_again()));
+        auto warmed = TRY(simulator_.warm_up(translator, windows_.empty() ? first_warm_up : warm_up_again));
         modelled_.warmed += warmed.instructions;
         if (warmed.ended_early != trace::EndedEarly::none) {
             ++modelled_.ended_early[warmed.ended_early];
@@ -125,20 +182,20 @@ class Simulation {
     }
 
     counters::Workload& workload_;
-    std::uint64_t iterations_;
     trace::Decoder& decoder_;
     const ModelledCpu& cpu_;
     const ModelOptions& options_;
     WindowSimulator simulator_;
+    Child child_;
     std::vector<WindowFacts> windows_;
     Modelled modelled_;
 };
 
 }  // namespace
 
-Result<Modelled> simulate_kernel(counters::Workload& workload, std::uint64_t iterations, core::Core& core,
-                                 trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options) {
-    return Simulation(workload, iterations, core, decoder, cpu, options).run();
+Result<Modelled> simulate_kernel(counters::Workload& workload, core::Core& core, trace::Decoder& decoder,
+                                 const ModelledCpu& cpu, const ModelOptions& options) {
+    return Simulation(workload, core, decoder, cpu, options).run();
 }
 
 }  // namespace tmaprobe::model

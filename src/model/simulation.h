@@ -49,7 +49,7 @@ struct Modelled {
 
 /// Runs a kernel in a traced process and simulates windows of it. Errors: unavailable when nothing could be traced or
 /// the code is not of this architecture; those of TracedProcess and Core.
-Result<Modelled> simulate_kernel(counters::Workload& workload, std::uint64_t iterations, core::Core& core,
-                                 trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options);
+Result<Modelled> simulate_kernel(counters::Workload& workload, core::Core& core, trace::Decoder& decoder,
+                                 const ModelledCpu& cpu, const ModelOptions& options);
 
 }  // namespace tmaprobe::model

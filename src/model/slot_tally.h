@@ -4,6 +4,7 @@
 
 #include "counters/slot_attribution.h"
 #include "model/core/causes.h"
+#include "model/own_addresses.h"
 #include "trace/trace.h"
 
 namespace tmaprobe::model {
@@ -19,8 +20,9 @@ class SlotTally final : public core::SlotObserver {
     /// Counting begins now: forgets the lead-in.
     void reset() { slots_.assign(slots_.size(), {}); }
 
-    /// By address. Code that was rewritten at the same place is one instruction.
-    counters::InstructionSlots by_address() const;
+    /// By real address, where the trace has those of `addresses`. Code that was rewritten at the same place is one
+    /// instruction.
+    counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
 
   private:
     const trace::Trace& trace_;

@@ -36,13 +36,27 @@ double cycles_of(const Facts& facts) {
 WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),
       geometry_(geometry),
-      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(address); }, {}) {}
+      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(addresses_.real(address)); }, {}) {}
 
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
     predictor_.mispredicts(branch, next != branch.address + branch.length || branch.target == next, next);
 }
 
 void WindowSimulator::follow(const trace::StaticInstruction& instruction, const trace::Step& step) {
+    if (addresses_.empty()) return follow_own(instruction, step);
+    follow_own(own_instruction(step.instruction, instruction), addresses_.own(step));
+}
+
+const trace::StaticInstruction& WindowSimulator::own_instruction(std::uint32_t number,
+                                                                 const trace::StaticInstruction& instruction) {
+    if (own_instructions_.size() <= number) own_instructions_.resize(number + 1);
+    auto& known = own_instructions_[number];
+    if (known.real_address != instruction.address || known.own.bytes != instruction.bytes)
+        known = {instruction.address, addresses_.own(instruction)};
+    return known.own;
+}
+
+void WindowSimulator::follow_own(const trace::StaticInstruction& instruction, const trace::Step& step) {
     if (after_branch_) learn(last_branch_, instruction.address);
     after_branch_ = instruction.branch;
     if (instruction.branch) last_branch_ = instruction;
@@ -60,15 +74,16 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
     const auto on_step = [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
         follow(instruction, step);
     };
-    while (warmed.instructions < limits.most &&
-           (spent() < limits.budget_ns || (!stepping && warmed.instructions < limits.least))) {
+    const auto in_time = [&] { return (!limits.by_time && !stepping) || spent() < limits.budget_ns; };
+    while (warmed.instructions < limits.most && (in_time() || (!stepping && warmed.instructions < limits.least))) {
         const std::uint64_t lines_before = memory_.lines_from_memory();
         auto traced = TRY(translator.steps(chunk, on_step));
         warmed.instructions += traced.steps;
         warmed.ended = traced.ended;
         warmed.ended_early = traced.ended_early;
         if (warmed.ended || warmed.ended_early != trace::EndedEarly::none) return warmed;
-        stepping = !translator.translates();
+        // So is code that is translated anew each time.
+        stepping = !translator.translates() || traced.code_changed;
         // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
         // works a thousand cycles on each line would seem to be warm on its first way through its data.
         if (warmed.instructions > limits.chunk && traced.steps >= limits.chunk &&
@@ -85,6 +100,16 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
 }
 
 Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
+    if (addresses_.empty()) return simulate_own(trace);
+    trace::Trace own;
+    for (const auto& step : trace.steps)
+        static_cast<void>(own_instruction(step.instruction, trace.instructions[step.instruction]));
+    for (const auto& known : own_instructions_) own.instructions.push_back(known.own);
+    for (const auto& step : trace.steps) own.steps.push_back(addresses_.own(step));
+    return simulate_own(own);
+}
+
+Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     const auto start = Clock::now();
     struct Kind {
         const char* what;
@@ -132,7 +157,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
                               tally ? &*tally : nullptr};
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;
-    if (tally) slots = tally->by_address();
+    if (tally) slots = tally->by_address(addresses_);
     const auto named = core::named(simulated.facts);
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;

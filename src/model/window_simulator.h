@@ -10,6 +10,7 @@
 #include "model/mapping.h"
 #include "model/memory_system.h"
 #include "model/modelled_cpu.h"
+#include "model/own_addresses.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
 
@@ -20,6 +21,7 @@ struct WarmUpLimits {
     std::size_t chunk = 50000, most = 6000000;  ///< instructions
     std::size_t least = 500000;  ///< even when the budget is spent: on a slow machine a cold window is no answer
     double budget_ns = 270e6;    ///< of processor time here
+    bool by_time = true;         ///< false: the budget counts only where code has to be stepped
 };
 
 /// For what has been warmed up before.
@@ -60,6 +62,8 @@ class WindowSimulator {
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
     const trace::PageMap& pages() const { return pages_; }
+    /// From now on addresses are those of OwnAddresses: the same in each run.
+    void set_addresses(OwnAddresses addresses) { addresses_ = std::move(addresses); }
 
     /// One instruction that was executed, in order: caches and predictors see it.
     void follow(const trace::StaticInstruction& instruction, const trace::Step& step);
@@ -83,6 +87,14 @@ class WindowSimulator {
     const std::map<std::string, std::size_t>& known_wrong() const { return known_wrong_; }
 
   private:
+    /// An instruction at its own address, and at the real one that it has that of.
+    struct OwnInstruction {
+        std::uint64_t real_address = 0;
+        trace::StaticInstruction own;
+    };
+    void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
+    Result<WindowFacts> simulate_own(const trace::Trace& trace);
+    const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
@@ -91,6 +103,8 @@ class WindowSimulator {
     core::Core& core_;
     const ModelledCpu& geometry_;
     trace::PageMap pages_;
+    OwnAddresses addresses_;
+    std::vector<OwnInstruction> own_instructions_;
     MemorySystem memory_;
     BranchPredictor predictor_;
     trace::StaticInstruction last_branch_;

@@ -108,6 +108,7 @@ class Planner {
     }
 
     PlannedStep planned(const StaticInstruction& instruction) {
+        plan_.has_strings |= instruction.string;
         if (instruction.string) return planned_string(instruction);
         PlannedStep step;
         if (!instruction.loads && !instruction.stores) return step;

@@ -30,7 +30,7 @@ Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
     if (!traced) return traced;
     for (Step step : trace.steps) {
         step.instruction = number_of(trace.instructions[step.instruction]);
-        on_step(instructions_[step.instruction], step);
+        if (on_step) on_step(instructions_[step.instruction], step);
     }
     return traced;
 }
@@ -213,6 +213,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
     };
     constexpr std::uint64_t piece_bytes = 32;  // what one micro-operation of a repeated string instruction moves
+    if (!on_step && !block.plan.has_strings) return count;
     std::size_t executed = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const PlannedStep& planned = block.plan.steps[i];
@@ -222,7 +223,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load);
         if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = address_of(planned.store);
         if (planned.kind != Kind::string) {
-            on_step(instruction, step);
+            if (on_step) on_step(instruction, step);
             ++executed;
             continue;
         }
@@ -233,7 +234,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
             const std::uint64_t offset = moved < 0 ? ~done + 1 : done;
             step.load = instruction.loads && bytes ? load + offset : 0;
             step.store = instruction.stores && bytes ? store + offset : 0;
-            on_step(instruction, step);
+            if (on_step) on_step(instruction, step);
             ++executed;
         }
     }

@@ -12,7 +12,7 @@
 
 namespace tmaprobe::trace {
 
-/// Called for each executed instruction, in order.
+/// Called for each executed instruction, in order. Empty: they are only counted.
 using OnStep = std::function<void(const StaticInstruction& instruction, const Step& step)>;
 
 /// Traces at near native speed: copies the program's code, block by block as it is reached, into an area of its own in

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/page_map.h"
+#include "trace/trace.h"
+
+namespace tmaprobe::model {
+
+/// Addresses of a program as they would be if every run of it had the same: each mapping gets a place of its own, in
+/// the order in which they are first met. Where the kernel put a mapping, which is chance, then decides no set of a
+/// cache and no entry of a predictor.
+class OwnAddresses {
+  public:
+    /// Without mappings: addresses stay as they are.
+    OwnAddresses() = default;
+    /// Of a process's /proc/PID/maps, and in which pages they are.
+    OwnAddresses(const std::string& maps, const trace::PageMap& pages);
+
+    std::uint64_t own(std::uint64_t address);
+    /// The address that own() was given.
+    std::uint64_t real(std::uint64_t own_address) const;
+    trace::StaticInstruction own(trace::StaticInstruction instruction);
+    trace::Step own(trace::Step step);
+    bool empty() const { return areas_.empty(); }
+
+  private:
+    struct Area {
+        std::uint64_t begin = 0, end = 0;
+        std::uint64_t place = 0;  ///< of its begin; 0: not met yet
+        bool huge_pages = false;
+    };
+    std::vector<Area> areas_;       ///< by address
+    std::vector<std::size_t> met_;  ///< by place
+    std::size_t last_ = 0;          ///< most accesses are to the area of the one before
+    std::uint64_t next_place_ = first_place;
+
+    static constexpr std::uint64_t first_place = std::uint64_t{1} << 32;
+};
+
+}  // namespace tmaprobe::model
