@@ -15,6 +15,7 @@ set(TMAPROBE_SOURCES_base
     src/base/utf8.cpp
 )
 set(TMAPROBE_SOURCES_cli
+    src/cli/calibrate_command.cpp
     src/cli/cli.cpp
     src/cli/command_line.cpp
     src/cli/compare_command.cpp
@@ -63,6 +64,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/software.cpp
 )
 set(TMAPROBE_SOURCES_events
+    src/events/calibration_facts.cpp
     src/events/classification.cpp
     src/events/core_data.cpp
     src/events/cpu_geometry.cpp
@@ -82,6 +84,8 @@ set(TMAPROBE_SOURCES_events
 )
 set(TMAPROBE_SOURCES_experiments
     src/experiments/cache_share.cpp
+    src/experiments/calibrate.cpp
+    src/experiments/calibration_file.cpp
     src/experiments/checks.cpp
     src/experiments/count_warnings.cpp
     src/experiments/counting.cpp
@@ -158,6 +162,7 @@ set(TMAPROBE_SOURCES_metrics
 )
 set(TMAPROBE_SOURCES_model
     src/model/branch_predictor.cpp
+    src/model/calibrated_cpu.cpp
     src/model/command_simulation.cpp
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
@@ -195,12 +200,14 @@ set(TMAPROBE_SOURCES_process
 )
 set(TMAPROBE_SOURCES_record
     src/record/disturbance.cpp
+    src/record/json/calibration.cpp
     src/record/json/file.cpp
     src/record/json/schema.cpp
     src/record/json/write.cpp
     src/record/record.cpp
 )
 set(TMAPROBE_SOURCES_report
+    src/report/calibration.cpp
     src/report/comparison.cpp
     src/report/csv.cpp
     src/report/findings.cpp
@@ -229,6 +236,7 @@ set(TMAPROBE_SOURCES_symbols
 )
 set(TMAPROBE_SOURCES_timing
     src/timing/canary.cpp
+    src/timing/core_probes.cpp
     src/timing/effective_pages.cpp
     src/timing/reorder_probe.cpp
     src/timing/timing.cpp

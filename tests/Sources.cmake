@@ -39,6 +39,7 @@ set(TMAPROBE_SOURCES_tests_events
 )
 set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/cache_share_test.cpp
+    tests/experiments/calibrate_test.cpp
     tests/experiments/checks_test.cpp
     tests/experiments/counting_test.cpp
     tests/experiments/cpu_choice_test.cpp
@@ -86,6 +87,7 @@ set(TMAPROBE_SOURCES_tests_metrics
 )
 set(TMAPROBE_SOURCES_tests_model
     tests/model/attribution_test.cpp
+    tests/model/calibrated_cpu_test.cpp
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/core_instructions_test.cpp
@@ -102,6 +104,7 @@ set(TMAPROBE_SOURCES_tests_process
 )
 set(TMAPROBE_SOURCES_tests_record
     tests/record/disturbance_test.cpp
+    tests/record/calibration_test.cpp
     tests/record/record_test.cpp
     tests/record/schema_test.cpp
 )
@@ -118,6 +121,7 @@ set(TMAPROBE_SOURCES_tests_symbols
 )
 set(TMAPROBE_SOURCES_tests_timing
     tests/timing/canary_test.cpp
+    tests/timing/core_probes_test.cpp
     tests/timing/effective_pages_test.cpp
     tests/timing/reorder_probe_test.cpp
     tests/timing/timing_test.cpp

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     add_sweep_command(app, status);
     add_pairs_command(app, status);
     add_interference_command(app, status);
+    add_calibrate_command(app, status);
     add_compare_command(app, status);
     add_report_command(app, status);
     add_replay_command(app, status);

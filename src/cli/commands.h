@@ -21,6 +21,7 @@ void add_compare_command(CommandLine app, int& status);
 void add_report_command(CommandLine app, int& status);
 void add_doctor_command(CommandLine app, int& status);
 void add_list_command(CommandLine app, int& status);
+void add_calibrate_command(CommandLine app, int& status);
 void add_interference_command(CommandLine app, int& status);
 
 }  // namespace tmaprobe::cli

@@ -21,6 +21,8 @@ struct Words {
     int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
     std::vector<std::string> pids;
     double seconds = 0, effort = 1;
+    std::string calibration;
+    bool no_calibration = false;
     bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,
          kernel_mode = false;
     OutputOptions output;
@@ -77,6 +79,9 @@ Result<experiments::RunRequest> understand(const Words& words) {
     request.repeat.warm_up = words.warm_up;
     request.counting.seconds = words.seconds;
     request.counting.effort = words.effort;
+    request.counting.calibration = {!words.no_calibration, words.calibration};
+    if (words.no_calibration && !words.calibration.empty())
+        return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");
     if (words.seconds > 0 && words.pids.empty())
         return fail(ErrorCode::bad_usage, "--seconds says how long a process that runs already is looked at",
                     "name one with --pid");
@@ -180,6 +185,10 @@ void add_counting_options(CommandLine app, Words& words) {
     app.add_option("--assume-pages", words.assume_pages,
                    "Model with this page size instead of the real one: 4k, 2m, 1g")
         .type_name("MODE");
+    app.add_option("--calibration", words.calibration,
+                   "Model with what tmaprobe calibrate wrote here; default: this CPU's, where there is one")
+        .type_name("FILE");
+    app.add_flag("--no-calibration", words.no_calibration, "Model with the tables' figures alone");
     app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
     app.add_flag("--user", words.user, "Count in user mode (the default)");

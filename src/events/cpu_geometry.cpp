@@ -198,13 +198,15 @@ struct Description<CoreGeometry> {
 template <>
 struct Description<CpuGeometry> {
     using S = CpuGeometry;
-    static constexpr auto fields =
-        std::make_tuple(optional("core", &S::core), optional("caches", &S::caches), optional("tlbs", &S::tlbs),
-                        added("translation", &S::translation), added("prefetchers", &S::prefetchers),
-                        added("memory", &S::memory), optional("known_wrong", &S::known_wrong),
-                        optional("corrections", &S::corrections), added("frequency_hz", &S::frequency_hz));
+    static constexpr auto fields = std::make_tuple(
+        optional("core", &S::core), optional("caches", &S::caches), optional("tlbs", &S::tlbs),
+        added("translation", &S::translation), added("prefetchers", &S::prefetchers), added("memory", &S::memory),
+        optional("known_wrong", &S::known_wrong), optional("corrections", &S::corrections),
+        optional("further_corrections", &S::further_corrections), added("frequency_hz", &S::frequency_hz));
     static void check(const Node& node, S& cpu) {
         if (!(cpu.frequency_hz > 0)) node.complain("has a 'frequency_hz' that is not above 0");
+        cpu.corrections.insert(cpu.corrections.end(), cpu.further_corrections.begin(), cpu.further_corrections.end());
+        cpu.further_corrections.clear();
     }
 };
 

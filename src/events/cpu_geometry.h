@@ -147,6 +147,8 @@ struct CpuGeometry {
     MemoryGeometry memory;
     std::vector<KnownWrong> known_wrong;
     std::vector<Correction> corrections;
+    std::vector<Correction>
+        further_corrections;    ///< as the file has them; empty once it is read: they are in the above
     double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
 };
 

@@ -328,7 +328,7 @@ void add_timing(const KernelRun& point, const timing::Timing& timing, const kern
 Result<> add_counts_of(SourceChoice choice, const CountingRequest& request, const RepeatRequest& repeat,
                        const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
                        const OnProgress& on_progress, MeasuredRun& measured) {
-    const auto source = TRY(make_source(choice, request, *setup.table, setup.host));
+    const auto source = TRY(make_source(choice, request, setup));
     return add_counts(*source, request, repeat, setup, workload, iterations, on_progress, measured);
 }
 

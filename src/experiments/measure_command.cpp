@@ -144,7 +144,7 @@ using Sources = std::vector<Result<std::unique_ptr<counters::CounterSource>>>;
 Sources make_sources(const CountingRequest& request, const Setup& setup) {
     Sources sources;
     for (const auto choice : setup.decision.sources)
-        if (choice != SourceChoice::none) sources.push_back(make_source(choice, request, *setup.table, setup.host));
+        if (choice != SourceChoice::none) sources.push_back(make_source(choice, request, setup));
     return sources;
 }
 

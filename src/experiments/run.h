@@ -34,6 +34,12 @@ struct WorkloadRequest {
     bool reserve_pages = false;                  ///< huge pages that are missing are reserved for the run (root)
 };
 
+/// What `tmaprobe calibrate` found of this machine, for the model.
+struct CalibrationChoice {
+    bool use = true;
+    std::string file;  ///< empty: the one of this CPU in the user's cache folder, if it is there
+};
+
 /// How to count: whose events, from which source, and what is made of them.
 struct CountingRequest {
     int level = 1;
@@ -49,6 +55,7 @@ struct CountingRequest {
     std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
     double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
     double effort = 1;                ///< how much more than usual the model's samples may cost
+    CalibrationChoice calibration;    ///< model only
     events::Library library;
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
 };

@@ -15,6 +15,7 @@
 #include "events/geometry.h"
 #include "events/model_tree.h"
 #include "events/nearest.h"
+#include "experiments/calibration_file.h"
 #include "experiments/count_warnings.h"
 #include "experiments/measured_host.h"
 #include "judge/assess.h"
@@ -95,6 +96,13 @@ Result<> check_core_of_id(const CountingRequest& request, const std::string& tar
                                           contradiction, other->title, other->folder),
                               hint});
     table = TRY(events::load(request.library, other->folder));
+    return {};
+}
+
+Result<> take_calibration(const CalibrationChoice& choice, Setup& setup) {
+    auto found = TRY(find_calibration(choice, setup.host));
+    setup.calibration = std::move(found.calibration);
+    if (found.warning) setup.warnings.push_back(std::move(*found.warning));
     return {};
 }
 
@@ -251,6 +259,9 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     }
 
     if (!unknown_host && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
+
+    const bool models = std::ranges::find(setup.decision.sources, SourceChoice::model) != setup.decision.sources.end();
+    if (target_is_host && models) TRY(take_calibration(request.calibration, setup));
 
     if (!target_is_host || setup.decision.only_models()) {
         // A modelled core runs one thread and is looked at alone.

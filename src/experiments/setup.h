@@ -12,6 +12,7 @@
 #include "machine/host.h"
 #include "machine/topology.h"
 #include "metrics/evaluate.h"
+#include "record/calibration.h"
 
 namespace tmaprobe::experiments {
 
@@ -25,6 +26,7 @@ struct Setup {
     std::vector<std::string> metrics;    ///< names of the metrics wanted
     int levels_to_be_had = 0;            ///< of the tree, from the decided sources
     Decision decision;
+    std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
     std::vector<record::Warning> warnings;
 };
 

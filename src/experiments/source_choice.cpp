@@ -2,6 +2,7 @@
 #include "trace/traced_process.h"
 
 #include "counters/perf/perf.h"
+#include "experiments/setup.h"
 #include "model/model.h"
 
 namespace tmaprobe::experiments {
@@ -64,7 +65,7 @@ Result<Decision> decide_source(const CountingRequest& request, const machine::Ho
 }
 
 Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const CountingRequest& request,
-                                                             const events::Table& table, const machine::Host& host) {
+                                                             const Setup& setup) {
     switch (choice) {
         case SourceChoice::perf:
             return counters::perf::make_source(request.scope, {request.interval_ms, true});
@@ -79,7 +80,8 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             // ends this soon has done little else.
             constexpr int loading_ms = 2;
             if (request.source == SourceChoice::automatic) options.command_alone_ms = loading_ms;
-            return model::make_source(request.library, table, host, options);
+            options.calibration = setup.calibration;
+            return model::make_source(request.library, *setup.table, setup.host, options);
         }
         default:
             return counters::make_clock_source();

@@ -31,8 +31,10 @@ struct Decision {
 /// that was named cannot serve (no PMU; a target that is not this machine's CPU).
 Result<Decision> decide_source(const CountingRequest& request, const machine::Host& host, bool target_is_host);
 
-/// Builds one of the decided sources. Errors: those of the source.
+struct Setup;
+
+/// Builds one of the decided sources; `setup` has a table. Errors: those of the source.
 Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const CountingRequest& request,
-                                                             const events::Table& table, const machine::Host& host);
+                                                             const Setup& setup);
 
 }  // namespace tmaprobe::experiments

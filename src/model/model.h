@@ -3,12 +3,14 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "counters/source.h"
 #include "events/table.h"
 #include "machine/host.h"
+#include "record/calibration.h"
 
 namespace tmaprobe::model {
 
@@ -23,6 +25,7 @@ struct ModelOptions {
     double seconds = 0;            ///< for so long; 0: until they end, or a signal comes
     double effort = 1;             ///< how much more than usual samples and simulation may cost
     bool attribute = false;        ///< say which instructions the slots are put down to (Sample::attribution)
+    std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

@@ -53,6 +53,8 @@ class ModelSource final : public counters::CounterSource {
         std::string detail = fmt::format("simulated with LLVM's {} scheduling data on the instructions that ran",
                                          geometry_.core.llvm_cpu);
         if (!geometry_.core.borrowed_model.empty()) detail += "; " + geometry_.core.borrowed_model;
+        if (options_.calibration)
+            detail += fmt::format("; calibrated on this machine on {}", options_.calibration->measured.substr(0, 10));
         return {record::SourceKind::model, cpu_id_, detail};
     }
 
@@ -209,7 +211,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_model_source(const events:
                                                                    const events::Table& target,
                                                                    const machine::Host& host,
                                                                    const ModelOptions& options) {
-    auto geometry = load_modelled_cpu(library, target);
+    auto geometry = load_modelled_cpu(library, target, options.calibration);
     auto mapping = load_mapping(library, target);
     if (!geometry || !mapping) {
         const Error& error = geometry ? mapping.error() : geometry.error();

@@ -2,6 +2,8 @@
 
 #include <regex>
 
+#include "model/calibrated_cpu.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -58,10 +60,12 @@ Result<ModelledCpu> modelled_cpu(const events::CpuGeometry& cpu, const std::stri
     return out;
 }
 
-Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const events::Table& table) {
-    const auto cpu = events::read_cpu_geometry(library, table.folder);
+Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const events::Table& table,
+                                      const std::optional<record::Calibration>& calibration) {
+    auto cpu = events::read_cpu_geometry(library, table.folder);
     if (!cpu && cpu.error().code != ErrorCode::unavailable) return pass_on(cpu);
     if (!cpu) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, cpu.error().hint);
+    if (calibration) calibrate(*calibration, TRY(events::read_calibration_facts(library)), *cpu);
     return modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id);
 }
 

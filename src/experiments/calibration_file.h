@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "experiments/run.h"
+#include "machine/host.h"
+#include "record/calibration.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// Where the calibration of this CPU is kept: in $XDG_CACHE_HOME/tmaprobe, or ~/.cache/tmaprobe. Empty when the user
+/// has no home.
+std::filesystem::path calibration_path(const machine::Host& host);
+
+/// Writes it there or where the user wants it, folders included. Errors: system.
+Result<> write_calibration(const record::Calibration& calibration, const std::filesystem::path& path);
+
+/// What a run takes: the file that the user named, else the one of this CPU.
+struct FoundCalibration {
+    std::optional<record::Calibration> calibration;
+    std::optional<record::Warning> warning;  ///< why the file of this CPU is not taken
+};
+
+/// Errors: for a file that the user named: bad_input for one that is none or is of another CPU, system for one that
+/// cannot be read. The CPU's own file costs no run: what is wrong with it is a warning.
+Result<FoundCalibration> find_calibration(const CalibrationChoice& choice, const machine::Host& host);
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/calibration_facts.h"
+#include "events/cpu_geometry.h"
+#include "record/calibration.h"
+
+namespace tmaprobe::model {
+
+/// The tables' figure for a fact of the geometry, in the fact's unit; nothing for the other facts.
+std::optional<double> table_figure(const std::string& fact, const events::CpuGeometry& cpu);
+
+/// Puts what the clock found in the place of the tables' figures. Facts with a reason against it are left out, and so
+/// are those that say nothing of one figure of the tables alone. Returns the names of those that were put.
+std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
+                                   events::CpuGeometry& cpu);
+
+}  // namespace tmaprobe::model

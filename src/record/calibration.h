@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tmaprobe::record {
+
+/// One property of a core or its memory, as the clock has it.
+struct CalibratedFact {
+    std::string name;                       ///< as events/calibration.json has it: "load.l2"
+    std::string unit;                       ///< "cycles", "steps per cycle", "ns" or "bytes per second"
+    double value = 0;                       ///< median of the clean readings
+    double low = 0, high = 0;               ///< least and most of them, without an eighth on either side
+    std::int64_t clean = 0, disturbed = 0;  ///< readings
+    std::string reason;                     ///< why it must not be used; empty: it may
+};
+
+/// What `tmaprobe calibrate` found on one machine.
+struct Calibration {
+    std::string schema;  ///< calibration_schema
+    std::string tool_version;
+    std::string cpu_id, cpu_model;
+    std::string folder;    ///< whose tables it was compared with
+    std::string measured;  ///< UTC, "2026-01-31T12:00:00Z"
+    double clock_hz = 0;   ///< core clock, median
+    std::vector<CalibratedFact> facts;
+};
+
+inline constexpr std::string_view calibration_schema = "tmaprobe.calibration/1";
+
+}  // namespace tmaprobe::record

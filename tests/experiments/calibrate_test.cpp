@@ -1,0 +1,99 @@
+#include "experiments/calibrate.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "experiments/calibration_file.h"
+#include "timing/core_probes.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A cache folder of this test's own.
+class CalibrationFile : public testing::Test {
+  protected:
+    CalibrationFile() {
+        fs::create_directories(folder_);
+        ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+        host_.cpu_id = "GenuineIntel-6-8F-8";
+        host_.cpu_model = "A CPU (of a test)";
+        calibration_.schema = record::calibration_schema;
+        calibration_.cpu_id = host_.cpu_id;
+        calibration_.cpu_model = host_.cpu_model;
+        calibration_.clock_hz = 3e9;
+    }
+    ~CalibrationFile() override { fs::remove_all(folder_); }
+
+    const fs::path folder_ = fs::path(testing::TempDir()) / ("calibration" + std::to_string(::getpid()));
+    machine::Host host_;
+    record::Calibration calibration_;
+};
+
+TEST_F(CalibrationFile, NoneIsNoError) {
+    const auto found = find_calibration({}, host_);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->calibration);
+    EXPECT_FALSE(found->warning);
+}
+
+TEST_F(CalibrationFile, IsFoundByTheCpuAndLeftOutWhenAskedTo) {
+    ASSERT_TRUE(write_calibration(calibration_, calibration_path(host_)));
+    const auto found = find_calibration({}, host_);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->calibration);
+    const auto without = find_calibration({false, {}}, host_);
+    ASSERT_TRUE(without);
+    EXPECT_FALSE(without->calibration);
+    machine::Host other = host_;
+    other.cpu_model = "another CPU";
+    EXPECT_FALSE(find_calibration({}, other)->calibration);
+}
+
+TEST_F(CalibrationFile, ABrokenOneIsAWarningUnlessItWasNamed) {
+    const auto path = calibration_path(host_);
+    fs::create_directories(path.parent_path());
+    ASSERT_TRUE(write_file(path, "{}"));
+    const auto found = find_calibration({}, host_);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->calibration);
+    ASSERT_TRUE(found->warning);
+    EXPECT_EQ(found->warning->id, "calibration_unusable");
+    EXPECT_EQ(find_calibration({true, path.string()}, host_).error().code, ErrorCode::bad_input);
+}
+
+TEST_F(CalibrationFile, OfAnotherMachineIsRefused) {
+    const fs::path path = folder_ / "mine.json";
+    ASSERT_TRUE(write_calibration(calibration_, path));
+    machine::Host other = host_;
+    other.cpu_id = "AuthenticAMD-25-1-1";
+    const auto found = find_calibration({true, path.string()}, other);
+    ASSERT_FALSE(found);
+    EXPECT_THAT(found.error().what, testing::HasSubstr("this is A CPU (of a test) (AuthenticAMD-25-1-1)"));
+}
+
+TEST(CalibrationFacts, EveryProbeIsInTheTable) {
+    const auto facts = events::read_calibration_facts({});
+    ASSERT_TRUE(facts) << facts.error().what;
+    for (const timing::CoreProbe& probe : timing::core_probes()) {
+        const auto* fact = events::find_fact(*facts, probe.fact);
+        ASSERT_NE(fact, nullptr) << probe.fact;
+        const bool latency = probe.tells == timing::CoreProbe::Tells::latency;
+        EXPECT_EQ(fact->unit, latency ? "cycles" : "steps per cycle") << probe.fact;
+    }
+}
+
+TEST(Calibrate, AnEmulatorIsRefused) {
+    machine::Host host;
+    host.hypervisor = "QEMU TCG";
+    const auto report = calibrate({}, host, {}, {});
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,74 @@
+#include "model/calibrated_cpu.h"
+
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "model/modelled_cpu.h"
+
+namespace tmaprobe::model {
+namespace {
+
+const std::vector<events::CalibrationFact>& known_facts() {
+    static const auto facts = events::read_calibration_facts({}).value();
+    return facts;
+}
+
+record::Calibration found(const std::vector<record::CalibratedFact>& facts) {
+    record::Calibration calibration;
+    calibration.clock_hz = 2.5e9;
+    calibration.facts = facts;
+    return calibration;
+}
+
+events::CpuGeometry sapphire_rapids() { return events::read_cpu_geometry({}, "sapphirerapids").value(); }
+
+TEST(Calibrate, PutsWhatWasFoundInThePlaceOfTheTablesFigures) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    const auto used = calibrate(found({{"load.l2", "cycles", 14.4, 14, 15, 7, 0, ""},
+                                       {"memory.latency", "ns", 111, 99, 140, 7, 0, ""},
+                                       {"store.forward_failed", "cycles", 19.7, 19, 20, 7, 0, ""}}),
+                                known_facts(), cpu);
+    EXPECT_THAT(used, testing::ElementsAre("load.l2", "memory.latency", "store.forward_failed"));
+    EXPECT_EQ(table_figure("load.l2", cpu), 14);
+    EXPECT_EQ(table_figure("memory.latency", cpu), 111);
+    EXPECT_EQ(cpu.memory.latency_low_ns, 99);
+    EXPECT_EQ(cpu.memory.latency_high_ns, 140);
+    EXPECT_EQ(cpu.core->store_forward_failed_cycles, 20u);
+    EXPECT_EQ(cpu.frequency_hz, 2.5e9);
+}
+
+TEST(Calibrate, WhatHasAReasonAgainstItOrNoPlaceIsLeftOut) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    const auto before = table_figure("load.l2", cpu);
+    const auto used = calibrate(found({{"load.l2", "cycles", 44, 20, 80, 1, 9, "the readings differ by 136%"},
+                                       {"width.loads", "steps per cycle", 3, 3, 3, 7, 0, ""},
+                                       {"of.the.future", "cycles", 3, 3, 3, 7, 0, ""}}),
+                                known_facts(), cpu);
+    EXPECT_THAT(used, testing::IsEmpty());
+    EXPECT_EQ(table_figure("load.l2", cpu), before);
+}
+
+TEST(Calibrate, ALatencyIsACorrectionThatComesLast) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    const std::size_t before = cpu.corrections.size();
+    EXPECT_THAT(calibrate(found({{"latency.multiply_double", "cycles", 3.02, 3, 3.1, 7, 0, ""}}), known_facts(), cpu),
+                testing::SizeIs(1));
+    ASSERT_EQ(cpu.corrections.size(), before + 1);
+    EXPECT_EQ(cpu.corrections.back().latency, 3u);
+    const std::regex names(cpu.corrections.back().instructions);
+    for (const char* name : {"MULSDrr", "VMULPDYrm", "MULSSrr"}) EXPECT_TRUE(std::regex_match(name, names)) << name;
+    for (const char* name : {"MULSDrr_Int", "IMUL64rr", "VPMULLDrr"})
+        EXPECT_FALSE(std::regex_match(name, names)) << name;
+    EXPECT_TRUE(modelled_cpu(cpu, "test", "GenuineIntel-6-8F-8")) << "the expressions of all facts are ones";
+}
+
+TEST(Calibrate, AFolderMayAddToTheCorrectionsOfItsTwin) {
+    const auto twin = events::read_cpu_geometry({}, "graniterapids");
+    ASSERT_TRUE(twin) << twin.error().what;
+    EXPECT_GT(twin->corrections.size(), sapphire_rapids().corrections.size());
+    EXPECT_TRUE(twin->further_corrections.empty());
+}
+
+}  // namespace
+}  // namespace tmaprobe::model
