@@ -25,7 +25,7 @@ struct FoundCalibration {
     std::optional<record::Warning> warning;  ///< why the file of this CPU is not taken
 };
 
-/// Errors: for a file that the user named: bad_input for one that is none or is of another CPU, system for one that
+/// Errors: for a file that the user named: bad_input for one that is none, is of another CPU or
 /// cannot be read. The CPU's own file costs no run: what is wrong with it is a warning.
 Result<FoundCalibration> find_calibration(const CalibrationChoice& choice, const machine::Host& host);
 

@@ -25,7 +25,7 @@ std::string number_or_dash(const std::optional<double>& value, const std::string
 }  // namespace
 
 std::string calibration_table(const std::vector<CalibrationLine>& lines) {
-    constexpr std::size_t what = 46, value = 11, range = 17, other = 9;
+    constexpr std::size_t what = 44, value = 11, range = 22, other = 10;
     std::string text = pad_right("Fact", what) + pad_left("measured", value) + pad_left("low..high", range) +
                        pad_left("table", other) + pad_left("model", other) + "  used\n";
     for (const CalibrationLine& line : lines) {
