@@ -191,6 +191,15 @@ std::vector<Check> check_kernel(const Environment& around) {
     return checks;
 }
 
+Check check_calibration(const Environment& around) {
+    if (!around.calibration_problem.empty())
+        return {State::warning, "calibration", around.calibration_problem, "tmaprobe calibrate writes a new one"};
+    if (!around.calibrated.empty())
+        return {State::ok, "calibration", "the model is calibrated for this CPU (" + around.calibrated + ")", {}};
+    return {State::note, "calibration", "the model has the tables' figures: this CPU was not calibrated",
+            "tmaprobe calibrate measures it by the clock"};
+}
+
 Check check_model(const Environment& around) {
     if (around.model_built && around.tracing)
         return {State::warning, "model", "the model is built in, but cannot run: " + around.tracing->what,
@@ -274,6 +283,7 @@ std::vector<Check> check(const Environment& around) {
     add(check_limits(around));
     add(check_kernel(around));
     add({check_model(around)});
+    if (around.model_built) add({check_calibration(around)});
     add(check_pages(around));
     add({check_resctrl(around)});
     // One cause may stand in the way of several things; it is said once.

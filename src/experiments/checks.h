@@ -42,6 +42,8 @@ struct Environment {
     bool wants_perf_metrics = false;  ///< the table has topdown-* events
     std::vector<events::KernelBug> kernel_bugs;  ///< all that are known, of any version
     bool model_built = false;
+    std::string calibrated;                         ///< when this CPU was, UTC; empty: it was not
+    std::string calibration_problem;                ///< why the calibration of this CPU is not used
     std::optional<Error> tracing;                   ///< why this process may not trace its children; empty: it may
     std::map<std::uint64_t, HugePages> huge_pages;  ///< by page size in bytes; what the kernel knows
     std::string transparent_huge_pages;             ///< "always", "madvise", "never"; empty: not in this kernel

@@ -8,6 +8,7 @@
 #include "counters/resctrl/group.h"
 #include "events/nearest.h"
 #include "events/table.h"
+#include "experiments/calibration_file.h"
 #include "experiments/checks.h"
 #include "machine/counter_users.h"
 #include "machine/sysfs.h"
@@ -84,6 +85,10 @@ Environment look_around(const machine::Host& host) {
     around.kernel_bugs = events::kernel_bugs({}).value_or(std::vector<events::KernelBug>{});
     around.model_built = model::built();
     if (const auto may = trace::check_tracing(); around.model_built && !may) around.tracing = may.error();
+    if (const auto found = find_calibration({}, host)) {
+        if (found->calibration) around.calibrated = found->calibration->measured;
+        if (found->warning) around.calibration_problem = found->warning->what;
+    }
     around.huge_pages = find_huge_pages();
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
     around.resctrl_known = file_mentions("/proc/filesystems", "resctrl");

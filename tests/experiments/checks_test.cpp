@@ -26,6 +26,7 @@ Environment good() {
     around.event_table = "Sapphire Rapids (sapphirerapids)";
     around.wants_perf_metrics = true;
     around.model_built = true;
+    around.calibrated = "2026-01-31T12:00:00Z";
     around.huge_pages = {{2 << 20, {64, 60}}};
     around.transparent_huge_pages = "madvise";
     around.resctrl_known = around.resctrl_mounted = true;
