@@ -1,66 +1,230 @@
 #include "model/branch_predictor.h"
 
+#include <algorithm>
+
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t table_bits = 14, table_size = std::size_t{1} << table_bits;
-constexpr std::uint64_t history_mask = (1u << 24) - 1;
+constexpr std::size_t by_address_bits = 14, table_size = std::size_t{1} << BranchHistory::index_bits;
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
 constexpr std::size_t return_stack = 32;
-constexpr std::uint8_t weakly_taken = 2, strongest = 3;
+constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
+constexpr std::uint64_t no_target = 0;
 
-std::size_t hash(std::uint64_t value) {
-    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
-    return static_cast<std::size_t>((value * golden) >> (64 - table_bits));
+// An entry of a tagged table.
+constexpr std::uint32_t counter_mask = 7, counter_taken = 4, counter_most = 7, counter_weak_taken = 4,
+                        counter_weak_not = 3;
+constexpr unsigned use_shift = 3, tag_shift = 8;
+constexpr std::uint32_t use_mask = 3u << use_shift, empty = ~0u;
+
+std::size_t by_address(std::uint64_t address) {
+    return static_cast<std::size_t>((address * golden) >> (64 - by_address_bits));
 }
 
-void train(std::uint8_t& counter, bool up) {
-    if (up && counter < strongest) ++counter;
+template <class Number>
+void train(Number& counter, bool up, Number most) {
+    if (up && counter < most) ++counter;
     if (!up && counter > 0) --counter;
+}
+
+bool is_taken(std::uint32_t entry) { return (entry & counter_mask) >= counter_taken; }
+bool is_weak(std::uint32_t entry) {
+    return (entry & counter_mask) == counter_weak_taken || (entry & counter_mask) == counter_weak_not;
+}
+std::uint32_t use_of(std::uint32_t entry) { return (entry & use_mask) >> use_shift; }
+std::uint32_t tag_of(std::uint32_t entry) { return entry >> tag_shift; }
+std::uint32_t with_use(std::uint32_t entry, std::uint32_t use) { return (entry & ~use_mask) | use << use_shift; }
+std::uint32_t trained(std::uint32_t entry, bool taken) {
+    std::uint32_t counter = entry & counter_mask;
+    train(counter, taken, counter_most);
+    return (entry & ~counter_mask) | counter;
 }
 
 }  // namespace
 
+void BranchHistory::shift_in(bool bit) {
+    newest_ = (newest_ + 1) % kept_bits;
+    bits_[newest_] = bit;
+    for (std::size_t table = 0; table < tables; ++table) {
+        const unsigned length = lengths[table];
+        const std::uint32_t leaves = bits_[(newest_ + kept_bits - length) % kept_bits];
+        for (unsigned fold = 0; fold < folds; ++fold) {
+            const unsigned width = fold_bits[fold];
+            std::uint32_t& folded = folded_[table][fold];
+            folded = folded << 1 | (bit ? 1u : 0u);
+            folded ^= leaves << (length % width);
+            folded ^= folded >> width;
+            folded &= (1u << width) - 1;
+        }
+    }
+}
+
+void BranchHistory::add(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
+    if (branch.conditional) return shift_in(taken);
+    if (!branch.call && !branch.returns && !branch.indirect) return;
+    const std::uint64_t footprint = (branch.address * golden ^ target) * golden;
+    shift_in(footprint >> 63 & 1);
+    shift_in(footprint >> 62 & 1);
+}
+
+std::uint32_t BranchHistory::index(std::size_t table, std::uint64_t address) const {
+    const auto hashed = static_cast<std::uint32_t>((address * golden) >> (40 - table));
+    return (hashed ^ hashed >> index_bits ^ folded_[table][0]) & ((1u << index_bits) - 1);
+}
+
+std::uint32_t BranchHistory::tag(std::size_t table, std::uint64_t address) const {
+    const auto hashed = static_cast<std::uint32_t>((address * golden) >> 24);
+    return (hashed ^ folded_[table][1] ^ folded_[table][2] << 1) & ((1u << tag_bits) - 1);
+}
+
 BranchPredictor::BranchPredictor()
-    : local_(table_size, 1, weakly_taken),
-      global_(table_size, 1, weakly_taken),
-      chooser_(table_size, 1, weakly_taken),
-      targets_(table_size, 1, 0) {}
+    : tagged_(BranchHistory::tables, SharedRows<std::uint32_t>(table_size, 1, empty)),
+      tagged_targets_(BranchHistory::tables, SharedRows<std::uint64_t>(table_size, 2, no_target)),
+      by_address_(std::size_t{1} << by_address_bits, 1, never_met),
+      targets_(std::size_t{1} << by_address_bits, 1, no_target) {}
 
 bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     bool missed = false;
-    if (branch.conditional) {
-        missed = conditional(branch.address, taken);
-        history_ = ((history_ << 1) | (taken ? 1 : 0)) & history_mask;
-    } else if (branch.returns) {
-        missed = returns_.empty() || returns_.back() != target;
-        if (!returns_.empty()) returns_.pop_back();
-    } else if (branch.indirect) {
+    if (branch.conditional)
+        missed = conditional(branch, taken);
+    else if (branch.returns)
+        missed = returns(target);
+    else if (branch.indirect)
         missed = indirect(branch.address, target);
-    }
     if (branch.call) {
-        if (returns_.size() == return_stack) returns_.erase(returns_.begin());
+        if (returns_.size() == return_stack) {
+            returns_.erase(returns_.begin());
+            ++lost_returns_;
+        }
         returns_.push_back(branch.address + branch.length);
     }
+    history_.add(branch, taken, target);
     return missed;
 }
 
-bool BranchPredictor::conditional(std::uint64_t address, bool taken) {
-    std::uint8_t& local = *local_.change(hash(address));
-    std::uint8_t& global = *global_.change(hash(address ^ (history_ << 24)));
-    std::uint8_t& chooser = *chooser_.change(hash(address));
-    const bool by_local = local >= weakly_taken, by_global = global >= weakly_taken;
-    const bool predicted = chooser >= weakly_taken ? by_global : by_local;
-    if (by_local != by_global) train(chooser, by_global == taken);
-    train(local, taken);
-    train(global, taken);
-    return predicted != taken;
+bool BranchPredictor::returns(std::uint64_t target) {
+    if (!returns_.empty()) {
+        const bool missed = returns_.back() != target;
+        returns_.pop_back();
+        return missed;
+    }
+    if (lost_returns_ > 0) {
+        --lost_returns_;
+        return true;
+    }
+    ++unknown_;
+    return unknown_is_missed_;
+}
+
+bool BranchPredictor::conditional(const trace::StaticInstruction& branch, bool taken) {
+    const std::uint64_t address = branch.address;
+    Found found;
+    for (std::size_t table = 0; table < BranchHistory::tables; ++table) {
+        at_[table] = history_.index(table, address);
+        tags_[table] = history_.tag(table, address);
+        const std::uint32_t* entry = tagged_[table].look(at_[table]);
+        if (!entry || *entry == empty || tag_of(*entry) != tags_[table]) continue;
+        found.other = found.table;
+        found.table = static_cast<int>(table);
+    }
+    std::uint8_t& base = *by_address_.change(by_address(address));
+    const bool is_new = base == never_met;
+    if (is_new) base = taken ? weakly_taken : weakly_taken - 1;
+    const bool by_base = base >= weakly_taken;
+    const auto entry_of = [&](int table) -> std::uint32_t& {
+        return *tagged_[static_cast<std::size_t>(table)].change(at_[static_cast<std::size_t>(table)]);
+    };
+    const bool other = found.other >= 0 ? is_taken(entry_of(found.other)) : by_base;
+    bool predicted = by_base;
+    if (found.table >= 0) {
+        std::uint32_t& entry = entry_of(found.table);
+        const bool own = is_taken(entry);
+        const bool new_entry = is_weak(entry) && use_of(entry) == 0;
+        predicted = new_entry && trusts_new_ < 8 ? other : own;
+        if (new_entry && own != other) train(trusts_new_, own == taken, 15);
+        if (own != other) {
+            std::uint32_t use = use_of(entry);
+            train(use, own == taken, 3u);
+            entry = with_use(entry, use);
+        }
+        entry = trained(entry, taken);
+        if (use_of(entry) == 0 && found.other >= 0) entry_of(found.other) = trained(entry_of(found.other), taken);
+        if (use_of(entry) == 0 && found.other < 0) train(base, taken, strongest);
+    } else {
+        train(base, taken, strongest);
+    }
+    const bool last_was_right = found.table >= 0 && is_taken(entry_of(found.table)) == taken && predicted == taken;
+    if (predicted != taken && !last_was_right) allocate(found, taken);
+    if (!is_new) return predicted != taken;
+    ++unknown_;
+    const bool backwards = branch.target && branch.target <= address;
+    return unknown_is_missed_ && backwards != taken;
+}
+
+void BranchPredictor::allocate(Found found, bool taken) {
+    const auto longer = static_cast<std::size_t>(found.table + 1);
+    if (longer >= BranchHistory::tables) return;
+    // Xorshift: the same choices in every run.
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    const std::size_t first = std::min(longer + (random_ & 1), BranchHistory::tables - 1);
+    for (std::size_t table = first; table < BranchHistory::tables; ++table) {
+        std::uint32_t& entry = *tagged_[table].change(at_[table]);
+        if (entry != empty && use_of(entry) > 0) continue;
+        entry = tags_[table] << tag_shift | (taken ? counter_weak_taken : counter_weak_not);
+        return;
+    }
+    for (std::size_t table = first; table < BranchHistory::tables; ++table) {
+        std::uint32_t& entry = *tagged_[table].change(at_[table]);
+        entry = with_use(entry, use_of(entry) - 1);
+    }
 }
 
 bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
-    std::uint64_t& last = *targets_.change(hash(address ^ (history_ << 24)));
-    const bool missed = last != target;
-    last = target;
-    return missed;
+    // First word: the target; second: the tag and one, then two bits of confidence.
+    constexpr std::uint64_t confidence_mask = 3, most_confident = 3;
+    constexpr unsigned tag_at = 2;
+    int table_found = -1;
+    for (std::size_t table = 0; table < BranchHistory::tables; ++table) {
+        at_[table] = history_.index(table, address);
+        tags_[table] = history_.tag(table, address) + 1;
+        const std::uint64_t* entry = tagged_targets_[table].look(at_[table]);
+        if (entry && entry[1] >> tag_at == tags_[table]) table_found = static_cast<int>(table);
+    }
+    std::uint64_t& last = *targets_.change(by_address(address));
+    const bool is_new = last == no_target;
+    std::uint64_t predicted = last;
+    if (table_found >= 0) {
+        auto* entry =
+            tagged_targets_[static_cast<std::size_t>(table_found)].change(at_[static_cast<std::size_t>(table_found)]);
+        predicted = entry[0];
+        std::uint64_t confidence = entry[1] & confidence_mask;
+        if (predicted != target && confidence == 0) entry[0] = target;
+        train(confidence, predicted == target, most_confident);
+        entry[1] = (entry[1] & ~confidence_mask) | confidence;
+    }
+    if (table_found < 0 || predicted != target) last = target;
+    if (is_new) {
+        ++unknown_;
+        return unknown_is_missed_;
+    }
+    if (predicted == target) return false;
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    const std::size_t first = static_cast<std::size_t>(table_found + 1) + (random_ & 1);
+    for (std::size_t table = first; table < BranchHistory::tables; ++table) {
+        auto* entry = tagged_targets_[table].change(at_[table]);
+        if (entry[1] & confidence_mask) {
+            --entry[1];
+            continue;
+        }
+        entry[0] = target;
+        entry[1] = std::uint64_t{tags_[table]} << tag_at;
+        break;
+    }
+    return true;
 }
 
 }  // namespace tmaprobe::model

@@ -21,7 +21,7 @@ namespace tmaprobe::model {
     FACT(store_walk_cycles)                                                                                            \
     FACT(itlb_l2_hits) FACT(itlb_walks) FACT(itlb_walks_4k) FACT(itlb_walks_2m) FACT(itlb_walks_1g)                    \
     FACT(itlb_walk_cycles)                                                                                             \
-    FACT(lines_from_memory) FACT(lines_prefetched)
+    FACT(lines_from_memory) FACT(lines_prefetched) FACT(lines_unknown) FACT(pages_unknown)
 // clang-format on
 
 enum class MemoryFact : std::size_t {

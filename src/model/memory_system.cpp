@@ -11,12 +11,20 @@ constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
 constexpr std::uint64_t page_entry_bytes = 8;
 constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
+constexpr std::size_t many_pages = 1 << 16;   // more than the buffers of any target hold
 constexpr std::size_t channel_turns = 4096;   // lines that memory sends within the reach of the reorder buffer
 
 /// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
 /// size, and within 49 bits, which is what the third level's tags have room for.
 constexpr std::uint64_t page_table_area = std::uint64_t{1} << 48;
 constexpr int area_per_size_bits = 40, upper_area_bits = 43;
+
+/// From 0 to 1, the same for the same key.
+double drawn_for(std::uint64_t key) {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+    const std::uint64_t mixed = (key * golden ^ (key * golden) >> 29) * golden;
+    return static_cast<double>(mixed >> 11) * 0x1p-53;
+}
 
 std::size_t size_index(std::uint64_t page_bytes) {
     return page_bytes >= huge_page ? 2 : page_bytes >= large_page ? 1 : 0;
@@ -52,6 +60,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       // No vendor says how a last level replaces. None falls off a cliff one line beyond its size, as least
       // recently used would when a block is walked again and again.
       l3_(cache_of(geometry.l3, SetAssociative::Replacement::random)),
+      met_pages_(many_pages, 16),
       directories_(geometry.translation.upper_level_entries, -1),
       streams_(geometry.prefetchers.streams) {
     for (Serving* serving : {&serving_data_, &serving_code_})
@@ -59,6 +68,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
     for (const TlbGeometry& tlb : geometry.tlbs) {
         serve(tlbs_.size(), tlb);
         tlbs_.emplace_back(tlb.entries, tlb.ways);
+        tlb_entries_.push_back(tlb.entries);
     }
 }
 
@@ -154,6 +164,13 @@ unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, boo
         if (first) first->insert(key);
         return geometry_.translation.l2_hit_cycles;
     }
+    if (holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes)) {
+        if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
+        count(of_kind(MemoryFact::load_stlb_hits, store, code));
+        second->insert(key);
+        if (first) first->insert(key);
+        return geometry_.translation.l2_hit_cycles;
+    }
     const std::uint64_t done = walk(page, page_bytes, cycle + geometry_.translation.l2_hit_cycles);
     count(of_kind(MemoryFact::load_walks, store, code));
     count(further(of_kind(MemoryFact::load_walks_4k, store, code), size));
@@ -165,6 +182,31 @@ unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, boo
     if (second) second->insert(key);
     if (first) first->insert(key);
     return static_cast<unsigned>(done - cycle);
+}
+
+double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const {
+    if (resident_bytes_ <= bytes) return 1;
+    if (met_bytes >= bytes) return 0;
+    return static_cast<double>(bytes - met_bytes) / static_cast<double>(resident_bytes_ - met_bytes);
+}
+
+int MemorySystem::level_of_unknown(std::uint64_t line) const {
+    if (resident_bytes_ == 0 || unknown_ == Unknown::missed) return 4;
+    if (unknown_ == Unknown::held) return 2;
+    const std::uint64_t met_bytes = lines_from_memory_ * line_bytes;
+    const double drawn = drawn_for(line);
+    if (drawn < likely_held(geometry_.l2.size_bytes, met_bytes)) return 2;
+    return drawn < likely_held(geometry_.l3.size_bytes, met_bytes) ? 3 : 4;
+}
+
+bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes) {
+    if (server < 0 || resident_bytes_ == 0 || met_pages_.find(key)) return false;
+    met_pages_.insert(key);
+    ++pages_met_;
+    count(MemoryFact::pages_unknown);
+    if (unknown_ != Unknown::likely) return unknown_ == Unknown::held;
+    const std::uint64_t reach = tlb_entries_[static_cast<std::size_t>(server)] * page_bytes;
+    return drawn_for(key) < likely_held(reach, pages_met_ * page_bytes);
 }
 
 std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
@@ -205,6 +247,7 @@ std::uint64_t MemorySystem::transfer_after(std::uint64_t cycle) {
 
 void MemorySystem::vary(const MemoryVariation& variation) {
     prefetching_ = variation.prefetch;
+    unknown_ = variation.unknown;
     if (variation.latency_ns > 0 && geometry_.l3.latency_estimated)
         geometry_.l3.latency = static_cast<unsigned>(
             std::lround(geometry_.l3.latency * variation.latency_ns / geometry_.memory.latency_ns));
@@ -224,6 +267,14 @@ void MemorySystem::into_l2(std::uint64_t line) {
     if (evicted && geometry_.l3.victim && !l3_.find(*evicted)) l3_.insert(*evicted);
 }
 
+MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle) {
+    if (resident_bytes_) count(MemoryFact::lines_unknown);
+    const int level = level_of_unknown(line);
+    if (level == 4) return {from_memory(cycle + geometry_.l3.latency), 4};
+    ++lines_from_memory_;
+    return {cycle + (level == 2 ? geometry_.l2.latency : geometry_.l3.latency), level};
+}
+
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
     if (l2_.find(line)) {
         const std::uint64_t ready = arrival(line, cycle);
@@ -235,7 +286,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
         filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
         if (geometry_.l3.victim) l3_.erase(line);
     } else {
-        filled = {from_memory(start + geometry_.l3.latency), 4};
+        filled = never_met(line, start);
         if (!geometry_.l3.victim) l3_.insert(line);
     }
     if (timed_) l2_outstanding_.push_back({start, filled.ready_at});

@@ -18,10 +18,18 @@ namespace tmaprobe::model {
 /// Page size in bytes at an address.
 using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
 
+/// Where a line or page is that was never met since warming began, in a program that had run before.
+enum class Unknown {
+    likely,  ///< as assume_met() says
+    held,    ///< in the second level
+    missed,  ///< nowhere
+};
+
 /// What of the memory system is varied to bound its answers.
 struct MemoryVariation {
     double latency_ns = 0;  ///< of DRAM; 0: the geometry's. A third level's estimated latency goes with it
     bool prefetch = true;
+    Unknown unknown = Unknown::likely;
 };
 
 /// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
@@ -47,8 +55,12 @@ class MemorySystem final : public core::MemoryTiming {
     void reset_facts() { facts_.fill(0); }
     /// The same state, with other latencies or without prefetchers from now on.
     void vary(const MemoryVariation& variation);
-    /// Lines brought in from DRAM since construction, while warming too.
+    /// Lines that no cache held since construction, while warming too.
     std::uint64_t lines_from_memory() const { return lines_from_memory_; }
+    /// The program ran before and has so many bytes in memory: what was not met yet may be held all the same. A line
+    /// that is met again after more than was met since warming began, and at most after all of its memory: any number
+    /// of bytes between these is as likely as another. 0: the program has just begun, and nothing is held.
+    void assume_met(std::uint64_t resident_bytes) { resident_bytes_ = resident_bytes; }
 
   private:
     struct Filled {
@@ -75,6 +87,13 @@ class MemorySystem final : public core::MemoryTiming {
     SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
     Filled below(std::uint64_t line, std::uint64_t cycle);
+    Filled never_met(std::uint64_t line, std::uint64_t cycle);
+    /// Which cache holds a line that was never met: 2, 3, or 4 for none.
+    int level_of_unknown(std::uint64_t line) const;
+    /// How likely a place of so many bytes holds what was not met among the last `met_bytes`.
+    double likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const;
+    /// `server`: which buffer of the second level would hold it; -1: none.
+    bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
     bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
@@ -92,11 +111,16 @@ class MemorySystem final : public core::MemoryTiming {
     ModelledCpu geometry_;
     PageSizes page_sizes_;
     bool prefetching_;
+    Unknown unknown_ = Unknown::likely;
+    std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;
     double line_cycles_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
     std::vector<SetAssociative> tlbs_;
+    std::vector<std::uint64_t> tlb_entries_;
+    SetAssociative met_pages_;
+    std::uint64_t pages_met_ = 0;
     Serving serving_data_{}, serving_code_{};
     SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;

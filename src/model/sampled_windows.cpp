@@ -138,6 +138,7 @@ class WindowSampling {
             const int event = status >> 16;
             if (event == PTRACE_EVENT_EXEC) {
                 auto taken = sampler_.take_after_exec(command);
+                if (taken) first_copy_ = taken->snapshot.copy();
                 if (taken) copies_.push_back(std::move(*taken));
                 return;
             }
@@ -151,28 +152,16 @@ class WindowSampling {
         copies_.pop_front();
         const auto start = process::now_ns();
         const pid_t copy = sample.snapshot.copy();
-        auto window = trace_window(sample);
+        auto facts = trace_windows(sample);
         sampler_.copy_is_gone(sample.snapshot, copy);
         found_.tracing_ns += static_cast<double>(process::now_ns() - start);
         take_if_due();
-        if (!window) {
-            found_.error = window.error().what;
+        if (!facts) {
+            found_.error = facts.error().what;
             ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::error))];
             return;
         }
-        if (window->steps.size() < shortest_window) return;
-        auto facts = simulator_.simulate(*window);
-        // A short life between two system calls is one of many alike: the caches know it from the last time, or, at
-        // the other bound, know nothing of it.
-        if (facts && short_life_) {
-            FactVariation cold{"caches not warmed", std::move(facts->base), std::move(facts->slots)};
-            facts = simulator_.simulate(*window);
-            if (facts) facts->variations.push_back(std::move(cold));
-        }
-        if (!facts) {
-            found_.error = facts.error().what;
-            return;
-        }
+        if (facts->base.empty()) return;
         facts->native_ns = sample.stands_for_ns;
         facts->process = sample.snapshot.process;
         if (options_.attribute) facts->mappings = std::move(mappings_);
@@ -181,9 +170,54 @@ class WindowSampling {
         found_.facts.push_back(std::move(*facts));
     }
 
+    Result<WindowFacts> simulate(const trace::Trace& window) {
+        if (window.steps.size() < shortest_window) return WindowFacts{};
+        auto facts = TRY(simulator_.simulate(window));
+        // A short life between two system calls is one of many alike: the caches know it from the last time, or, at
+        // the other bound, know nothing of it.
+        if (short_life_) {
+            FactVariation cold{"caches not warmed", std::move(facts.base), std::move(facts.slots)};
+            facts = TRY(simulator_.simulate(window));
+            facts.variations.push_back(std::move(cold));
+        }
+        return facts;
+    }
+
+    /// A moment is more than one window of it: a few more, a little apart, as long as that is cheap.
+    Result<> add_further_windows(trace::Translator& translator, WindowFacts& facts) {
+        constexpr int most = 3;
+        constexpr std::size_t apart = 100'000;
+        constexpr double budget_ns = 120e6;
+        const double start = own_processor_ns();
+        for (int i = 0; i < most && own_processor_ns() - start < budget_ns; ++i) {
+            auto traced =
+                TRY(translator.steps(apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
+                    simulator_.follow(instruction, step);
+                }));
+            note(traced);
+            found_.warmed += traced.steps;
+            trace::Trace window;
+            const auto goes_on = [&] { return !traced.ended && traced.ended_early == trace::EndedEarly::none; };
+            if (!goes_on()) break;
+            traced = TRY(translator.steps(
+                options_.window_instructions,
+                [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
+            note(traced);
+            if (window.steps.size() < shortest_window) break;
+            window.instructions = translator.instructions();
+            found_.steps += window.steps.size();
+            merge(facts, TRY(simulator_.simulate(window)));
+            if (!goes_on()) break;
+            take_if_due();
+        }
+        return {};
+    }
+
     /// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its
-    /// end.
-    Result<trace::Trace> trace_window(trace::Sample& sample) {
+    /// end. Nothing when there was none.
+    Result<WindowFacts> trace_windows(trace::Sample& sample) {
+        // What runs from its exec on finds everything cold.
+        simulator_.assume_met(sample.snapshot.copy() == first_copy_ ? 0 : sample.snapshot.resident_bytes);
         trace::CopyCalls calls(sample.snapshot);
         if (options_.attribute) mappings_ = process::code_mappings_of(sample.snapshot.copy());
         if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));
@@ -234,7 +268,7 @@ class WindowSampling {
         if (ended) ++found_.sampling.ended_early[std::string(early)];
         if (!ended && spins(waiting, tracer, process, translator)) {
             ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::spins))];
-            return trace::Trace{};
+            return WindowFacts{};
         }
         short_life_ = ended && done < limits.chunk;
         // The first part of a short life is for the caches.
@@ -245,7 +279,10 @@ class WindowSampling {
         trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
         found_.steps += window;
         found_.warmed += done - window;
-        return trace;
+        auto facts = TRY(simulate(trace));
+        // Where slots are put down to instructions, each window is by itself.
+        if (!ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(translator, facts));
+        return facts;
     }
 
     void follow(const Steps& steps, std::size_t count, const trace::Translator& translator) {
@@ -340,6 +377,7 @@ class WindowSampling {
     trace::Sampler sampler_;
     std::deque<trace::Sample> copies_;
     std::set<pid_t> known_;
+    pid_t first_copy_ = -1;
     bool pages_assumed_ = false, short_life_ = false;
     std::vector<process::CodeMapping> mappings_;  ///< of the copy that is traced
     SampledWindows found_;

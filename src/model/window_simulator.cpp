@@ -28,6 +28,21 @@ void add(Facts& sum, const Facts& more, double weight) {
     for (const auto& [name, value] : more) sum[name] += weight * value;
 }
 
+void merge(WindowFacts& sum, const WindowFacts& more) {
+    // What cannot tell a variation apart is the same in it.
+    const auto find = [](auto& variations, const std::string& what) {
+        return std::find_if(variations.begin(), variations.end(), [&](const auto& one) { return one.what == what; });
+    };
+    for (const auto& variation : more.variations)
+        if (find(sum.variations, variation.what) == sum.variations.end())
+            sum.variations.push_back({variation.what, sum.base});
+    for (auto& variation : sum.variations) {
+        const auto found = find(more.variations, variation.what);
+        add(variation.facts, found == more.variations.end() ? more.base : found->facts, 1);
+    }
+    add(sum.base, more.base, 1);
+}
+
 double cycles_of(const Facts& facts) {
     const auto found = facts.find("cycles");
     return found == facts.end() ? 0 : found->second;
@@ -119,7 +134,9 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     const MemoryGeometry& memory = geometry_.memory;
     const Kind kinds[] = {{"no prefetchers", {0, false}},
                           {"memory latency low", {memory.latency_low_ns, true}},
-                          {"memory latency high", {memory.latency_high_ns, true}}};
+                          {"memory latency high", {memory.latency_high_ns, true}},
+                          {"what was never met is held", {0, true, Unknown::held}},
+                          {"what was never met is missed", {0, true, Unknown::missed}}};
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
@@ -128,11 +145,15 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
+    const bool unknown_matters =
+        facts.base["lines_unknown"] + facts.base["pages_unknown"] + facts.base["branches_unknown"] >
+        facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
-        if (!memory_matters) break;
+        if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
         MemorySystem varied = memory_;
         BranchPredictor predictor = predictor_before;
         varied.vary(kind.variation);
+        if (kind.variation.unknown == Unknown::missed) predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}};
         variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, variation.slots));
         facts.variations.push_back(std::move(variation));
@@ -155,12 +176,14 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
                                   if (tally) tally->reset();
                               },
                               tally ? &*tally : nullptr};
+    const std::uint64_t unknown_before = predictor.unknown();
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;
     if (tally) slots = tally->by_address(addresses_);
     const auto named = core::named(simulated.facts);
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;
+    facts["branches_unknown"] = static_cast<double>(predictor.unknown() - unknown_before);
     return facts;
 }
 

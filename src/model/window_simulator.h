@@ -45,6 +45,8 @@ struct WindowFacts {
     std::vector<process::CodeMapping> mappings;  ///< of the process's code at that time
 };
 
+/// Another window of the same moment, slots of instructions left aside.
+void merge(WindowFacts& sum, const WindowFacts& more);
 double cycles_of(const Facts& facts);
 void add(Facts& sum, const Facts& more, double weight);
 /// Processor time of this process: on a busy machine a budget of it still does the same work.
@@ -59,6 +61,8 @@ class WindowSimulator {
     /// Windows from now on tell the slots of each instruction.
     void attribute_slots() { attributes_ = true; }
 
+    /// As MemorySystem::assume_met().
+    void assume_met(std::uint64_t resident_bytes) { memory_.assume_met(resident_bytes); }
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
     const trace::PageMap& pages() const { return pages_; }

@@ -98,8 +98,10 @@ std::optional<Sample> Sampler::take_after_exec(pid_t process) {
     note(taken);
     if (!taken.snapshot) return std::nullopt;
     processes_.left_out.insert(taken.snapshot->copy());
-    // It stands for the start alone, which is short: what follows has samples of its own.
-    return Sample{std::move(*taken.snapshot), static_cast<double>(limits_.first_after_ns)};
+    // It stands for the start alone, which is short: what follows has samples of its own. A loader of a few libraries
+    // takes a millisecond.
+    constexpr double start_ns = 1e6;
+    return Sample{std::move(*taken.snapshot), start_ns};
 }
 
 bool Sampler::can_afford(std::uint64_t resident_bytes) const {

@@ -279,7 +279,81 @@ TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
     back.branch = back.returns = back.indirect = true;
     EXPECT_FALSE(predictor.mispredicts(call, true, 0x2000));
     EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005));
-    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));  // nothing was called
+    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005)) << "to a call from before the first branch";
+    EXPECT_EQ(predictor.unknown(), 1U);
+    predictor.unknown_is_missed();
+    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));
+    for (int i = 0; i < 40; ++i) predictor.mispredicts(call, true, 0x2000);
+    int missed = 0;
+    for (int i = 0; i < 40; ++i) missed += predictor.mispredicts(back, true, 0x1005);
+    EXPECT_EQ(missed, 8) << "deeper than the stack";
+}
+
+/// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
+double missed_of(const std::vector<std::uint64_t>& targets) {
+    BranchPredictor predictor;
+    trace::StaticInstruction dispatch;
+    dispatch.address = 0x5000;
+    dispatch.length = 2;
+    dispatch.branch = dispatch.indirect = true;
+    int missed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const bool wrong = predictor.mispredicts(dispatch, true, targets[static_cast<std::size_t>(i) % targets.size()]);
+        if (i >= 10000) missed += wrong;
+    }
+    return missed / 10000.0;
+}
+
+TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
+    std::mt19937 random(5);
+    std::vector<std::uint64_t> program;
+    for (int i = 0; i < 200; ++i) program.push_back(0x8000 + 64 * (random() % 12));
+    EXPECT_LT(missed_of(program), 0.02);
+    std::vector<std::uint64_t> noise;
+    for (int i = 0; i < 20000; ++i) noise.push_back(0x8000 + 64 * (random() % 12));
+    EXPECT_GT(missed_of(noise), 0.7);
+}
+
+TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
+    BranchPredictor predictor;
+    trace::StaticInstruction first, again;
+    first.address = 0x6000;
+    again.address = 0x6100;
+    first.length = again.length = 2;
+    first.branch = again.branch = first.conditional = again.conditional = true;
+    std::mt19937 random(7);
+    int missed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const bool taken = random() & 1;
+        predictor.mispredicts(first, taken, 0x6040);
+        const bool wrong = predictor.mispredicts(again, taken, 0x6140);
+        if (i >= 10000) missed += wrong;
+    }
+    EXPECT_LT(missed, 300);
+}
+
+TEST(MemorySystem, WhatWasNeverMetMayBeHeldInAProgramThatRanBefore) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 40;
+    const auto extra = [&](std::uint64_t resident, Unknown unknown) {
+        MemorySystem memory(plain(), all(small), {});
+        memory.assume_met(resident);
+        memory.vary({0, true, unknown});
+        memory.begin_window();
+        double sum = 0;
+        for (std::uint64_t page = 0; page < 64; ++page) {
+            memory.advance(page * 1000);
+            sum += memory.load(first + page * small, 0, page * 1000).extra;
+        }
+        return sum / 64;
+    };
+    const double cold = extra(0, Unknown::likely);
+    EXPECT_GT(cold, 100) << "a program that has just begun";
+    EXPECT_EQ(extra(64 * mib, Unknown::missed), cold);
+    EXPECT_LT(extra(256 * kib, Unknown::likely), 20) << "all of it fits into the second level";
+    EXPECT_LT(extra(64 * mib, Unknown::held), 20);
+    const double between = extra(4 * mib, Unknown::likely);
+    EXPECT_GT(between, 25) << "mostly in the third level";
+    EXPECT_LT(between, 60);
 }
 
 }  // namespace

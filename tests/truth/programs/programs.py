@@ -101,15 +101,18 @@ def fingerprint(command):
     what = hashlib.sha256("\0".join(command).encode())
     with open(command[0], "rb") as file:
         what.update(file.read())
+    for word in command[1:]:
+        if word.startswith("/") and os.path.isfile(word):
+            what.update(str(os.path.getsize(word)).encode())
     return what.hexdigest()[:16]
 
 
 def undisturbed(run):
-    return run["ipc"] > 3.2 and (run["overlap"] < 1.4 or run["overlap"] == 0) and run["waited"] < 0.2
+    return run["ipc"] > 3.2 and (run["overlap"] < 1.4 or run["overlap"] == 0) and run["waited"] < 0.5
 
 
 def time_one(options, state, command):
-    printed = subprocess.run(options.quiet.split() + [f"{options.build}/tests/truth/tmaprobe_run_program", "time", "5"] + command,
+    printed = subprocess.run(options.quiet.split() + [f"{options.build}/tests/truth/tmaprobe_run_program", "time", "4"] + command,
                              capture_output=True, text=True, check=True).stdout
     runs = state.setdefault("timed", [])
     for line in printed.splitlines():
@@ -122,7 +125,7 @@ def measured_cpi(state):
     """Of the fastest undisturbed run, and how much slower the third fastest is: nothing where fewer were undisturbed."""
     if not state.get("instructions"):
         return None, 0
-    cycles = sorted(run["user_ns"] * run["clock_hz"] * 1e-9 for run in state.get("timed", []) if undisturbed(run))
+    cycles = sorted(run["user_ns"] * run["clock_hz"] * 1e-9 for run in state.get("timed", []) if undisturbed(run) and run["user_ns"] > 0)
     if not cycles:
         return None, 0
     return cycles[0] / state["instructions"], (cycles[min(2, len(cycles) - 1)] / cycles[0] - 1)
@@ -133,7 +136,7 @@ LEVEL1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 
 def model_one(options, command):
     path = f"{options.state}/record.json"
-    arguments = [f"{options.build}/tmaprobe", "--source", "model", "--level", "2", "--json", path, "-o", "/dev/null"]
+    arguments = [options.tool or f"{options.build}/tmaprobe", "--source", "model", "--level", "2", "--json", path, "-o", "/dev/null"]
     if options.target:
         arguments += ["--target", options.target]
     ran = subprocess.run(arguments + options.extra.split() + ["--"] + command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
@@ -204,6 +207,7 @@ def main():
     parser.add_argument("--set", default="both", choices=["tuned", "held_out", "both"])
     parser.add_argument("--step", default="make,count,time,model,table")
     parser.add_argument("--quiet", default="")
+    parser.add_argument("--tool", default="", help="another tmaprobe than that of the build")
     parser.add_argument("--extra", default="", help="further options for tmaprobe")
     parser.add_argument("--state", default="")
     parser.add_argument("--label", default="now", help="under which what is modelled is kept")
@@ -246,8 +250,8 @@ def main():
                 keep()
     if "time" in steps:
         for name, command in chosen.items():
-            for _ in range(3):
-                if time_one(options, states[name], command) >= 3:
+            for _ in range(2):
+                if time_one(options, states[name], command) >= 2:
                     break
             keep()
     if "model" in steps:
