@@ -156,7 +156,9 @@ void Sampler::note(const SnapshotAttempt& attempt) {
 void Sampler::copy_is_gone(const Snapshot& meta, pid_t copy) {
     processes_.left_out.erase(copy);
     const std::uint64_t now = minor_faults(meta.process);
-    cost_.copied_pages += now - std::min(now, meta.faults_before);
+    // What was not there yet when the copy was made faults for itself.
+    const std::uint64_t shared = meta.resident_bytes / static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    cost_.copied_pages += std::min(shared, now - std::min(now, meta.faults_before));
 }
 
 }  // namespace tmaprobe::trace

@@ -72,14 +72,14 @@ double sum_{n}(struct list *at, double *out, int n) {{ double s = 0; int i; for 
 def make_inputs(data, programs):
     os.makedirs(data, exist_ok=True)
     random = Random()
-    text = words(random, 350000)
+    text = words(random, 1000000)
     write(f"{data}/text", lambda: text)
-    write(f"{data}/large", lambda: text * 24)
-    write(f"{data}/huge", lambda: text * 160)
+    write(f"{data}/large", lambda: text * 8)
+    write(f"{data}/huge", lambda: text * 56)
     write(f"{data}/lines", lambda: "\n".join(f"{random.below(10**9)} {w}" for w in text.split()[:230000]) + "\n")
-    write(f"{data}/json", lambda: json.dumps([{"id": i % 97, "name": w, "tags": [w[:3], w[-2:]], "score": i / 7} for i, w in enumerate(text.split()[:40000])]))
-    write(f"{data}/bc", lambda: "scale=420\n4*a(1)\ne(1.5)\nquit\n")
-    write(f"{data}/c.i", lambda: "".join(C_SOURCE.format(n=n) for n in range(2, 110)))
+    write(f"{data}/json", lambda: json.dumps([{"id": i % 97, "name": w, "tags": [w[:3], w[-2:]], "score": i / 7} for i, w in enumerate(text.split()[:90000])]))
+    write(f"{data}/bc", lambda: "scale=700\n4*a(1)\ne(1.5)\nquit\n")
+    write(f"{data}/c.i", lambda: "".join(C_SOURCE.format(n=n) for n in range(2, 500)))
     if not os.path.exists(f"{data}/large.gz"):
         with open(f"{data}/large.gz", "wb") as file:
             subprocess.run(["gzip", "-6", "-c", f"{data}/large"], stdout=file, check=True)
