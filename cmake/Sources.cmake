@@ -187,6 +187,7 @@ set(TMAPROBE_SOURCES_model
     src/model/set_associative.cpp
     src/model/slot_tally.cpp
     src/model/simulation.cpp
+    src/model/software_events.cpp
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
     src/model/window_simulator.cpp
@@ -244,9 +245,12 @@ set(TMAPROBE_SOURCES_timing
 set(TMAPROBE_SOURCES_trace
     src/trace/block_plan.cpp
     src/trace/block_writer.cpp
+    src/trace/call_kinds.cpp
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
+    src/trace/copy_clock.cpp
+    src/trace/copy_input.cpp
     src/trace/injected_call.cpp
     src/trace/page_map.cpp
     src/trace/private_mappings.cpp
@@ -258,6 +262,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/snapshot.cpp
     src/trace/snapshot_checks.cpp
     src/trace/software_step.cpp
+    src/trace/take_snapshot.cpp
     src/trace/traced_process.cpp
     src/trace/traced_process_start.cpp
     src/trace/tracer.cpp
@@ -265,6 +270,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/translator.cpp
     src/trace/translator_blocks.cpp
     src/trace/translator_stops.cpp
+    src/trace/waiting_input.cpp
     src/trace/x86_encoding.cpp
 )
 set(TMAPROBE_SOURCES_kernels

@@ -84,7 +84,8 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     append(measured.warnings, counted.warnings);
     append(measured.command_runs, counted.runs);
     if (counted.nothing_seen) {
-        // What was sampled says why there is nothing more.
+        // What was sampled says why there is nothing more than the kernel's own events.
+        append(measured.run.events, counted.events);
         if (counted.model && counted.model->sampling) measured.run.extra.model = std::move(counted.model);
         return {};
     }

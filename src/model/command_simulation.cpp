@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/sizes.h"
 #include "model/sampled_windows.h"
+#include "model/software_events.h"
 #include "model/sum_of_windows.h"
 #include "process/held_command.h"
 #include "process/running_threads.h"
+#include "trace/snapshot_checks.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -37,11 +40,39 @@ std::int64_t patience_ns(double ran_ns, const ModelOptions& options) {
     return static_cast<std::int64_t>(std::max(shortest_ns * options.effort, ran_ns) + under_way_ns);
 }
 
-/// Why nothing is modelled, in words.
-record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows& windows) {
+/// What is wrong with a process that is looked at, as far as it can be seen from outside.
+std::optional<record::Warning> found_idle(pid_t process) {
+    switch (process::state_of(process)) {
+        case process::ProcessState::stopped:
+            return record::Warning{"nothing_traced",
+                                   fmt::format("nothing is modelled: process {} is stopped (by a signal)", process),
+                                   fmt::format("kill -CONT {} lets it go on; it was left as it is", process)};
+        case process::ProcessState::traced:
+            return record::Warning{
+                "nothing_traced",
+                fmt::format("nothing is modelled: process {} is traced by another (a debugger), and left to it",
+                            process),
+                "detach that first"};
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Why nothing is modelled, in words. `looked_at`: processes that ran already.
+record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows& windows,
+                                 const std::vector<pid_t>& looked_at) {
     const std::string took = format_ns(static_cast<double>(modelled.elapsed_ns)),
                       used = format_ns(modelled.processor_ns);
     const auto& sampling = windows.sampling;
+    for (const pid_t process : looked_at)
+        if (auto idle = found_idle(process)) return *idle;
+    if (!looked_at.empty() && sampling.pauses.copies == 0 &&
+        modelled.processor_ns < 0.1 * static_cast<double>(modelled.elapsed_ns))
+        return {"nothing_traced",
+                fmt::format("nothing is modelled: in {} what was looked at used a CPU for {}; the rest it slept or "
+                            "waited",
+                            took, used),
+                "look while it works, or for longer (--seconds)"};
     const char* const more = "give it more to do, or model even its first instructions with --source model";
     if (modelled.processor_ns > 0 && modelled.processor_ns < 0.1 * static_cast<double>(modelled.elapsed_ns))
         return {"nothing_traced",
@@ -67,7 +98,10 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
                 "docs/no-pmu.md says what each reason means"};
     }
     return {"nothing_traced",
-            fmt::format("nothing is modelled: the command ended after {}, before its first window", took), more};
+            fmt::format("nothing is modelled: {} {}, before {} first window",
+                        looked_at.empty() ? "the command ended after" : "what was looked at was seen for", took,
+                        looked_at.empty() ? "its" : "the"),
+            looked_at.empty() ? more : "look for longer (--seconds)"};
 }
 
 void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOptions& options, Modelled& modelled) {
@@ -82,7 +116,7 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
     modelled.further_tasks = windows.tasks > 1 ? windows.tasks - 1 : 0;
     modelled.native_ns = static_cast<double>(modelled.elapsed_ns);
     if (windows.facts.empty()) {
-        modelled.warnings.push_back(nothing_modelled(modelled, windows));
+        modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {
         sum_up(windows.facts, true, cpu, modelled);
         if (options.attribute) modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
@@ -96,6 +130,15 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
                              modelled.further_tasks,
                              modelled.further_tasks == 1 ? "thread or process" : "threads or processes"),
                  "threads are modelled one at a time, as if alone on the core and its caches"});
+        const double in_kernel = windows.sampling.system_ns / std::max(1.0, windows.sampling.processor_ns);
+        constexpr double worth_saying = 0.2;
+        if (in_kernel > worth_saying)
+            modelled.warnings.push_back(
+                {"model_kernel",
+                 fmt::format("{:.0f}% of the processor time was the kernel's own work (system calls, page faults), "
+                             "which is not modelled: the tree is of the rest",
+                             100 * in_kernel),
+                 "fewer or larger system calls (batches, pipelining) take less of it"});
         if (windows.facts.size() == 1)
             modelled.warnings.push_back({"model_one_window",
                                          "one window of the command was modelled: the bounds do not cover what another "
@@ -141,6 +184,7 @@ Result<Modelled> simulate_command(const std::vector<std::string>& command, core:
                                                            }});
     modelled.elapsed_ns = process::now_ns() - start;
     modelled.processor_ns = held.processor_ns();
+    modelled.software_events = software_events(held);
     modelled.exit_status = outcome.status;
     modelled.interrupted = outcome.interrupted;
     if (outcome.interrupted)
@@ -156,8 +200,10 @@ Result<Modelled> simulate_command(const std::vector<std::string>& command, core:
 Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double seconds, core::Core& core,
                                     trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options) {
     TRY(assumed_pages(options));
+    for (const pid_t process : processes) TRY(trace::check_can_be_sampled(process));
     SamplingRequest request = request_for(options);
     request.processes = processes;
+    SoftwareEvents software(processes);
     auto helper = TRY(start_helper(request, core, decoder, cpu, options));
     process::SignalWatch signals;
     Modelled modelled;
@@ -168,8 +214,12 @@ Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double 
         return seconds > 0 ? std::min(look_up_ns, static_cast<std::int64_t>(seconds * 1e9) - ran) : look_up_ns;
     };
     const auto one_is_there = [&] { return !std::ranges::all_of(processes, process::has_ended); };
-    while (!modelled.interrupted && one_is_there() && left_ns() > 0)
+    while (!modelled.interrupted && one_is_there() && left_ns() > 0) {
         modelled.interrupted = signals.wait(left_ns()).interrupted;
+        software.look();
+    }
+    modelled.processor_ns = software.processor_ns();
+    modelled.software_events = software.events();
     modelled.elapsed_ns = process::now_ns() - start;
     // Ctrl-C is how a look without an end is ended: it is no mishap.
     take_answer(helper, signals, cpu, options, modelled);

@@ -81,7 +81,8 @@ class ModelSource final : public counters::CounterSource {
                                 ? static_cast<std::uint64_t>(value_of("cycles") / geometry_.frequency_hz * 1e9)
                                 : modelled_->elapsed_ns;
         std::map<std::string, std::string> missing;
-        sample.events = events_of(modelled_->facts, repetition.pass, missing);
+        sample.events =
+            sample.nothing_seen ? modelled_->software_events : events_of(modelled_->facts, repetition.pass, missing);
         for (const FactVariation& variation : modelled_->variations) {
             std::map<std::string, std::string> ignored;
             sample.variations.push_back(events_of(for_as_many_instructions(variation.facts), repetition.pass, ignored));

@@ -162,20 +162,20 @@ class WindowSampling {
             return;
         }
         if (facts->base.empty()) return;
-        facts->native_ns = sample.stands_for_ns;
+        facts->native_ns = stands_for_ns_;
         facts->process = sample.snapshot.process;
         if (options_.attribute) facts->mappings = std::move(mappings_);
         found_.sampling.windows.push_back({sample.snapshot.program, sample.snapshot.process,
-                                           facts->base["instructions"], cycles_of(facts->base), sample.stands_for_ns});
+                                           facts->base["instructions"], cycles_of(facts->base), stands_for_ns_});
         found_.facts.push_back(std::move(*facts));
     }
 
     Result<WindowFacts> simulate(const trace::Trace& window) {
         if (window.steps.size() < shortest_window) return WindowFacts{};
         auto facts = TRY(simulator_.simulate(window));
-        // A short life between two system calls is one of many alike: the caches know it from the last time, or, at
-        // the other bound, know nothing of it.
-        if (short_life_) {
+        // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
+        // more than what was seen of the process so far.
+        if (hardly_warm_) {
             FactVariation cold{"caches not warmed", std::move(facts.base), std::move(facts.slots)};
             facts = TRY(simulator_.simulate(window));
             facts.variations.push_back(std::move(cold));
@@ -193,6 +193,7 @@ class WindowSampling {
             auto traced =
                 TRY(translator.steps(apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
                     simulator_.follow(instruction, step);
+                    ++executed_;
                 }));
             note(traced);
             found_.warmed += traced.steps;
@@ -211,6 +212,28 @@ class WindowSampling {
             take_if_due();
         }
         return {};
+    }
+
+    /// A life too short for a window is kept, and the next ones of the same process are added to it until together they
+    /// are one.
+    void join(const trace::Sample& sample, trace::Trace& window) {
+        Joined& joined = joined_[sample.snapshot.process];
+        joined.stands_for_ns += sample.stands_for_ns;
+        if (!joined.trace.steps.empty()) {
+            const auto first = static_cast<std::uint32_t>(joined.trace.instructions.size());
+            joined.trace.instructions.insert(joined.trace.instructions.end(), window.instructions.begin(),
+                                             window.instructions.end());
+            for (trace::Step step : window.steps) {
+                step.instruction += first;
+                joined.trace.steps.push_back(step);
+            }
+            window = std::move(joined.trace);
+        }
+        stands_for_ns_ = joined.stands_for_ns;
+        if (window.steps.size() < shortest_window)
+            joined.trace = window;
+        else
+            joined = {};
     }
 
     /// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its
@@ -235,8 +258,11 @@ class WindowSampling {
             return trace::Tracer::CallAnswer::end;
         };
         trace::Translator translator(process, tracer);
-        const bool known = !known_.insert(sample.snapshot.process).second;
-        const WarmUpLimits limits = known ? warm_up_again() : WarmUpLimits{};
+        executed_ = 0;
+        if (const auto begin = sample.snapshot.time_stamp)
+            tracer.time_stamp = [this, begin] { return *begin + executed_; };  // one tick for each instruction
+        std::size_t& followed = followed_[sample.snapshot.process];
+        const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
         const double start = own_processor_ns();
         Steps waiting;  // the last chunk, of which the window may be
         std::size_t done = 0;
@@ -245,9 +271,11 @@ class WindowSampling {
         while (!ended && !warm) {
             Steps fresh;
             const std::uint64_t lines_before = simulator_.lines_from_memory();
-            auto traced = TRY(translator.steps(
-                done ? limits.chunk : options_.window_instructions,
-                [&](const trace::StaticInstruction&, const trace::Step& step) { fresh.push_back(step); }));
+            auto traced = TRY(translator.steps(done ? limits.chunk : options_.window_instructions,
+                                               [&](const trace::StaticInstruction&, const trace::Step& step) {
+                                                   fresh.push_back(step);
+                                                   ++executed_;
+                                               }));
             note(traced);
             ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
             if (traced.ended_early != trace::EndedEarly::none) early = trace::name_of(traced.ended_early);
@@ -270,7 +298,8 @@ class WindowSampling {
             ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::spins))];
             return WindowFacts{};
         }
-        short_life_ = ended && done < limits.chunk;
+        followed += done;
+        hardly_warm_ = ended && followed < WarmUpLimits{}.least;
         // The first part of a short life is for the caches.
         const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
         follow(waiting, waiting.size() - window, translator);
@@ -279,6 +308,7 @@ class WindowSampling {
         trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
         found_.steps += window;
         found_.warmed += done - window;
+        join(sample, trace);
         auto facts = TRY(simulate(trace));
         // Where slots are put down to instructions, each window is by itself.
         if (!ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(translator, facts));
@@ -343,6 +373,7 @@ class WindowSampling {
         sampling.pauses = {cost.copies, static_cast<double>(cost.longest_pause_ns),
                            static_cast<double>(cost.total_pause_ns), cost.copied_pages};
         sampling.processor_ns = sampler_.processor_ns();
+        sampling.system_ns = sampler_.system_ns();
         share_out();
         found_.why_missed = sampler_.why_missed();
         found_.simulated = simulator_.simulated_instructions();
@@ -376,9 +407,16 @@ class WindowSampling {
     WindowSimulator simulator_;
     trace::Sampler sampler_;
     std::deque<trace::Sample> copies_;
-    std::set<pid_t> known_;
+    struct Joined {
+        trace::Trace trace;
+        double stands_for_ns = 0;
+    };
+    std::map<pid_t, Joined> joined_;         ///< by process
+    std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     pid_t first_copy_ = -1;
-    bool pages_assumed_ = false, short_life_ = false;
+    std::size_t executed_ = 0;  ///< instructions of the copy that is traced
+    double stands_for_ns_ = 0;  ///< what its window does
+    bool pages_assumed_ = false, hardly_warm_ = false;
     std::vector<process::CodeMapping> mappings_;  ///< of the copy that is traced
     SampledWindows found_;
 };

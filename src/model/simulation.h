@@ -38,8 +38,9 @@ struct Modelled {
     std::uint64_t elapsed_ns = 0;                          ///< of a command, from its start to its end, by the clock
     std::optional<counters::SlotAttribution> attribution;  ///< where it was asked for
     std::optional<record::Sampling> sampling;  ///< of a command or process: what was sampled, and what that cost it
-    double processor_ns = 0;                   ///< of a command and the children that it waited for
-    bool interrupted = false;                  ///< a signal to us ended it before its time
+    double processor_ns = 0;  ///< of a command and the children that it waited for, or of processes meanwhile
+    std::vector<record::Event> software_events;
+    bool interrupted = false;  ///< a signal to us ended it before its time
     std::size_t further_tasks = 0;
     bool translated = false;                               ///< traced at near native speed, not step by step
     std::map<trace::EndedEarly, std::size_t> ended_early;  ///< windows, and warm-ups before them

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -26,6 +27,8 @@ namespace {
     do got = ::read(go, &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got != 1) ::_exit(127);  // our parent is gone, or gave up
+    // Where the kernel lets only ancestors trace (yama), our parent's other children may sample this one too.
+    ::prctl(PR_SET_PTRACER, ::getppid());
     ::execvp(argv[0], argv);
     const int reason = errno;
     (void)!::write(failure, &reason, sizeof reason);
@@ -142,6 +145,8 @@ std::optional<int> HeldCommand::poll_exit() {
         return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
     };
     processor_ns_ = ns(used.ru_utime) + ns(used.ru_stime);
+    page_faults_ = static_cast<std::uint64_t>(used.ru_minflt + used.ru_majflt);
+    context_switches_ = static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw);
     pid_ = -1;
     // No child to wait for: our parent made us ignore SIGCHLD. How it ended cannot be told then.
     return ended < 0 ? 0 : shell_status(status);

@@ -35,12 +35,15 @@ class HeldCommand {
     Result<> release();
     /// Status as a shell gives it (128 + signal) if it has ended.
     std::optional<int> poll_exit();
-    /// Processor time of the ended command and of those that it waited for, ns.
+    /// Of the ended command and of those that it waited for; processor time in ns.
     double processor_ns() const { return processor_ns_; }
+    std::uint64_t page_faults() const { return page_faults_; }
+    std::uint64_t context_switches() const { return context_switches_; }
 
   private:
     HeldCommand() = default;
     double processor_ns_ = 0;
+    std::uint64_t page_faults_ = 0, context_switches_ = 0;
     std::string program_;
     pid_t pid_ = -1;
     Fd go_;  ///< a byte written here releases the child

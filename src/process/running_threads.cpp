@@ -87,7 +87,9 @@ void Descendants::visit(pid_t first, std::vector<ThreadUse>& found, std::map<pid
                                                      : std::strtoull(exact.c_str(), nullptr, 10);
             const std::uint64_t children =
                 thread == process ? (status.children_user_ticks + status.children_system_ticks) * tick_ns() : 0;
-            found.push_back({process, thread, used, status.state == 'R', children});
+            const std::uint64_t in_children = thread == process ? status.children_system_ticks * tick_ns() : 0;
+            found.push_back(
+                {process, thread, used, status.system_ticks * tick_ns(), status.state == 'R', children, in_children});
         }
         seen.try_emplace(process);
     }
@@ -128,5 +130,41 @@ bool has_ended(pid_t process) {
         return status.read(folder + std::to_string(thread));
     });
 }
+
+ProcessState state_of(pid_t process) {
+    const auto status = read_file("/proc/" + std::to_string(process) + "/status");
+    if (!status) return ProcessState::gone;
+    const auto says = [&](const char* line) { return status->find(line) != std::string::npos; };
+    // The first thread may have ended before the others.
+    if (has_ended(process)) return ProcessState::zombie;
+    if (says("\nState:\tZ")) return ProcessState::there;
+    if (!says("\nVmSize:")) return ProcessState::of_kernel;
+    if (!says("\nTracerPid:\t0\n")) return ProcessState::traced;
+    return says("\nState:\tT") ? ProcessState::stopped : ProcessState::there;
+}
+
+std::optional<ProcessUse> use_of(pid_t process) {
+    const std::string folder = "/proc/" + std::to_string(process);
+    const std::string line = read_line(folder + "/stat");
+    const std::size_t after = line.rfind(')');
+    unsigned long long minor = 0, major = 0, user = 0, system = 0;
+    if (after == std::string::npos ||
+        std::sscanf(line.c_str() + after + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu", &minor,
+                    &major, &user, &system) != 4)
+        return std::nullopt;
+    ProcessUse use{static_cast<double>((user + system) * tick_ns()), minor + major, {}};
+    for (const pid_t thread : numbers_in(folder + "/task/")) {
+        const auto status = read_file(folder + "/task/" + std::to_string(thread) + "/status");
+        const std::size_t at = status ? status->find("\nvoluntary_ctxt_switches:") : std::string::npos;
+        unsigned long long voluntary = 0, others = 0;
+        if (at != std::string::npos &&
+            std::sscanf(status->c_str() + at, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu",
+                        &voluntary, &others) == 2)
+            use.context_switches[thread] = voluntary + others;
+    }
+    return use;
+}
+
+std::string program_of(pid_t process) { return read_line("/proc/" + std::to_string(process) + "/comm"); }
 
 }  // namespace tmaprobe::process

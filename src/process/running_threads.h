@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@ namespace tmaprobe::process {
 struct ThreadUse {
     pid_t process = 0, thread = 0;
     std::uint64_t used_ns = 0;            ///< processor time so far, of this thread alone
+    std::uint64_t system_ns = 0;          ///< of it in the kernel, as far as clock ticks tell
     bool running = false;                 ///< on a CPU, or waiting for one
     std::uint64_t ended_children_ns = 0;  ///< of a process's first thread: what children that it waited for had used
+    std::uint64_t ended_children_system_ns = 0;
 };
 
 /// Some processes and all their descendants, found anew at each look. A descendant is still one when its parent has
@@ -45,5 +48,21 @@ class Descendants {
 
 /// Whether no thread of it runs any more: it is gone, or a zombie that its parent has not taken note of.
 bool has_ended(pid_t process);
+
+/// What a process that others started is doing.
+enum class ProcessState { gone, zombie, of_kernel, stopped, traced, there };
+ProcessState state_of(pid_t process);
+
+/// What a process used until now, by the kernel's books.
+struct ProcessUse {
+    double processor_ns = 0;
+    std::uint64_t page_faults = 0;
+    std::map<pid_t, std::uint64_t> context_switches;  ///< by thread
+};
+/// Without its children; nothing when it is gone.
+std::optional<ProcessUse> use_of(pid_t process);
+
+/// The program's name as the kernel has it; empty when it is gone.
+std::string program_of(pid_t process);
 
 }  // namespace tmaprobe::process

@@ -35,7 +35,7 @@ struct Sampling {
     std::map<std::string, std::uint64_t> ended_early, missed;
     std::vector<TaskShare> by_task;
     SamplingPauses pauses;
-    double processor_ns = 0;
+    double processor_ns = 0, system_ns = 0;
 };
 
 }  // namespace tmaprobe::record

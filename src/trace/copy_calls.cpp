@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "trace/call_kinds.h"
 
 namespace tmaprobe::trace {
 
@@ -57,190 +59,6 @@ Answer answer(TracedProcess& copy, Registers registers, std::int64_t value) {
     return copy.set_registers(registers) ? Answer::answered : Answer::end;
 }
 
-/// What is asked often, and of the copy alone.
-bool touches_only_itself(long number) {
-    switch (number) {
-        case SYS_brk:
-        case SYS_munmap:
-        case SYS_mincore:
-        case SYS_clock_gettime:
-        case SYS_clock_getres:
-        case SYS_gettimeofday:
-        case SYS_times:
-        case SYS_getrusage:
-        case SYS_sysinfo:
-        case SYS_uname:
-        case SYS_getrandom:
-        case SYS_getuid:
-        case SYS_geteuid:
-        case SYS_getgid:
-        case SYS_getegid:
-        case SYS_getgroups:
-        case SYS_getrlimit:
-        case SYS_getcwd:
-        case SYS_getcpu:
-        case SYS_rt_sigprocmask:
-        case SYS_rt_sigaction:
-        case SYS_rt_sigpending:
-        case SYS_rt_sigreturn:
-        case SYS_sigaltstack:
-        case SYS_sched_getaffinity:
-        case SYS_sched_getscheduler:
-        case SYS_sched_getparam:
-        case SYS_membarrier:
-#if defined(__x86_64__)
-        case SYS_time:
-        case SYS_arch_prctl:
-#endif
-            return true;
-        default:
-            return false;
-    }
-}
-
-/// What would have gone well, and whose effect the copy can do without.
-bool goes_well(long number) {
-    switch (number) {
-        case SYS_mlock:
-        case SYS_munlock:
-        case SYS_msync:
-        case SYS_fsync:
-        case SYS_fdatasync:
-        case SYS_set_robust_list:
-        case SYS_rseq:
-        case SYS_sched_setaffinity:
-        case SYS_fadvise64:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool starts_or_waits_for_processes(long number) {
-    switch (number) {
-        case SYS_clone:
-        case SYS_clone3:
-        case SYS_execve:
-        case SYS_execveat:
-        case SYS_wait4:
-        case SYS_waitid:
-#if defined(__x86_64__)
-        case SYS_fork:
-        case SYS_vfork:
-#endif
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool waits(long number) {
-    switch (number) {
-        case SYS_nanosleep:
-        case SYS_clock_nanosleep:
-        case SYS_ppoll:
-        case SYS_pselect6:
-        case SYS_epoll_pwait:
-        case SYS_rt_sigtimedwait:
-        case SYS_rt_sigsuspend:
-        case SYS_semtimedop:
-        case SYS_restart_syscall:
-#if defined(__x86_64__)
-        case SYS_poll:
-        case SYS_select:
-        case SYS_epoll_wait:
-        case SYS_pause:
-#endif
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool receives(long number) {
-    switch (number) {
-        case SYS_read:
-        case SYS_readv:
-        case SYS_pread64:
-        case SYS_preadv:
-        case SYS_recvfrom:
-        case SYS_recvmsg:
-        case SYS_recvmmsg:
-        case SYS_accept:
-        case SYS_accept4:
-        case SYS_getdents64:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool signals(long number) {
-    return number == SYS_kill || number == SYS_tgkill || number == SYS_tkill || number == SYS_rt_sigqueueinfo ||
-           number == SYS_rt_tgsigqueueinfo;
-}
-
-bool changes_files(long number) {
-    switch (number) {
-        case SYS_openat:
-        case SYS_close:
-        case SYS_dup:
-        case SYS_dup3:
-        case SYS_fcntl:
-        case SYS_ioctl:
-        case SYS_fstat:
-        case SYS_statx:
-        case SYS_newfstatat:
-        case SYS_faccessat:
-        case SYS_readlinkat:
-        case SYS_ftruncate:
-        case SYS_fallocate:
-        case SYS_flock:
-        case SYS_unlinkat:
-        case SYS_renameat2:
-        case SYS_mkdirat:
-        case SYS_lseek:
-        case SYS_pipe2:
-        case SYS_socket:
-        case SYS_connect:
-        case SYS_sendfile:
-#if defined(__x86_64__)
-        case SYS_open:
-        case SYS_stat:
-        case SYS_lstat:
-        case SYS_access:
-        case SYS_readlink:
-        case SYS_unlink:
-        case SYS_rename:
-        case SYS_mkdir:
-        case SYS_dup2:
-        case SYS_pipe:
-#endif
-            return true;
-        default:
-            return false;
-    }
-}
-
-/// What a copy may be advised of its memory; other advice reaches the file behind a mapping.
-bool is_harmless_advice(std::uint64_t advice) {
-    switch (advice) {
-        case MADV_NORMAL:
-        case MADV_RANDOM:
-        case MADV_SEQUENTIAL:
-        case MADV_WILLNEED:
-        case MADV_DONTNEED:
-        case MADV_FREE:
-        case MADV_HUGEPAGE:
-        case MADV_NOHUGEPAGE:
-        case MADV_DONTDUMP:
-        case MADV_DODUMP:
-            return true;
-        default:
-            return false;
-    }
-}
-
 /// Whether memory that others see lies there: it was left because it cannot be written.
 bool is_shared(pid_t process, std::uint64_t begin, std::uint64_t bytes) {
     const auto text = read_file("/proc/" + std::to_string(process) + "/maps");
@@ -255,17 +73,38 @@ bool is_shared(pid_t process, std::uint64_t begin, std::uint64_t bytes) {
     return !text;
 }
 
-/// The bytes that a write of several pieces gives away; negative when they cannot be read.
-std::int64_t bytes_of_pieces(const TracedProcess& copy, std::uint64_t pieces, std::uint64_t count) {
+/// The pieces of a list of them (iovec); nothing when it cannot be read.
+std::optional<std::vector<Piece>> pieces_at(const TracedProcess& copy, std::uint64_t list, std::uint64_t count) {
     constexpr std::uint64_t most = 1024;
+    if (count > most) return std::nullopt;
+    std::vector<Piece> pieces(count);
+    const std::size_t bytes = count * sizeof(Piece);
+    if (bytes && copy.read(list, pieces.data(), bytes) != bytes) return std::nullopt;
+    return pieces;
+}
+
+std::int64_t bytes_of(const std::vector<Piece>& pieces) {
     std::int64_t sum = 0;
-    for (std::uint64_t i = 0; i < std::min(count, most); ++i) {
-        std::uint64_t piece[2] = {};
-        if (copy.read(pieces + i * sizeof piece, piece, sizeof piece) != sizeof piece) return -1;
-        sum += static_cast<std::int64_t>(piece[1]);
-    }
+    for (const Piece& piece : pieces) sum += static_cast<std::int64_t>(piece.bytes);
     return sum;
 }
+
+/// A message without descriptors or addresses: nothing comes or goes but bytes.
+struct PlainMessage {
+    msghdr header{};
+    std::vector<Piece> pieces;
+
+    static std::optional<PlainMessage> at(const TracedProcess& copy, std::uint64_t address, bool sent) {
+        PlainMessage message;
+        if (copy.read(address, &message.header, sizeof message.header) != sizeof message.header) return std::nullopt;
+        if (message.header.msg_name || (sent && message.header.msg_controllen)) return std::nullopt;
+        auto pieces =
+            pieces_at(copy, reinterpret_cast<std::uint64_t>(message.header.msg_iov), message.header.msg_iovlen);
+        if (!pieces) return std::nullopt;
+        message.pieces = std::move(*pieces);
+        return message;
+    }
+};
 
 }  // namespace
 
@@ -294,7 +133,7 @@ std::string_view name_of(EndedBy reason) {
 }
 
 CopyCalls::CopyCalls(const Snapshot& snapshot)
-    : original_(snapshot.process), copied_(snapshot.copy()), identity_(snapshot.identity) {
+    : original_(snapshot.process), copied_(snapshot.copy()), identity_(snapshot.identity), input_(snapshot.input) {
     for (const OpenFile& file : snapshot.files) files_[file.descriptor] = file;
 }
 
@@ -366,6 +205,33 @@ CopyCalls::Answer CopyCalls::read(TracedProcess& copy, Registers& registers, con
     return answer(copy, registers, got);
 }
 
+CopyCalls::Answer CopyCalls::receive(TracedProcess& copy, Registers& registers, const Call& call) {
+    std::optional<std::vector<Piece>> pieces(std::vector<Piece>{Piece{call[1], call[2]}});
+    std::uint64_t flags = 0;
+    if (call.number == SYS_readv) pieces = pieces_at(copy, call[1], call[2]);
+    if (call.number == SYS_recvfrom) {
+        flags = call[3];
+        if (call[4]) pieces.reset();  // and from whom
+    }
+    if (call.number == SYS_recvmsg) {
+        flags = call[2];
+        auto message = PlainMessage::at(copy, call[1], false);
+        pieces.reset();
+        if (message && input_.knows(call.descriptor())) {
+            message->header.msg_controllen = message->header.msg_flags = 0;
+            if (copy.write(call[1], &message->header, sizeof message->header)) pieces = std::move(message->pieces);
+        }
+    }
+    if (!pieces) return end(EndedBy::reads);
+    const auto got = input_.read(copy, call.descriptor(), *pieces, static_cast<int>(flags));
+    return got ? answer(copy, registers, *got) : end(EndedBy::reads);
+}
+
+CopyCalls::Answer CopyCalls::wait_for_input(TracedProcess& copy, Registers& registers, const Call& call) {
+    const auto got = input_.wait(copy, call.descriptor(), call[1], static_cast<int>(call[2]));
+    return got ? answer(copy, registers, *got) : end(EndedBy::waits);
+}
+
 CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& registers) {
     const Call call = Call::of(registers);
     constexpr int most_yields = 16;
@@ -387,7 +253,24 @@ CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& register
         case SYS_madvise:
             return is_harmless_advice(call[2]) ? Answer::carry_out : end(EndedBy::other_call);
         case SYS_read:
-            return read(copy, registers, call, false);
+            return input_.knows(call.descriptor()) ? receive(copy, registers, call)
+                                                   : read(copy, registers, call, false);
+        case SYS_readv:
+        case SYS_recvfrom:
+        case SYS_recvmsg:
+            return receive(copy, registers, call);
+        case SYS_epoll_pwait:
+#if defined(__x86_64__)
+        case SYS_epoll_wait:
+#endif
+            return wait_for_input(copy, registers, call);
+        case SYS_epoll_ctl: {
+            const auto done =
+                input_.control(copy, call.descriptor(), static_cast<int>(call[1]), static_cast<int>(call[2]), call[3]);
+            return done ? answer(copy, registers, *done) : end(EndedBy::files);
+        }
+        case SYS_close:
+            return input_.close(call.descriptor()) ? answer(copy, registers, 0) : end(EndedBy::files);
         case SYS_pread64:
             return read(copy, registers, call, true);
         // Nobody is told; that a pipe may be full is not known here.
@@ -400,8 +283,12 @@ CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& register
             return answer(copy, registers, static_cast<std::int64_t>(call[2]));
         }
         case SYS_writev: {
-            const std::int64_t bytes = bytes_of_pieces(copy, call[1], call[2]);
-            return bytes < 0 ? end(EndedBy::other_call) : answer(copy, registers, bytes);
+            const auto pieces = pieces_at(copy, call[1], call[2]);
+            return pieces ? answer(copy, registers, bytes_of(*pieces)) : end(EndedBy::other_call);
+        }
+        case SYS_sendmsg: {
+            const auto message = PlainMessage::at(copy, call[1], true);
+            return message ? answer(copy, registers, bytes_of(message->pieces)) : end(EndedBy::other_call);
         }
         case SYS_exit:
         case SYS_exit_group:
@@ -412,7 +299,7 @@ CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& register
     if (receives(call.number)) return end(EndedBy::reads);
     if (waits(call.number)) return end(EndedBy::waits);
     if (starts_or_waits_for_processes(call.number)) return end(EndedBy::processes);
-    if (signals(call.number)) return end(EndedBy::signals);
+    if (sends_signals(call.number)) return end(EndedBy::signals);
     if (changes_files(call.number)) return end(EndedBy::files);
     return end(EndedBy::other_call);
 }

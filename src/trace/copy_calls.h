@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "trace/copy_input.h"
 #include "trace/snapshot.h"
 #include "trace/traced_process.h"
 
@@ -41,12 +42,15 @@ class CopyCalls {
     Answer end(EndedBy reason);
     std::optional<std::int64_t> own_number(const Call& call) const;
     Answer read(TracedProcess& copy, Registers& registers, const Call& call, bool at_offset);
+    Answer receive(TracedProcess& copy, Registers& registers, const Call& call);
+    Answer wait_for_input(TracedProcess& copy, Registers& registers, const Call& call);
     Answer futex(TracedProcess& copy, Registers& registers, const Call& call);
 
     pid_t original_;
     pid_t copied_;
     Identity identity_;
     std::map<int, OpenFile> files_;
+    CopyInput input_;
     std::optional<EndedBy> ended_;
     int yields_ = 0;
 };

@@ -54,6 +54,15 @@ std::optional<int> wait_for_stop(pid_t thread) {
     }
 }
 
+bool has_ended(const std::optional<int>& status) { return !status || WIFEXITED(*status) || WIFSIGNALED(*status); }
+
+void kill_traced(pid_t task) {
+    if (task <= 0) return;
+    ::kill(task, SIGKILL);
+    while (!has_ended(wait_for_stop(task))) {
+    }
+}
+
 RemoteCalls::Answer RemoteCalls::call(long number, const std::array<std::uint64_t, 6>& arguments) {
     Registers registers = own_;
     registers.set_instruction_pointer(instruction_);

@@ -14,6 +14,12 @@ namespace tmaprobe::trace {
 /// more.
 std::optional<int> wait_for_stop(pid_t thread);
 
+/// Whether that status is of an end.
+bool has_ended(const std::optional<int>& status);
+
+/// Kills a traced task, if it is one, and waits for its end.
+void kill_traced(pid_t task);
+
 /// The event of a stop (PTRACE_EVENT_*); 0: none.
 constexpr int event_of(int status) { return status >> 16; }
 

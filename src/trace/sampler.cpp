@@ -42,12 +42,18 @@ Sampler::Look Sampler::look() {
     for (const auto& thread : look.threads) {
         look.used_ns[thread.thread] = thread.used_ns;
         look.all_used_ns += thread.used_ns + thread.ended_children_ns;
+        look.all_system_ns += thread.system_ns + thread.ended_children_system_ns;
         seen_.insert(thread.thread);
     }
     // A command is seen from its start; of what ran before, only what it uses from now on counts.
-    if (!used_at_first_look_ns_) used_at_first_look_ns_ = reaper_ > 0 ? 0 : look.all_used_ns;
+    if (!used_at_first_look_ns_) {
+        used_at_first_look_ns_ = reaper_ > 0 ? 0 : look.all_used_ns;
+        system_at_first_look_ns_ = reaper_ > 0 ? 0 : look.all_system_ns;
+    }
     const std::uint64_t used = look.all_used_ns - std::min(look.all_used_ns, *used_at_first_look_ns_);
     processor_ns_ = std::max(processor_ns_, static_cast<double>(used));
+    const std::uint64_t system = look.all_system_ns - std::min(look.all_system_ns, system_at_first_look_ns_);
+    system_ns_ = std::max(system_ns_, static_cast<double>(system));
     return look;
 }
 

@@ -64,6 +64,8 @@ class Sampler {
     /// Of the last that failed with more to say.
     const std::string& why_missed() const { return why_missed_; }
     double processor_ns() const { return processor_ns_; }
+    /// Of it in the kernel, as far as the kernel's own figures tell.
+    double system_ns() const { return system_ns_; }
     /// Threads that were seen at any look.
     std::size_t threads_seen() const { return seen_.size(); }
 
@@ -72,7 +74,7 @@ class Sampler {
         std::uint64_t at_ns = 0;
         std::map<pid_t, std::uint64_t> used_ns;
         std::vector<process::ThreadUse> threads;
-        std::uint64_t all_used_ns = 0;  ///< of these and of children that have ended
+        std::uint64_t all_used_ns = 0, all_system_ns = 0;  ///< of these and of children that have ended
     };
     Look look();
     std::optional<Sample> copy_one_of(std::vector<process::ThreadUse> running);
@@ -86,10 +88,12 @@ class Sampler {
     SamplingLimits limits_;
     std::mt19937_64 random_{1};  // the same choice each time, as far as the machine allows
     std::uint64_t last_ns_, next_ns_, interval_ns_;
-    double processor_ns_ = 0, waiting_ns_ = 0;  ///< seen so far; since the last sample
+    double processor_ns_ = 0, system_ns_ = 0;  ///< seen so far
+    double waiting_ns_ = 0;                    ///< since the last sample
     int samples_ = 0;
     std::set<pid_t> seen_;
     std::optional<std::uint64_t> used_at_first_look_ns_;
+    std::uint64_t system_at_first_look_ns_ = 0;
     SamplingCost cost_;
     std::map<Missed, std::size_t> missed_;
     std::string why_missed_;

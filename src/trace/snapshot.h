@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/registers.h"
+#include "trace/waiting_input.h"
 
 namespace tmaprobe::trace {
 
@@ -71,7 +72,10 @@ class Snapshot {
     std::string program;            ///< its name
     Identity identity;
     std::vector<OpenFile> files;
+    WaitingInput input;
     std::uint64_t instruction = 0;  ///< a system call instruction
+    /// The time stamp counter when the copy's clocks were stopped; none: it has the machine's.
+    std::optional<std::uint64_t> time_stamp;
     std::uint64_t resident_bytes = 0;
     std::uint64_t faults_before = 0;  ///< minor page faults of the original until then
 

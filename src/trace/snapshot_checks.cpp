@@ -13,12 +13,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "process/running_threads.h"
 #include "trace/room_for_copy.h"
 
 namespace tmaprobe::trace {
@@ -93,22 +97,30 @@ std::uint64_t system_call_instruction(pid_t process) {
     return found == end ? 0 : vdso + static_cast<std::uint64_t>(found - code.begin());
 }
 
-/// Descriptors by which a fork would be noticed.
-bool holds_special_files(pid_t process) {
+/// What is behind a process's descriptors, as far as it matters to a copy.
+struct Descriptors {
+    bool special = false;  ///< a fork would be noticed
+    InputDescriptors input;
+};
+
+Descriptors descriptors_of(pid_t process) {
+    Descriptors found;
     const std::string folder = folder_of(process) + "/fd";
     DIR* const list = ::opendir(folder.c_str());
-    if (!list) return false;
-    bool special = false;
+    if (!list) return found;
     constexpr int most = 4096;
     int seen = 0;
     while (const dirent* entry = ::readdir(list)) {
         char target[64] = {};
-        if (++seen > most || special) break;
-        if (::readlink((folder + "/" + entry->d_name).c_str(), target, sizeof target - 1) > 0)
-            special = std::strcmp(target, "anon_inode:[userfaultfd]") == 0;
+        if (++seen > most || found.special) break;
+        if (::readlink((folder + "/" + entry->d_name).c_str(), target, sizeof target - 1) <= 0) continue;
+        const std::string_view what = target;
+        found.special = what == "anon_inode:[userfaultfd]";
+        if (what.starts_with("socket:")) found.input.sockets.push_back(std::atoi(entry->d_name));
+        if (what == "anon_inode:[eventpoll]") found.input.epolls.push_back(std::atoi(entry->d_name));
     }
     ::closedir(list);
-    return special;
+    return found;
 }
 
 /// Memory whose users are counted: seals are refused, and segments are not removed, while another has it mapped.
@@ -163,7 +175,9 @@ Candidate examine(pid_t process, pid_t thread, bool stopped_by_us) {
     if (field(*status, "NSpid").find('\t') != std::string::npos) return missed(Missed::other_namespace);
     if (shares_what_may_not_be_held(process)) return missed(Missed::shared_memory);
     if (!is_64_bit(process)) return missed(Missed::other_code);
-    if (holds_special_files(process)) return missed(Missed::special_files);
+    auto descriptors = descriptors_of(process);
+    if (descriptors.special) return missed(Missed::special_files);
+    candidate.input = std::move(descriptors.input);
     if (waits_for_clones(process, thread)) return missed(Missed::waits_for_clones);
     candidate.resident_bytes = resident_bytes(process);
     if (const auto room = lacks_room(process, candidate.resident_bytes)) return missed(*room);
@@ -183,6 +197,31 @@ Candidate examine(pid_t process, pid_t thread, bool stopped_by_us) {
 
 Candidate examine(pid_t process, pid_t thread) { return examine(process, thread, false); }
 Candidate examine_own(pid_t process, pid_t thread) { return examine(process, thread, true); }
+
+Result<> check_can_be_sampled(pid_t process) {
+    const std::string named = "process " + std::to_string(process);
+    switch (process::state_of(process)) {
+        case process::ProcessState::gone:
+            return fail(ErrorCode::unavailable, "there is no " + named, "ps -e shows those there are");
+        case process::ProcessState::zombie:
+            return fail(ErrorCode::unavailable, named + " is a zombie: it has ended, and its parent was not told yet",
+                        "ps -e shows those that run");
+        case process::ProcessState::of_kernel:
+            return fail(ErrorCode::unavailable, named + " is a kernel thread: it has no code of its own to model",
+                        "ps -e shows those there are; --system-wide counts the kernel, too, where there are counters");
+        default:
+            break;
+    }
+    // To open this file asks for the permission to trace, and does nothing.
+    const Fd memory(::open((folder_of(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+    if (memory || (errno != EACCES && errno != EPERM)) return {};
+    const std::string scope = read_line("/proc/sys/kernel/yama/ptrace_scope");
+    return fail(ErrorCode::no_permission,
+                "this user may not trace " + named + ", which modelling needs" +
+                    (scope.empty() || scope == "0" ? "" : " (kernel.yama.ptrace_scope is " + scope + ")"),
+                "run as the same user with kernel.yama.ptrace_scope 0, or as root (CAP_SYS_PTRACE); --source none "
+                "counts what the kernel allows");
+}
 
 pid_t parent_of(pid_t process) {
     const auto status = read_file(folder_of(process) + "/status");

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "trace/snapshot.h"
+#include "trace/waiting_input.h"
 
 namespace tmaprobe::trace {
 
@@ -19,12 +21,17 @@ struct Candidate {
     std::uint64_t instruction = 0;  ///< a system call instruction that it has mapped
     std::uint64_t resident_bytes = 0;
     pid_t parent = 0;  ///< as we see it
+    InputDescriptors input;
 };
 
 /// Looks at a thread from outside, without disturbing it.
 Candidate examine(pid_t process, pid_t thread);
 /// The same of a thread that we have stopped ourselves.
 Candidate examine_own(pid_t process, pid_t thread);
+
+/// Whether a process that others started may be sampled at all. Errors: unavailable when there is none, it has ended
+/// or is the kernel's; no_permission.
+Result<> check_can_be_sampled(pid_t process);
 
 /// As we see it; 0: it is gone.
 pid_t parent_of(pid_t process);

@@ -150,6 +150,7 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
         }
         if (!done) continue;
         TRY(hide_trap_flag(instruction));
+        TRY(show_time_stamp(instruction));
         trace.steps.push_back(step);
         ++result.steps;
     }
@@ -169,6 +170,21 @@ Result<> Tracer::hide_trap_flag(const StaticInstruction& instruction) {
     if (!process_.write(at, &flags, sizeof flags))
         return fail(ErrorCode::system, "the flags that the traced program pushed cannot be written");
     return {};
+}
+
+Result<> Tracer::show_time_stamp(const StaticInstruction& instruction) {
+#if defined(__x86_64__)
+    if (!time_stamp || !instruction.system || !reads_time_stamp(instruction)) return {};
+    auto registers = TRY(process_.registers());
+    const std::uint64_t now = time_stamp();
+    constexpr unsigned half = 32;
+    registers.native.rax = now & 0xffffffff;
+    registers.native.rdx = now >> half;
+    return process_.set_registers(registers);
+#else
+    static_cast<void>(instruction);
+    return {};
+#endif
 }
 
 }  // namespace tmaprobe::trace

@@ -32,6 +32,9 @@ class Tracer {
     enum class CallAnswer { carry_out, answered, end };
     std::function<CallAnswer(TracedProcess&, Registers&)> on_system_call;
 
+    /// What the thread is to see as the time stamp counter (x86); without it the machine's.
+    std::function<std::uint64_t()> time_stamp;
+
     /// Whether the tracer executes this instruction instead of the processor.
     bool steps_in_software(const StaticInstruction& instruction) const;
 
@@ -43,6 +46,7 @@ class Tracer {
     /// The number of the instruction at an address, as it is now.
     std::uint32_t known(std::uint64_t address, Trace& trace, bool& changed);
     Result<> hide_trap_flag(const StaticInstruction& instruction);
+    Result<> show_time_stamp(const StaticInstruction& instruction);
 
     TracedProcess& process_;
     Decoder& decoder_;

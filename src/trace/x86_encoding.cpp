@@ -136,13 +136,14 @@ void classify_string(const Parts& parts, StaticInstruction& out) {
 }
 
 /// Of the group 0F 01 with register operands, what does the same in any place and in user mode: xgetbv, xtest, rdpkru,
-/// wrpkru, rdtscp, monitorx, mwaitx and clzero.
+/// wrpkru, monitorx, mwaitx and clzero.
 bool is_harmless_of_group_7(std::uint8_t modrm) {
-    constexpr std::uint8_t harmless[] = {0xd0, 0xd6, 0xee, 0xef, 0xf9, 0xfa, 0xfb, 0xfc};
+    constexpr std::uint8_t harmless[] = {0xd0, 0xd6, 0xee, 0xef, 0xfa, 0xfb, 0xfc};
     return std::find(std::begin(harmless), std::end(harmless), modrm) != std::end(harmless);
 }
 
-/// Executed where it stands: what needs the kernel, changes a segment or the trap flag, or faults.
+/// Executed where it stands: what needs the kernel, changes a segment or the trap flag, tells the time,
+/// or faults.
 bool must_stand_where_it_is(const Parts& parts) {
     const X86Encoding& encoding = parts.encoding;
     if (encoding.vector) return false;
@@ -184,8 +185,9 @@ bool must_stand_where_it_is(const Parts& parts) {
         case 0xb2:
         case 0xb4:
         case 0xb5:  // lss, lfs, lgs
-        case 0x00:
-            return true;  // lldt and its kin
+        case 0x31:  // rdtsc
+        case 0x00:  // lldt and its kin
+            return true;
         case 0x01:
             return parts.mod() == 3 && !is_harmless_of_group_7(parts.modrm);
         case 0xae:  // wrfsbase, wrgsbase
@@ -335,6 +337,11 @@ bool is_count_branch(const StaticInstruction& instruction) {
 
 bool pushes_flags(const StaticInstruction& instruction) {
     return instruction.push && x86_encoding(instruction).is(one_byte, 0x9c);  // nothing pushes on another architecture
+}
+
+bool reads_time_stamp(const StaticInstruction& instruction) {
+    const Parts parts = parts_of(instruction);
+    return parts.encoding.is(two_byte, 0x31) || (parts.encoding.is(two_byte, 0x01) && parts.modrm == 0xf9);
 }
 
 std::uint16_t popped_by_return(const StaticInstruction& instruction) {

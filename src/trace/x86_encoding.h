@@ -47,6 +47,9 @@ bool is_count_branch(const StaticInstruction& instruction);
 /// pushf.
 bool pushes_flags(const StaticInstruction& instruction);
 
+/// rdtsc and rdtscp.
+bool reads_time_stamp(const StaticInstruction& instruction);
+
 /// `ret imm16`: the bytes that it takes from the stack besides the address; else 0.
 std::uint16_t popped_by_return(const StaticInstruction& instruction);
 

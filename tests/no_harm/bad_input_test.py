@@ -172,4 +172,4 @@ class Commands(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    running.main(__doc__)
+    running.main(__doc__, reaper=False)

@@ -10,12 +10,14 @@ import dataclasses
 import hashlib
 import os
 import pathlib
+import pickle
 import signal
 import stat
 import subprocess
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+CLONE_NEWNS, CLONE_NEWPID, MS_REC, MS_PRIVATE = 0x20000, 0x20000000, 0x4000, 0x40000
 POLL_S = 0.005
 LONGEST_STEP_S = 0.25  # more than this between two looks, and we were not running either
 SOON_S = 0.3  # after which what is still there counts as left behind, if natively it is gone
@@ -33,6 +35,42 @@ def become_reaper():
 
 def die_with_parent():
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def in_own_namespace(work):
+    """What `work()` returns, run as the first process of a PID namespace of its own: orphans fall to it as they do to
+    init, what it leaves behind is gone with it, and no process between is a reaper, which would have to be told of
+    copies. Where no namespace can be had it runs here, and this process is the reaper."""
+    reading, writing = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        os.close(reading)
+        try:
+            os._exit(enter_namespace_and(work, writing))
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(middle, 0)
+    return pickle.loads(answer) if answer else work()
+
+
+def enter_namespace_and(work, writing):
+    die_with_parent()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWPID | CLONE_NEWNS) != 0:
+        return 1
+    first = os.fork()
+    if first == 0:
+        die_with_parent()
+        libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None)
+        if libc.mount(b"proc", b"/proc", b"proc", 0, None) == 0:
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        os._exit(0)
+    os.waitpid(first, 0)
+    return 0
 
 
 class Patience:

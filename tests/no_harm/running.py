@@ -23,8 +23,9 @@ class Places:
     long = False
 
 
-def main(doc):
-    """Takes our own options from the command line, and leaves the rest to unittest."""
+def main(doc, reaper=True):
+    """Takes our own options from the command line, and leaves the rest to unittest. `reaper`: this process gets the
+    orphans of what it starts; no copy can be made then of what is not tmaprobe's own child."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0], add_help=False)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--tmaprobe")
@@ -34,7 +35,8 @@ def main(doc):
     Places.tmaprobe = os.path.abspath(chosen.tmaprobe or chosen.build / "tmaprobe")
     Places.programs = (chosen.build / "tests/no_harm/programs").absolute()
     Places.options, Places.long = chosen.option, chosen.long
-    harness.become_reaper()
+    if reaper:
+        harness.become_reaper()
     unittest.main(argv=[sys.argv[0], *rest])
 
 

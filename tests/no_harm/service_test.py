@@ -77,6 +77,7 @@ class Redis(unittest.TestCase):
         print(f"\nlongest latency: {alone:.1f} ms alone, {beside:.1f} ms while it is measured")
         print("\n".join(line for line in report.splitlines() if "pause" in line.lower() or "paused" in line.lower()))
         self.assertIn("tma_", report)
+        self.assertIn("of the processor time was the kernel's own work", " ".join(report.split()))
         self.assertIsNone(self.load.poll(), "the benchmark went on")
         self.load.terminate()
         self.load.wait()
@@ -87,9 +88,15 @@ class Redis(unittest.TestCase):
                                 check=False)
         self.assertEqual(answer.stdout.strip(), "OK")
         self.assertLess(beside, alone + MACHINE_MS, "the server was held up")
-        left = {pid: name for pid, name in harness.descendants().items() if pid != self.server.pid}
-        self.assertEqual(left, {}, "something is left behind")
+        end = time.monotonic() + 10  # init may take its time to reap
+        while time.monotonic() < end and self.servers() != [self.server.pid]:
+            time.sleep(0.05)
+        self.assertEqual(self.servers(), [self.server.pid], "a copy is left behind")
+
+    @staticmethod
+    def servers():
+        return [pid for pid, name in harness.descendants(1).items() if name[0] == "redis-server"]
 
 
 if __name__ == "__main__":
-    running.main(__doc__)
+    running.main(__doc__, reaper=False)

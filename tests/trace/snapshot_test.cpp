@@ -6,9 +6,12 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -104,6 +107,8 @@ std::optional<EndedBy> run_copy(Snapshot snapshot, std::size_t instructions) {
         return static_cast<Tracer::CallAnswer>(calls(copy, registers));
     };
     Trace trace;
+    if (const auto begin = snapshot.time_stamp)
+        tracer.time_stamp = [&trace, begin] { return *begin + trace.steps.size(); };
     const auto traced = tracer.trace(instructions, trace);
     return traced && traced->ended ? calls.ended() : std::nullopt;
 }
@@ -212,18 +217,17 @@ TEST(Snapshot, IsNotTakenOfWhatIsStoppedOrTracedOrGone) {
     EXPECT_EQ(take_snapshot(pid, pid, ending).missed, Missed::gone);
 }
 
-/// What ends a copy of a program that is about to do something.
-std::optional<EndedBy> ending_of(const std::function<void(int pipe)>& act) {
-    int ends[2];
-    if (::pipe(ends) != 0) return std::nullopt;
+/// What ends a copy of a program that is about to do something. `meanwhile` is done to the program before it is copied.
+std::optional<EndedBy> ending_of(const std::function<void()>& act, const std::function<void()>& meanwhile = [] {}) {
     Program program([&](Board& board) {
         board.ready = 1;
         volatile int* const go_on = reinterpret_cast<volatile int*>(&board.go_on);
         while (*go_on) {
         }
-        act(ends[1]);
+        act();
         return 0;
     });
+    meanwhile();
     auto attempt = copy_of(program.pid());
     if (!attempt.snapshot) return std::nullopt;
     // In the copy's own memory, which the board is part of now.
@@ -231,41 +235,102 @@ std::optional<EndedBy> ending_of(const std::function<void(int pipe)>& act) {
     const int zero = 0;
     if (::pwrite(memory.get(), &zero, sizeof zero, reinterpret_cast<off_t>(&program.board().go_on)) != sizeof zero)
         return std::nullopt;
-    auto ended = run_copy(std::move(*attempt.snapshot), 200000);
-    EXPECT_EQ(program.end(), 0);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    return ended;
+    return run_copy(std::move(*attempt.snapshot), 200000);
+}
+
+/// Two connected sockets.
+struct Connection {
+    int ends[2] = {-1, -1};
+    Connection() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0); }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    /// All that there is to be read at one end.
+    std::string rest(int end) const {
+        char text[64];
+        const ssize_t got = ::read(ends[end], text, sizeof text);
+        return {text, static_cast<std::size_t>(std::max<ssize_t>(0, got))};
+    }
+};
+
+void fail_unless(bool as_expected) {
+    if (!as_expected) ::kill(::getpid(), SIGURG);  // which ends a window as no test expects
 }
 
 #if defined(__x86_64__)
 TEST(CopyCalls, EndWhereTheOutsideBegins) {
-    EXPECT_EQ(ending_of([](int) { ::kill(::getppid(), SIGCONT); }), EndedBy::signals);
-    EXPECT_EQ(ending_of([](int) { ::usleep(1); }), EndedBy::waits);
-    EXPECT_EQ(ending_of([](int) {
+    EXPECT_EQ(ending_of([] { ::kill(::getppid(), SIGCONT); }), EndedBy::signals);
+    EXPECT_EQ(ending_of([] { ::usleep(1); }), EndedBy::waits);
+    EXPECT_EQ(ending_of([] {
                   static_cast<void>(::fork() == 0 ? ::_exit(0) : void());
                   ::wait(nullptr);
               }),
               EndedBy::processes);
-    EXPECT_EQ(ending_of([](int) { static_cast<void>(!::open("/dev/null", O_RDONLY)); }), EndedBy::files);
-    EXPECT_EQ(ending_of([](int) {}), EndedBy::exits);
+    EXPECT_EQ(ending_of([] { static_cast<void>(!::open("/dev/null", O_RDONLY)); }), EndedBy::files);
+    EXPECT_EQ(ending_of([] {}), EndedBy::exits);
 }
 
 TEST(CopyCalls, GoOnWhereNobodySeesIt) {
-    // A write is pretended: the copy comes to its end, and the pipe stays empty until the original writes.
-    EXPECT_EQ(ending_of([](int pipe) {
-                  if (::write(pipe, "x", 1) != 1) ::kill(::getpid(), SIGURG);
-              }),
-              EndedBy::exits);
-    EXPECT_EQ(ending_of([original = ::getpid()](int) {
-                  if (::getppid() != original) ::kill(::getpid(), SIGURG);
-              }),
-              EndedBy::exits);
-    EXPECT_EQ(ending_of([](int) {
+    // A write is pretended: the copy comes to its end, and nobody gets it.
+    const Connection connection;
+    EXPECT_EQ(ending_of([&] { fail_unless(::write(connection.ends[0], "x", 1) == 1); }), EndedBy::exits);
+    EXPECT_EQ(connection.rest(1), "");
+    EXPECT_EQ(ending_of([original = ::getpid()] { fail_unless(::getppid() == original); }), EndedBy::exits);
+    EXPECT_EQ(ending_of([] {
                   void* const memory =
                       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                   *static_cast<volatile char*>(memory) = 1;
                   ::munmap(memory, 4096);
+              }),
+              EndedBy::exits);
+}
+
+TEST(CopyCalls, ServeWhatHadComeAndLeaveItThere) {
+    const Connection connection;
+    const auto serve = [&] {
+        char text[8] = {};
+        fail_unless(::read(connection.ends[0], text, 3) == 3 && std::string(text) == "abc");
+        fail_unless(::recv(connection.ends[0], text, sizeof text, 0) == 2 && text[0] == 'd');
+        fail_unless(::read(connection.ends[0], text, sizeof text) == -1 && errno == EAGAIN);
+    };
+    EXPECT_EQ(ending_of([&] { serve(); }, [&] { ASSERT_EQ(::write(connection.ends[1], "abcde", 5), 5); }),
+              EndedBy::exits);
+    EXPECT_EQ(connection.rest(0), "abcde");
+}
+
+TEST(CopyCalls, TellWhichSocketsHaveSomething) {
+    const Connection one, other;
+    const int epoll = ::epoll_create1(0);
+    for (const Connection* each : {&one, &other}) {
+        epoll_event event{EPOLLIN, {}};
+        event.data.u64 = static_cast<std::uint64_t>(each->ends[0]) + 1000;
+        ASSERT_EQ(::epoll_ctl(epoll, EPOLL_CTL_ADD, each->ends[0], &event), 0);
+    }
+    const auto serve = [&] {
+        epoll_event events[4];
+        char text[8];
+        fail_unless(::epoll_wait(epoll, events, 4, -1) == 1);
+        fail_unless(events[0].events == EPOLLIN);
+        fail_unless(events[0].data.u64 == static_cast<std::uint64_t>(other.ends[0]) + 1000);
+        fail_unless(::read(other.ends[0], text, sizeof text) == 1);
+        ::epoll_wait(epoll, events, 4, -1);  // nothing more has come
+    };
+    EXPECT_EQ(ending_of(serve, [&] { ASSERT_EQ(::write(other.ends[1], "x", 1), 1); }), EndedBy::waits);
+    EXPECT_EQ(other.rest(0), "x");
+    ::close(epoll);
+}
+
+TEST(CopyCalls, ShowAClockThatGoesOnWithTheCopyAlone) {
+    // Single steps take many times longer than this by the machine's clock.
+    EXPECT_EQ(ending_of([] {
+                  timespec begin{}, end{};
+                  ::clock_gettime(CLOCK_MONOTONIC, &begin);
+                  for (int i = 0; i < 10000; ++i) asm volatile("");
+                  ::clock_gettime(CLOCK_MONOTONIC, &end);
+                  fail_unless((end.tv_sec - begin.tv_sec) * 1'000'000'000 + end.tv_nsec - begin.tv_nsec < 1'000'000);
               }),
               EndedBy::exits);
 }

@@ -53,7 +53,9 @@ struct Description<record::Sampling> {
         field("by_task", &record::Sampling::by_task, "how the windows' weight is shared out, largest first"),
         field("pauses", &record::Sampling::pauses, "what sampling took from the processes"),
         field("processor_ns", &record::Sampling::processor_ns,
-              "ns of processor time that the sampled processes were seen to use"));
+              "ns of processor time that the sampled processes were seen to use"),
+        field("system_ns", &record::Sampling::system_ns,
+              "ns of it in the kernel, by its own clock ticks: no part of the windows"));
 };
 
 }  // namespace tmaprobe::json

@@ -1,0 +1,378 @@
+#include "trace/snapshot.h"
+
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "process/held_command.h"
+#include "process/running_threads.h"
+#include "trace/copy_clock.h"
+#include "trace/private_mappings.h"
+#include "trace/remote_calls.h"
+#include "trace/snapshot_checks.h"
+
+// How a copy is made. A copy that the original forked itself would be a child to wait for, with its descriptors open.
+// So the original makes a helper that shares its memory and descriptors; the helper forks the copy, which leaves the
+// descriptors for an empty table; the helper is killed, and the original reaps it without SIGCHLD (exit signal 0).
+namespace tmaprobe::trace {
+namespace {
+
+void take_turn(pid_t task, int policy, int priority) {
+    const sched_param parameters{priority};
+    ::sched_setscheduler(task, policy | SCHED_RESET_ON_FORK, &parameters);
+}
+
+/// What holds the original up goes before all others, where that is allowed.
+void hurry(pid_t task) { take_turn(task, SCHED_FIFO, 1); }
+void take_time(pid_t task) { take_turn(task, SCHED_OTHER, 0); }
+/// While it lives, no signal can end us in the middle of what must not be left half done, and nobody goes before us.
+class Undisturbed {
+  public:
+    Undisturbed() {
+        sigset_t all;
+        sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, &before_);
+        policy_ = ::sched_getscheduler(0);
+        hurry(0);
+    }
+    Undisturbed(const Undisturbed&) = delete;
+    Undisturbed& operator=(const Undisturbed&) = delete;
+    ~Undisturbed() {
+        take_turn(0, policy_ & ~SCHED_RESET_ON_FORK, 0);
+        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+  private:
+    sigset_t before_{};
+    int policy_ = SCHED_OTHER;
+};
+
+/// The registers of a stop that came in the middle of a system call.
+bool in_system_call(const Registers& registers) {
+#if defined(__x86_64__)
+    return static_cast<long long>(registers.native.orig_rax) >= 0;
+#else
+    static_cast<void>(registers);
+    return false;
+#endif
+}
+
+/// The system call is done, and nothing of it has to be begun again.
+bool has_result(const Registers& registers) {
+#if defined(__x86_64__)
+    return !awaits_restart(registers) && static_cast<long long>(registers.native.rax) != -EINTR;
+#else
+    static_cast<void>(registers);
+    return false;
+#endif
+}
+
+#if defined(__x86_64__)
+constexpr unsigned long long trap_flag = 0x100;
+bool is_plain_64_bit_code(const Registers& registers) {
+    constexpr unsigned long long code_segment_64 = 0x33;
+    return registers.native.cs == code_segment_64 && !(registers.native.eflags & trap_flag);
+}
+#else
+bool is_plain_64_bit_code(const Registers& registers) { return !runs_32_bit_code(registers); }
+#endif
+
+/// Whether the kernel has to see where the thread was interrupted: it would forget that while a call is injected.
+bool in_restartable_sequence([[maybe_unused]] pid_t thread, [[maybe_unused]] const Registers& registers) {
+#if defined(PTRACE_GET_RSEQ_CONFIGURATION)
+    __ptrace_rseq_configuration configuration{};
+    const auto got = ::ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread, sizeof configuration, &configuration);
+    if (got <= 0 || configuration.rseq_abi_pointer == 0) return false;
+    constexpr std::uint64_t sequence_offset = 8;  // in the kernel's struct rseq
+    const auto word = [&](std::uint64_t address) {
+        return static_cast<std::uint64_t>((errno = 0, ::ptrace(PTRACE_PEEKDATA, thread, address, nullptr)));
+    };
+    const std::uint64_t sequence = word(configuration.rseq_abi_pointer + sequence_offset);
+    if (errno != 0) return true;
+    if (sequence == 0) return false;
+    const std::uint64_t start = word(sequence + 8),
+                        length = word(sequence + 16);  // struct rseq_cs: start_ip, post_commit_offset
+    return errno != 0 || registers.instruction_pointer() - start < length;
+#else
+    return false;
+#endif
+}
+
+bool has_system_call_at(pid_t thread, std::uint64_t address) {
+#if defined(__x86_64__)
+    const auto word = static_cast<std::uint64_t>((errno = 0, ::ptrace(PTRACE_PEEKTEXT, thread, address, nullptr)));
+    constexpr std::uint64_t instruction = 0x050f, instruction_mask = 0xffff;
+    return errno == 0 && (word & instruction_mask) == instruction;
+#else
+    const auto word = static_cast<std::uint64_t>((errno = 0, ::ptrace(PTRACE_PEEKTEXT, thread, address, nullptr)));
+    constexpr std::uint64_t instruction = 0xd4000001, instruction_mask = 0xffffffff;
+    return errno == 0 && (word & instruction_mask) == instruction;
+#endif
+}
+
+/// An orphaned copy is nobody's in the program; one that a process of the program has inherited is told to it. Those
+/// whose work is to reap whatever comes take no notice of one more.
+bool fell_to_a_reaper(pid_t copy) {
+    constexpr std::string_view reapers[] = {"systemd",     "init",   "tini",      "dumb-init",
+                                            "docker-init", "conmon", "catatonit", "containerd-shim"};
+    constexpr pid_t init = 1;
+    const pid_t parent = parent_of(copy);
+    return parent == init || std::ranges::find(reapers, process::program_of(parent)) != std::end(reapers);
+}
+
+}  // namespace
+
+/// One attempt.
+struct SnapshotTaker {
+    pid_t process, thread;
+    EndingThreads& ending;
+    pid_t reaper;
+    bool after_call = false;
+    Candidate candidate{};
+    SnapshotAttempt attempt{};
+    std::uint64_t start_ns = 0;
+
+    SnapshotAttempt miss(Missed why, std::string words = {}) {
+        attempt.snapshot.reset();
+        attempt.missed = why;
+        attempt.why = std::move(words);
+        return std::move(attempt);
+    }
+
+    bool examined() {
+        candidate = examine(process, thread);
+        if (!candidate.missed && ::syscall(SYS_close_range, ~0U, ~0U, 0) != 0) candidate.missed = Missed::old_kernel;
+        return !candidate.missed;
+    }
+
+    SnapshotAttempt take_running() {
+        if (!examined()) return miss(*candidate.missed, candidate.why);
+        const Undisturbed undisturbed;
+        if (::ptrace(PTRACE_SEIZE, thread, nullptr, options_for_calls) != 0)
+            return miss(errno == ESRCH ? Missed::gone : Missed::refused, std::strerror(errno));
+        start_ns = process::now_ns();
+        if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0) return gone();
+        const auto status = wait_for_stop(thread);
+        if (has_ended(status)) return miss(Missed::gone);
+        // A signal that came first goes its way, with all that its sender said; a stop of the whole process stays one.
+        if (event_of(*status) == 0) {
+            let_go(WSTOPSIG(*status));
+            return miss(Missed::signalled);
+        }
+        if (event_of(*status) != PTRACE_EVENT_STOP || WSTOPSIG(*status) != SIGTRAP) {
+            let_go(0);
+            return miss(Missed::stopped);
+        }
+        const auto registers = read_registers(thread);
+        if (!registers) return gone();
+        if (in_system_call(*registers) && !(after_call && has_result(*registers))) {
+            resume_system_call(*registers);
+            let_go(0);
+            return miss(Missed::in_kernel);
+        }
+        return copy_stopped(*registers);
+    }
+
+    SnapshotAttempt take_after_exec() {
+        const Undisturbed undisturbed;
+        start_ns = process::now_ns();
+        if (::ptrace(PTRACE_SETOPTIONS, thread, nullptr, options_for_calls) != 0 ||
+            ::ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) {
+            return gone();
+        }
+        const auto status = wait_for_stop(thread);
+        if (has_ended(status)) return miss(Missed::gone);
+        const auto registers = read_registers(thread);
+        candidate = examine_own(process, thread);
+        if (event_of(*status) != 0 || WSTOPSIG(*status) != (SIGTRAP | 0x80) || !registers || candidate.missed) {
+            let_go(event_of(*status) == 0 && WSTOPSIG(*status) != (SIGTRAP | 0x80) ? WSTOPSIG(*status) : 0);
+            return miss(candidate.missed.value_or(Missed::signalled), candidate.why);
+        }
+        return copy_stopped(*registers);
+    }
+
+    /// It is being killed: its end is told to its parent when we have seen it.
+    SnapshotAttempt gone() {
+        ending.add(thread);
+        return miss(Missed::gone);
+    }
+
+    void let_go(int signal) {
+        if (::ptrace(PTRACE_DETACH, thread, nullptr, signal) != 0) ending.add(thread);
+        attempt.pause_ns = process::now_ns() - start_ns;
+    }
+
+    /// A call that ended because of our stop alone is begun again, as the kernel itself does with most.
+    void resume_system_call(const Registers& registers) const {
+#if defined(__x86_64__)
+        constexpr unsigned instruction_bytes = 2;
+        constexpr std::uint8_t system_call[instruction_bytes] = {0x0f, 0x05};
+        std::uint8_t before[instruction_bytes] = {};
+        if (static_cast<long long>(registers.native.rax) != -EINTR || !is_plain_64_bit_code(registers)) return;
+        if (has_pending_signal(process, thread)) return;  // that is what ended it
+        const std::uint64_t at = registers.instruction_pointer() - instruction_bytes;
+        const auto word = static_cast<std::uint64_t>((errno = 0, ::ptrace(PTRACE_PEEKTEXT, thread, at, nullptr)));
+        std::memcpy(before, &word, sizeof before);
+        if (errno != 0 || std::memcmp(before, system_call, sizeof before) != 0) return;
+        Registers again = registers;
+        again.native.rax = registers.native.orig_rax;
+        again.native.orig_rax = ~0ull;
+        again.set_instruction_pointer(at);
+        static_cast<void>(write_registers(thread, again));
+#else
+        static_cast<void>(registers);
+#endif
+    }
+
+    SnapshotAttempt copy_stopped(Registers registers) {
+        std::optional<Missed> better_not;
+        if (!is_plain_64_bit_code(registers))
+            better_not = Missed::other_code;
+        else if (in_restartable_sequence(thread, registers))
+            better_not = Missed::critical;
+        else if (!has_system_call_at(thread, candidate.instruction))
+            better_not = Missed::gone;  // another program by now
+        if (better_not) {
+            let_go(0);
+            return miss(*better_not);
+        }
+#if defined(__x86_64__)
+        registers.native.orig_rax = ~0ull;
+#endif
+        RemoteCalls original(thread, registers, candidate.instruction);
+        Snapshot snapshot;
+        snapshot.process = process;
+        snapshot.thread = thread;
+        snapshot.program = candidate.program;
+        snapshot.identity = candidate.identity;
+        snapshot.instruction = candidate.instruction;
+        snapshot.resident_bytes = candidate.resident_bytes;
+        snapshot.faults_before = minor_faults(process);
+
+        // A child of its own parent, where that is us; else its own, without an exit signal.
+        const bool sibling = reaper > 0 && candidate.parent == reaper;
+        const std::uint64_t relation = sibling ? CLONE_PARENT : 0;
+        const auto cloned = original.call(SYS_clone, {CLONE_VM | CLONE_FILES | relation});
+        if (cloned.gone) {
+            kill_traced(cloned.created);
+            return gone();
+        }
+        const pid_t helper = cloned.created;
+        const bool cloned_well = cloned.value && *cloned.value > 0 && helper > 0;
+        const auto failed = cloned_well ? fork_copy(helper, registers, relation, snapshot) : reason_of(cloned);
+        kill_traced(helper);
+        if (snapshot.copy() > 0) {
+            snapshot.files = open_files(process);
+            snapshot.input = waiting_input(process, candidate.input);
+        }
+        int signal = cloned.signal;
+        if (helper > 0 && cloned.value && !sibling) signal = reap(original, *cloned.value);
+        original.restore();
+        let_go(signal);
+        if (failed) return miss(*failed);
+        if (!sibling && !fell_to_a_reaper(snapshot.copy())) return miss(Missed::adopted);
+        return isolate(std::move(snapshot), registers);
+    }
+
+    static std::optional<Missed> reason_of(const RemoteCalls::Answer& answer) {
+        if (answer.gone) return Missed::gone;
+        if (answer.signal) return Missed::signalled;
+        if (!answer.value) return Missed::stopped;
+        constexpr std::int64_t to_be_started_again = -513;  // a signal came: the kernel would begin anew after it
+        switch (*answer.value) {
+            case -ENOMEM:
+                return Missed::no_memory;
+            case -EAGAIN:
+                return Missed::no_processes;
+            case to_be_started_again:
+                return Missed::signalled;
+            default:
+                return Missed::failed;
+        }
+    }
+
+    /// The helper forks the copy, which gives up the descriptors at once. Nothing, or why it did not.
+    static std::optional<Missed> fork_copy(pid_t helper, const Registers& registers, std::uint64_t relation,
+                                           Snapshot& snapshot) {
+        if (has_ended(wait_for_stop(helper))) return Missed::gone;
+        if (::ptrace(PTRACE_SETOPTIONS, helper, nullptr, options_for_calls | PTRACE_O_EXITKILL) != 0)
+            return Missed::gone;
+        hurry(helper);
+        const auto own = read_registers(helper);
+        if (!own) return Missed::gone;
+        RemoteCalls calls(helper, *own, snapshot.instruction);
+        const auto forked = calls.call(SYS_clone, {CLONE_FILES | relation});
+        if (!forked.value || *forked.value <= 0 || forked.created <= 0) return reason_of(forked);
+        snapshot.copy_ = forked.created;
+        ::kill(helper, SIGKILL);  // it ends while the copy is at work
+        if (has_ended(wait_for_stop(snapshot.copy_))) {
+            snapshot.copy_ = -1;
+            return Missed::gone;
+        }
+        hurry(snapshot.copy_);
+        RemoteCalls copied(snapshot.copy_, registers, snapshot.instruction);
+        const auto closed = copied.call(SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
+        if (closed.value && *closed.value == 0) return std::nullopt;
+        kill_traced(snapshot.release());
+        return Missed::old_kernel;
+    }
+
+    /// The original's wait for the helper, with all signals put off, so that none comes between. Which signal did all
+    /// the same.
+    int reap(RemoteCalls& original, std::int64_t helper) const {
+        sigset_t own{};
+        constexpr std::size_t mask_bytes = 8;
+        const auto bytes = reinterpret_cast<void*>(mask_bytes);
+        if (::ptrace(PTRACE_GETSIGMASK, thread, bytes, &own) != 0) return 0;
+        sigset_t all;
+        sigfillset(&all);
+        ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &all);
+        const auto reaped = original.call(SYS_wait4, {static_cast<std::uint64_t>(helper), 0, WNOHANG | __WALL, 0});
+        ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &own);
+        return reaped.signal;
+    }
+
+    /// What the original need not wait for.
+    SnapshotAttempt isolate(Snapshot snapshot, const Registers& registers) {
+        const pid_t copy = snapshot.copy();
+        take_time(copy);
+        RemoteCalls calls(copy, registers, snapshot.instruction);
+        constexpr std::size_t robust_list_bytes = 24;
+        calls.call(SYS_setsid);
+        calls.call(SYS_set_robust_list, {0, robust_list_bytes});
+        const rlimit no_core{0, 0};
+        ::prlimit(copy, RLIMIT_CORE, &no_core, nullptr);
+        // Should memory become short all the same, this goes first.
+        static_cast<void>(write_file("/proc/" + std::to_string(copy) + "/oom_score_adj", "1000"));
+        std::string shared;
+        const bool alone = make_mappings_private(copy, calls, shared);
+        if (!alone) return miss(Missed::shared_memory, shared);
+        snapshot.time_stamp = stop_clocks(copy, calls);
+        if (!calls.restore()) return miss(Missed::gone);
+        attempt.snapshot = std::move(snapshot);
+        return std::move(attempt);
+    }
+};
+
+SnapshotAttempt take_snapshot(pid_t process, pid_t thread, EndingThreads& ending, pid_t reaper, bool after_call) {
+    return SnapshotTaker{process, thread, ending, reaper, after_call}.take_running();
+}
+
+SnapshotAttempt take_snapshot_after_exec(pid_t process, EndingThreads& ending, pid_t reaper) {
+    return SnapshotTaker{process, process, ending, reaper}.take_after_exec();
+}
+
+}  // namespace tmaprobe::trace
