@@ -195,6 +195,7 @@ set(TMAPROBE_SOURCES_model
 set(TMAPROBE_SOURCES_process
     src/process/child.cpp
     src/process/code_mappings.cpp
+    src/process/held_child.cpp
     src/process/held_command.cpp
     src/process/helper.cpp
     src/process/running_threads.cpp
@@ -264,7 +265,6 @@ set(TMAPROBE_SOURCES_trace
     src/trace/software_step.cpp
     src/trace/take_snapshot.cpp
     src/trace/traced_process.cpp
-    src/trace/traced_process_start.cpp
     src/trace/tracer.cpp
     src/trace/translation_area.cpp
     src/trace/translator.cpp

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
+#include <random>
 #include <set>
 #include <string_view>
 
@@ -67,7 +69,7 @@ struct Description<model::SampledWindows> {
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t most_waiting_copies = 4;
+constexpr std::size_t most_waiting_copies = 8;
 constexpr std::size_t shortest_window = 1000;  ///< instructions
 
 /// Recorded instructions of a copy, by number; not yet seen by the caches.
@@ -90,6 +92,7 @@ class WindowSampling {
             pages_assumed_ = true;
         }
         if (options_.attribute) simulator_.attribute_slots();
+        process::step_back();
         const std::uint64_t start = process::now_ns();
         if (request_.held_command)
             take_first(ready);
@@ -97,7 +100,7 @@ class WindowSampling {
             ready();
         while (!orders_.over()) {
             const std::uint64_t now = process::now_ns();
-            if (copies_.size() < most_waiting_copies && now >= sampler_.next_ns())
+            if (now >= sampler_.next_ns())
                 take();
             else if (!copies_.empty())
                 model_next();
@@ -119,13 +122,28 @@ class WindowSampling {
 
     void take() {
         auto sample = sampler_.take();
-        if (sample) copies_.push_back(std::move(*sample));
+        if (!sample) return;
+        // Where there is no time to model them all, those that are spread over the run.
+        if (copies_.size() >= most_waiting_copies) {
+            const auto dropped = copies_.begin() + static_cast<std::ptrdiff_t>(random_() % copies_.size());
+            (dropped + 1 == copies_.end() ? *sample : dropped[1]).stands_for_ns += dropped->stands_for_ns;
+            drop(*dropped);
+            copies_.erase(dropped);
+        }
+        copies_.push_back(std::move(*sample));
+    }
+
+    void drop(trace::Sample& sample) {
+        const pid_t copy = sample.snapshot.copy();
+        sample.snapshot.kill();
+        sampler_.copy_is_gone(sample.snapshot, copy);
+        ++found_.sampling.ended_early["no_time_left"];
     }
 
     /// While something long is done, samples that are due.
     void take_if_due() {
         sampler_.settle();
-        if (copies_.size() < most_waiting_copies && process::now_ns() >= sampler_.next_ns() && !orders_.over()) take();
+        if (process::now_ns() >= sampler_.next_ns() && !orders_.over()) take();
     }
 
     /// A copy of the command at its first instruction.
@@ -361,12 +379,7 @@ class WindowSampling {
 
     SampledWindows finish() {
         auto& sampling = found_.sampling;
-        for (auto& left : copies_) {
-            const pid_t copy = left.snapshot.copy();
-            left.snapshot = trace::Snapshot();
-            sampler_.copy_is_gone(left.snapshot, copy);
-            ++sampling.ended_early["no_time_left"];
-        }
+        for (auto& left : copies_) drop(left);
         for (const auto& [why, times] : sampler_.missed()) sampling.missed[std::string(trace::name_of(why))] += times;
         for (const auto& [what, times] : simulator_.known_wrong()) found_.known_wrong[what] = times;
         const auto& cost = sampler_.cost();
@@ -407,6 +420,7 @@ class WindowSampling {
     WindowSimulator simulator_;
     trace::Sampler sampler_;
     std::deque<trace::Sample> copies_;
+    std::mt19937_64 random_{1};  // the same choice each time, as far as the machine allows
     struct Joined {
         trace::Trace trace;
         double stands_for_ns = 0;

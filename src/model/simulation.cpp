@@ -135,11 +135,11 @@ class Simulation {
     /// Lets the kernel run untraced up to the next window. False when it ended.
     static Result<bool> run_natively(trace::TracedProcess& process) {
         constexpr int kernel_ms = 5;
-        const double before = processor_ns_of(process.thread());
+        const double before = processor_ns_of(process.pid());
         auto running = process.run_for(kernel_ms);
         // A busy machine may not have let a kernel run at all; a window at its very start is not steady.
         constexpr int patience = 40;
-        const auto has_run = [&] { return processor_ns_of(process.thread()) - before >= kernel_ms * 1e6 / 2; };
+        const auto has_run = [&] { return processor_ns_of(process.pid()) - before >= kernel_ms * 1e6 / 2; };
         for (int again = 0; again < patience && running && *running && !has_run(); ++again)
             running = process.run_for(kernel_ms);
         return running;

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,13 +19,8 @@
 namespace tmaprobe::process {
 namespace {
 
-/// The child's side: waits for the byte, then becomes the command. Only async-signal-safe calls.
-[[noreturn]] void become(char* const* argv, int go, int failure) {
-    char byte = 0;
-    ssize_t got = 0;
-    do got = ::read(go, &byte, 1);
-    while (got < 0 && errno == EINTR);
-    if (got != 1) ::_exit(127);  // our parent is gone, or gave up
+/// The child's side: becomes the command. Only async-signal-safe calls.
+[[noreturn]] void become(char* const* argv, int failure) {
     // Where the kernel lets only ancestors trace (yama), our parent's other children may sample this one too.
     ::prctl(PR_SET_PTRACER, ::getppid());
     ::execvp(argv[0], argv);
@@ -80,37 +74,28 @@ std::uint64_t now_ns() {
 
 Result<HeldCommand> HeldCommand::start(const std::vector<std::string>& argv) {
     if (argv.empty()) return fail(ErrorCode::bad_usage, "no command was given");
-    int go[2], failure[2];
-    // A socket, because writing to the pipe of a child that was killed would kill us too (SIGPIPE).
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0)
-        return fail_errno(errno, "cannot make a socket pair");
+    int failure[2];
     HeldCommand command;
-    Fd go_read(go[0]);
-    command.go_ = Fd(go[1]);
     if (::pipe2(failure, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
     command.failure_ = Fd(failure[0]);
-    Fd failure_write(failure[1]);
+    const Fd failure_write(failure[1]);
 
     command.program_ = argv.front();
     std::vector<char*> arguments;
     for (const auto& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
 
-    const pid_t pid = ::fork();
-    if (pid < 0) return fail_errno(errno, "cannot start '" + command.program_ + "'");
-    if (pid == 0) {
-        command.go_.close();  // else the child would never see the end of its own pipe
-        become(arguments.data(), go_read.get(), failure_write.get());
-    }
-    command.pid_ = pid;
-    command.end_ = end_of_process(pid);
+    command.child_ =
+        TRY(HeldChild::start([&] { become(arguments.data(), failure_write.get()); }, HeldChild::Life::its_own));
+    command.pid_ = command.child_.pid();
+    command.end_ = end_of_process(command.pid_);
     return command;
 }
 
 HeldCommand::HeldCommand(HeldCommand&& other) noexcept
     : program_(std::move(other.program_)),
       pid_(std::exchange(other.pid_, -1)),
-      go_(std::move(other.go_)),
+      child_(std::move(other.child_)),
       end_(std::move(other.end_)),
       failure_(std::move(other.failure_)) {}
 
@@ -122,9 +107,7 @@ HeldCommand::~HeldCommand() {
 }
 
 Result<> HeldCommand::release() {
-    const char byte = 1;
-    if (::send(go_.get(), &byte, 1, MSG_NOSIGNAL) != 1) return fail_errno(errno, "cannot start '" + program_ + "'");
-    go_.close();
+    TRY(child_.release());
     int reason = 0;
     ssize_t got = 0;
     do got = ::read(failure_.get(), &reason, sizeof reason);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "process/held_child.h"
 
 namespace tmaprobe::process {
 
@@ -46,7 +47,7 @@ class HeldCommand {
     std::uint64_t page_faults_ = 0, context_switches_ = 0;
     std::string program_;
     pid_t pid_ = -1;
-    Fd go_;  ///< a byte written here releases the child
+    HeldChild child_;
     Fd end_;
     Fd failure_;  ///< the child's errno when exec fails; end of file when it succeeds
 };

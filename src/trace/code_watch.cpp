@@ -48,7 +48,7 @@ std::vector<MapsLine> read_maps(pid_t thread) {
 void CodeWatch::read_mappings() {
     mappings_known_ = true;
     mappings_.clear();
-    const std::vector<MapsLine> lines = read_maps(process_.thread());
+    const std::vector<MapsLine> lines = read_maps(process_.pid());
     std::set<std::tuple<unsigned, unsigned, unsigned long long>> written_elsewhere;
     for (const MapsLine& line : lines)
         if (line.inode && line.shared() && line.writable()) written_elsewhere.insert(line.file());

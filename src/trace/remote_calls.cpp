@@ -93,12 +93,15 @@ RemoteCalls::Answer RemoteCalls::call(long number, const std::array<std::uint64_
             if (after) answer.value = result_of(*after);
             return answer;
         } else if (event_of(*status) == 0) {
-            // A fault of the injected call is not the program's.
+            // A fault of the injected call is not the program's; one that its last instruction brought about is, and
+            // was only waiting for its delivery.
             siginfo_t info{};
-            const bool sent = ::ptrace(PTRACE_GETSIGINFO, thread_, nullptr, &info) == 0 && info.si_code <= 0;
+            const bool known = ::ptrace(PTRACE_GETSIGINFO, thread_, nullptr, &info) == 0;
             const int signal = WSTOPSIG(*status);
-            const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGTRAP;
-            answer.signal = fault && !sent ? 0 : signal;
+            const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL;
+            const bool here =
+                known && info.si_code > 0 && reinterpret_cast<std::uint64_t>(info.si_addr) == instruction_;
+            answer.signal = fault && here ? 0 : signal;
             return answer;
         } else if (!entered) {
             return answer;  // a stop of its whole process

@@ -1,7 +1,6 @@
 #include "trace/room_for_copy.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -103,13 +102,21 @@ std::uint64_t all_threads() {
     return std::sscanf(read_line("/proc/loadavg").c_str(), "%*f %*f %*f %u/%u", &running, &all) == 2 ? all : 0;
 }
 
+/// Whose processes are counted; the owner of its folder is another where it may not be dumped.
+uid_t real_user(pid_t process) {
+    const auto status = read_file("/proc/" + std::to_string(process) + "/status");
+    const std::size_t at = status ? status->find("\nUid:") : std::string::npos;
+    unsigned user = 0;
+    if (at != std::string::npos) std::sscanf(status->c_str() + at, "\nUid: %u", &user);
+    return user;
+}
+
 bool processes_are_short(pid_t process) {
     constexpr std::uint64_t needed = 64;  // two are made; what the program starts meanwhile is to have its room
     if (room_in_groups(process, pids_controller) < needed) return true;
     rlimit limit{};
-    struct stat owner{};
     if (::prlimit(process, RLIMIT_NPROC, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    if (::stat(("/proc/" + std::to_string(process)).c_str(), &owner) != 0 || owner.st_uid == 0) return false;
+    if (real_user(process) == 0) return false;
     return all_threads() + needed >= limit.rlim_cur;
 }
 

@@ -88,6 +88,8 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
 
 Snapshot::~Snapshot() { kill_traced(copy_); }
 
+void Snapshot::kill() { kill_traced(release()); }
+
 pid_t Snapshot::release() { return std::exchange(copy_, -1); }
 
 }  // namespace tmaprobe::trace

@@ -67,6 +67,8 @@ class Snapshot {
     pid_t copy() const { return copy_; }
     /// Whoever has it now kills it.
     pid_t release();
+    /// What is known of it stays.
+    void kill();
 
     pid_t process = 0, thread = 0;  ///< the original, as we see it
     std::string program;            ///< its name

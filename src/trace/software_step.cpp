@@ -47,7 +47,7 @@ Result<> step_in_software(TracedProcess& process, const StaticInstruction& instr
     Encoding encoding;
     if (!parse(instruction, encoding))
         return fail(ErrorCode::unavailable, "this instruction cannot be stepped in software");
-    auto vectors = TRY(VectorRegisters::read(process.thread()));
+    auto vectors = TRY(VectorRegisters::read(process.pid()));
     const unsigned destination = ((encoding.modrm >> 3) & 7) | (encoding.rex & 4 ? 8u : 0u);
     VectorRegister source{};
     if ((encoding.modrm >> 6) == 3) {
@@ -66,7 +66,7 @@ Result<> step_in_software(TracedProcess& process, const StaticInstruction& instr
     tmaprobe_sha_in_software(&operands, encoding.opcode);
     std::copy(operands.destination, operands.destination + result.size(), result.begin());
     vectors.set(destination, result);
-    if (auto done = vectors.write(process.thread()); !done) return done;
+    if (auto done = vectors.write(process.pid()); !done) return done;
     registers.set_instruction_pointer(instruction.address + instruction.length);
     return process.set_registers(registers);
 }

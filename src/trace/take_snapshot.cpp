@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "process/held_command.h"
+#include "process/helper.h"
 #include "process/running_threads.h"
 #include "trace/copy_clock.h"
 #include "trace/private_mappings.h"
@@ -351,7 +352,8 @@ struct SnapshotTaker {
         take_time(copy);
         RemoteCalls calls(copy, registers, snapshot.instruction);
         constexpr std::size_t robust_list_bytes = 24;
-        calls.call(SYS_setsid);
+        // Not before it has left the original's session, of which it would change the share.
+        if (const auto left = calls.call(SYS_setsid); left.value && *left.value > 0) process::step_back(copy);
         calls.call(SYS_set_robust_list, {0, robust_list_bytes});
         const rlimit no_core{0, 0};
         ::prlimit(copy, RLIMIT_CORE, &no_core, nullptr);

@@ -1,7 +1,6 @@
 #include "trace/translator.h"
 
 #include <signal.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstring>
@@ -65,16 +64,10 @@ Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
 }
 
 Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
-    if (process_.address_space() != home_) {
-        home_ = process_.address_space();
-        area_.lost();
-        refused_ = false;
-    }
     if (refused_) return step_only(count, on_step);
     // One step in place brings an interrupted system call to its end, and refuses 32-bit code.
     auto traced = step_only(1, on_step);
     if (!traced || traced->ended || traced->ended_early != EndedEarly::none) return traced;
-    if (process_.address_space() != home_) return traced;
     TRY(prepare());
     if (refused_) return traced;
     auto registers = TRY(process_.registers());
@@ -90,8 +83,7 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
 
 Result<> Translator::run(std::uint64_t& address, std::size_t count, const OnStep& on_step, Traced& traced) {
     const auto goes_on = [&] {
-        return traced.steps < count && !traced.ended && traced.ended_early == EndedEarly::none && area_.is_mapped() &&
-               process_.address_space() == home_;
+        return traced.steps < count && !traced.ended && traced.ended_early == EndedEarly::none && area_.is_mapped();
     };
     drained_nothing_ = false;
     while (goes_on()) {
@@ -148,11 +140,6 @@ Result<> Translator::step_in_place(std::uint64_t& address, const OnStep& on_step
     gs_base_ = after.native.gs_base;
     address = after.instruction_pointer();
     if (!calls) return {};
-    const bool executes = before.native.rax == SYS_execve || before.native.rax == SYS_execveat;
-    if (executes && !area_.is_there()) {
-        area_.lost();
-        return {};
-    }
     return drop_remapped(before, after);
 }
 

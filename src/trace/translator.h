@@ -55,7 +55,7 @@ class Translator {
         Registers registers;
     };
 
-    /// steps() until the count, the thread's end, its move to another address space, or an early end.
+    /// steps() until the count, the thread's end, or an early end.
     Result<Traced> stretch(std::size_t count, const OnStep& on_step);
     /// The loop of stretch(). `address`: where the program is.
     Result<> run(std::uint64_t& address, std::size_t count, const OnStep& on_step, Traced& traced);
@@ -101,8 +101,6 @@ class Translator {
     TracedProcess& process_;
     Tracer& tracer_;
     bool refused_ = false;
-    std::pair<pid_t, std::size_t> home_{-1, 0};  ///< the address space that has the area
-    pid_t process_of_area_ = -1;
     std::size_t native_runs_ = 0;  ///< of the process, when its code was last compared
     TranslationArea area_;
     CodeWatch watch_;

@@ -10,7 +10,6 @@
 namespace tmaprobe::trace {
 
 Result<> Translator::prepare() {
-    const pid_t process = process_.process_of_thread();
     if (area_.is_mapped() && !area_.is_there()) area_.lost();
     if (!area_.is_mapped()) {
         if (!area_.map(process_)) {
@@ -18,14 +17,11 @@ Result<> Translator::prepare() {
             return {};
         }
         if (auto flushed = flush(); !flushed) return flushed;
-    } else if (process != process_of_area_) {
-        if (auto flushed = flush(); !flushed) return flushed;  // a fork's copy
-    } else if (native_runs_ != process_.native_runs() || process_.further_tasks() > 0) {
+    } else if (native_runs_ != process_.native_runs() || process_.has_further_threads()) {
         watch_.mappings_changed();
         for (const std::uint64_t page : watch_.changed_pages())
             if (auto dropped = drop_page(page); !dropped) return dropped;
     }
-    process_of_area_ = process;
     native_runs_ = process_.native_runs();
     return {};
 }
