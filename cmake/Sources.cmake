@@ -184,6 +184,7 @@ set(TMAPROBE_SOURCES_model
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
     src/model/sampled_windows.cpp
+    src/model/sampled_windows_text.cpp
     src/model/set_associative.cpp
     src/model/slot_tally.cpp
     src/model/simulation.cpp

@@ -12,59 +12,10 @@
 #include <set>
 #include <string_view>
 
-#include "base/json/read.h"
-#include "base/json/write.h"
 #include "model/sum_of_windows.h"
 #include "process/held_command.h"
-#include "record/json/sampling.h"
 #include "trace/copy_calls.h"
 #include "trace/translator.h"
-
-namespace tmaprobe::json {
-
-template <>
-struct Description<counters::InstructionSlots> {
-    using S = counters::InstructionSlots;
-    static bool is_empty(const S& slots) { return slots.empty(); }
-    static constexpr auto fields = std::make_tuple(field("numbers", &S::numbers));
-};
-
-template <>
-struct Description<process::CodeMapping> {
-    using M = process::CodeMapping;
-    static constexpr auto fields =
-        std::make_tuple(field("begin", &M::begin), field("end", &M::end), field("offset", &M::offset),
-                        field("inode", &M::inode), field("path", &M::path), field("deleted", &M::deleted));
-};
-
-template <>
-struct Description<model::FactVariation> {
-    static constexpr auto fields =
-        std::make_tuple(field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts),
-                        optional("slots", &model::FactVariation::slots));
-};
-
-template <>
-struct Description<model::WindowFacts> {
-    static constexpr auto fields = std::make_tuple(
-        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-        field("native_ns", &model::WindowFacts::native_ns), optional("slots", &model::WindowFacts::slots),
-        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
-};
-
-template <>
-struct Description<model::SampledWindows> {
-    using S = model::SampledWindows;
-    static constexpr auto fields = std::make_tuple(
-        field("sampling", &S::sampling), field("facts", &S::facts), field("known_wrong", &S::known_wrong),
-        field("why_missed", &S::why_missed), field("error", &S::error), field("steps", &S::steps),
-        field("warmed", &S::warmed), field("undecodable", &S::undecodable), field("in_software", &S::in_software),
-        field("simulated", &S::simulated), field("tasks", &S::tasks), field("tracing_ns", &S::tracing_ns),
-        field("simulating_ns", &S::simulating_ns), field("pages_partly_known", &S::pages_partly_known),
-        field("translated", &S::translated));
-};
-
-}  // namespace tmaprobe::json
 
 namespace tmaprobe::model {
 namespace {
@@ -441,21 +392,6 @@ SampledWindows sample_windows(const SamplingRequest& request, core::Core& core, 
                               const ModelledCpu& cpu, const ModelOptions& options, const process::HelperOrders& orders,
                               const std::function<void()>& ready) {
     return WindowSampling(request, core, decoder, cpu, options, orders).run(ready);
-}
-
-std::string to_text(const SampledWindows& windows) {
-    json::Writer writer;
-    json::write(writer, windows);
-    return writer.take();
-}
-
-Result<SampledWindows> from_text(const std::string& text) {
-    const auto document = TRY(json::parse(text, "answer"));
-    SampledWindows windows;
-    std::string problem;
-    json::read(json::Node(document.root(), problem), windows);
-    if (!problem.empty()) return fail(ErrorCode::system, "the helper's " + problem);
-    return windows;
 }
 
 }  // namespace tmaprobe::model
