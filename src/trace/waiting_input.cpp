@@ -81,7 +81,7 @@ WaitingInput waiting_input(pid_t process, const InputDescriptors& descriptors) {
         if (!socket || !can_be_peeked_at(socket.get())) continue;
         states.push_back({socket.get(), POLLIN | POLLOUT | POLLRDHUP, 0});
         sockets.push_back(std::move(socket));
-        input.sockets.push_back({descriptor});
+        input.sockets.emplace_back().descriptor = descriptor;
     }
     if (::poll(states.data(), states.size(), 0) < 0) return {};
     for (std::size_t i = 0; i < sockets.size(); ++i)
