@@ -1,7 +1,5 @@
 #include "trace/room_for_copy.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -111,13 +109,22 @@ uid_t real_user(pid_t process) {
     return user;
 }
 
+/// How many processes its user may have. (To ask prlimit() for it takes a capability that root may lack in a
+/// container.)
+std::optional<std::uint64_t> process_limit(pid_t process) {
+    const auto limits = read_file("/proc/" + std::to_string(process) + "/limits");
+    const std::size_t at = limits ? limits->find("Max processes") : std::string::npos;
+    unsigned long long limit = 0;
+    if (at == std::string::npos || std::sscanf(limits->c_str() + at, "Max processes %llu", &limit) != 1)
+        return std::nullopt;  // unlimited
+    return limit;
+}
+
 bool processes_are_short(pid_t process) {
     constexpr std::uint64_t needed = 64;  // two are made; what the program starts meanwhile is to have its room
     if (room_in_groups(process, pids_controller) < needed) return true;
-    rlimit limit{};
-    if (::prlimit(process, RLIMIT_NPROC, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    if (real_user(process) == 0) return false;
-    return all_threads() + needed >= limit.rlim_cur;
+    const auto limit = process_limit(process);
+    return limit && real_user(process) != 0 && all_threads() + needed >= *limit;
 }
 
 }  // namespace
