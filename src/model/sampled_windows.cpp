@@ -221,7 +221,7 @@ class WindowSampling {
     /// end. Nothing when there was none.
     Result<WindowFacts> trace_windows(trace::Sample& sample) {
         // What runs from its exec on finds everything cold.
-        simulator_.assume_met(sample.snapshot.copy() == first_copy_ ? 0 : sample.snapshot.resident_bytes);
+        simulator_.begin_moment(sample.snapshot.copy() == first_copy_ ? 0 : sample.snapshot.resident_bytes);
         trace::CopyCalls calls(sample.snapshot);
         if (options_.attribute) mappings_ = process::code_mappings_of(sample.snapshot.copy());
         if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));

@@ -51,7 +51,16 @@ double cycles_of(const Facts& facts) {
 WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),
       geometry_(geometry),
-      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(addresses_.real(address)); }, {}) {}
+      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(addresses_.real(address)); }, {}),
+      op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {}
+
+void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
+    if (!geometry_.core.op_cache_windows) return;
+    const std::uint64_t window = instruction.address / geometry_.core.op_cache_window_bytes;
+    if (window == last_code_window_) return;
+    last_code_window_ = window;
+    op_cache_.touch(window);
+}
 
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
     predictor_.mispredicts(branch, next != branch.address + branch.length || branch.target == next, next);
@@ -76,6 +85,7 @@ void WindowSimulator::follow_own(const trace::StaticInstruction& instruction, co
     after_branch_ = instruction.branch;
     if (instruction.branch) last_branch_ = instruction;
     memory_.warm(instruction, step);
+    decode(instruction);
 }
 
 Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& translator, const WarmUpLimits& limits) {
@@ -131,6 +141,9 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
         MemoryVariation variation;
     };
     note_known_wrong(trace);
+    // Where the branch before the window went is known by now: a history without it is another one.
+    if (after_branch_ && !trace.steps.empty())
+        learn(last_branch_, trace.instructions[trace.steps[0].instruction].address);
     const MemoryGeometry& memory = geometry_.memory;
     const Kind kinds[] = {{"no prefetchers", {0, false}},
                           {"memory latency low", {memory.latency_low_ns, true}},
@@ -158,8 +171,12 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
         variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, variation.slots));
         facts.variations.push_back(std::move(variation));
     }
-    for (const trace::Step& step : trace.steps) memory_.warm(trace.instructions[step.instruction], step);
-    after_branch_ = false;
+    for (const trace::Step& step : trace.steps) {
+        memory_.warm(trace.instructions[step.instruction], step);
+        decode(trace.instructions[step.instruction]);
+    }
+    if (!trace.steps.empty()) last_branch_ = trace.instructions[trace.steps.back().instruction];
+    after_branch_ = last_branch_.branch;
     simulating_ns_ += ns_since(start);
     return facts;
 }
@@ -170,12 +187,15 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
     memory.begin_window();
     std::optional<SlotTally> tally;
     if (attributes_) tally.emplace(trace);
-    const core::Window window{0, trace.steps.size(), std::min(trace.steps.size() / 4, longest_lead_in),
+    const core::Window window{0,
+                              trace.steps.size(),
+                              std::min(trace.steps.size() / 4, longest_lead_in),
                               [&] {
                                   memory.reset_facts();
                                   if (tally) tally->reset();
                               },
-                              tally ? &*tally : nullptr};
+                              tally ? &*tally : nullptr,
+                              &op_cache_};
     const std::uint64_t unknown_before = predictor.unknown();
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;

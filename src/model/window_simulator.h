@@ -61,8 +61,11 @@ class WindowSimulator {
     /// Windows from now on tell the slots of each instruction.
     void attribute_slots() { attributes_ = true; }
 
-    /// As MemorySystem::assume_met().
-    void assume_met(std::uint64_t resident_bytes) { memory_.assume_met(resident_bytes); }
+    /// What follows is another moment, of a program with so many bytes in memory (MemorySystem::assume_met()).
+    void begin_moment(std::uint64_t resident_bytes) {
+        memory_.assume_met(resident_bytes);
+        after_branch_ = false;
+    }
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
     const trace::PageMap& pages() const { return pages_; }
@@ -99,6 +102,8 @@ class WindowSimulator {
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
     Result<WindowFacts> simulate_own(const trace::Trace& trace);
     const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
+    /// The code that an instruction is of comes to the op cache.
+    void decode(const trace::StaticInstruction& instruction);
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
@@ -111,6 +116,8 @@ class WindowSimulator {
     std::vector<OwnInstruction> own_instructions_;
     MemorySystem memory_;
     BranchPredictor predictor_;
+    core::OpCache op_cache_;
+    std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false;
     std::map<std::string, std::size_t> known_wrong_;

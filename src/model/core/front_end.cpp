@@ -11,10 +11,10 @@ constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misse
 
 }  // namespace
 
-FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory)
+FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before)
     : parameters_(parameters),
       memory_(memory),
-      op_cache_(parameters.op_cache_windows, parameters.op_cache_ways),
+      op_cache_(before ? *before : OpCache(parameters.op_cache_windows, parameters.op_cache_ways)),
       queue_(std::max(1u, parameters.micro_op_queue)) {}
 
 void FrontEnd::wait_until(double cycle, SlotCause cause) {

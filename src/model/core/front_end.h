@@ -15,7 +15,8 @@ namespace tmaprobe::model::core {
 /// micro-op queue.
 class FrontEnd {
   public:
-    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory);
+    /// `before`: what the op cache holds at first; null: nothing.
+    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before);
     /// Sets when and why not earlier an instruction reaches the micro-op queue. In program order.
     void supply(const InstructionDescriptor& what, std::uint64_t address, Admission& admission);
     void renamed(std::uint64_t cycle, unsigned slots);

@@ -21,7 +21,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       branches_(branches),
       retirement_(parameters.reorder_buffer, parameters.retire_width),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
-      front_end_(parameters, memory),
+      front_end_(parameters, memory, window.op_cache),
       ports_(parameters.binds_ports_at_renaming),
       load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer),

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "events/cpu_geometry.h"
 #include "model/core/facts.h"
+#include "model/core/op_cache.h"
 #include "trace/trace.h"
 
 namespace tmaprobe::model::core {
@@ -59,6 +60,7 @@ struct Window {
     std::size_t lead_in = 0;            ///< of these, executed before counting starts
     std::function<void()> on_counting;  ///< called when the lead-in is over
     SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
+    const OpCache* op_cache = nullptr;  ///< as it is before the window; null: empty
 };
 
 struct Simulated {
