@@ -36,6 +36,7 @@ if(TMAPROBE_HAVE_MODEL)
     target_include_directories(tmaprobe_model_core PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_include_directories(tmaprobe_model_core SYSTEM PRIVATE ${llvm_include})
     target_compile_options(tmaprobe_model_core PRIVATE -Wall -Wextra $<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>)
+    tmaprobe_build_cheaply(tmaprobe_model_core model_core)
     target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base tmaprobe_trace PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
     target_sources(tmaprobe_model PRIVATE ${CMAKE_SOURCE_DIR}/src/model/model_source.cpp
                                           ${CMAKE_SOURCE_DIR}/src/model/simulation.cpp

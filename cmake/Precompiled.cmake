@@ -1,10 +1,17 @@
-# The headers that much of a source file's compile time goes into, compiled once: that saves about a third
-# of it. Where ccache keeps objects it is left out, since ccache cannot look up what was built with it;
-# such builds also notice an include that is missing.
-if(CCACHE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# The headers that much of a source file's compile time goes into, compiled once: that saves about a third of it.
+# Where ccache keeps objects they are used only if asked for; a build without them notices an include that is missing.
+if(CCACHE)
+    option(TMAPROBE_PRECOMPILED "Compile headers that many files include once" OFF)
+else()
+    option(TMAPROBE_PRECOMPILED "Compile headers that many files include once" ON)
+endif()
+if(NOT TMAPROBE_PRECOMPILED OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     function(tmaprobe_precompiled target)
     endfunction()
     return()
+endif()
+if(CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/ccache.sh ${CCACHE})
 endif()
 
 file(WRITE ${CMAKE_BINARY_DIR}/precompiled.cpp "")
@@ -32,5 +39,8 @@ function(tmaprobe_precompiled target)
         target_precompile_headers(${target} REUSE_FROM tmaprobe_precompiled_tests)
     else()
         target_precompile_headers(${target} REUSE_FROM tmaprobe_precompiled)
+    endif()
+    if(CCACHE)
+        target_compile_options(${target} PRIVATE -fpch-preprocess)
     endif()
 endfunction()

@@ -13,7 +13,7 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct CompareWords {
     std::string before, after, fail_above;
     bool different = false;
     OutputOptions output;
@@ -90,7 +90,7 @@ int judge_against(const std::vector<judge::RunComparison>& comparisons, double l
     return slower != 0 ? slower : unknown;
 }
 
-int compare(const Words& words) {
+int compare(const CompareWords& words) {
     if (!words.output.format.empty() && words.output.format != "json")
         return complain({ErrorCode::bad_usage, "compare writes text or --format json", {}});
     if (const auto writable = check_output(words.output); !writable) return complain(writable.error());
@@ -114,7 +114,7 @@ int compare(const Words& words) {
 void add_compare_command(CommandLine app, int& status) {
     CommandLine command =
         app.add_subcommand("compare", "Two records side by side: time, tree and translation, with confidence");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<CompareWords>();
     command.add_option("before", words->before, "Record to compare with").required().type_name("BEFORE");
     command.add_option("after", words->after, "Record to be judged").required().type_name("AFTER");
     command.add_flag("--different", words->different, "Compare even if kernel or parameters differ");

@@ -23,7 +23,7 @@ struct Options {
     bool problems_only = false, quick = false;
 };
 
-std::string to_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
+std::string doctor_json(const machine::Host& host, const std::vector<Check>& checks, bool can_count) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object();
     writer.member("schema", "tmaprobe.doctor/1");
@@ -64,7 +64,8 @@ const char* mark_of(Check::State state) {
     return "";
 }
 
-std::string to_text(const machine::Host& host, const std::vector<Check>& checks, bool can_count, bool problems_only) {
+std::string doctor_text(const machine::Host& host, const std::vector<Check>& checks, bool can_count,
+                        bool problems_only) {
     std::string text = fmt::format("{} ({}), Linux {}{}\n\n", host.cpu_model, host.cpu_id, host.kernel,
                                    host.hypervisor.empty() ? "" : ", on " + host.hypervisor);
     for (const auto& check : checks) {
@@ -100,9 +101,9 @@ int run(const Options& options) {
 
     int written = 0;
     if (options.json.empty()) {
-        written = print(to_text(host, checks, can_count, options.problems_only));
+        written = print(doctor_text(host, checks, can_count, options.problems_only));
     } else {
-        const std::string text = to_json(host, checks, can_count);
+        const std::string text = doctor_json(host, checks, can_count);
         if (options.json == "-")
             written = print(text);
         else if (const auto saved = write_file(options.json, text); !saved)

@@ -13,7 +13,7 @@ namespace tmaprobe::cli {
 namespace {
 
 /// The words of the command line before they are understood.
-struct Words {
+struct InterferenceWords {
     std::string victim = "chase:size=8M", aggressor = "stream:size=256M", place = "l3", limit, protect,
                 resctrl = counters::resctrl::usual_root, source = "auto", events_directory;
     std::vector<std::string> metrics{"tlb"}, allocations;
@@ -23,7 +23,7 @@ struct Words {
     OutputOptions output;
 };
 
-Result<experiments::InterferenceRequest> understand(const Words& words) {
+Result<experiments::InterferenceRequest> understand(const InterferenceWords& words) {
     experiments::InterferenceRequest request;
     request.victim = words.victim;
     request.aggressor = words.aggressor;
@@ -55,7 +55,7 @@ int clean_up(const std::string& root) {
     return print(text.empty() ? "nothing was left behind\n" : text);
 }
 
-int run(const Words& words) {
+int run(const InterferenceWords& words) {
     if (words.clean_up) return clean_up(words.resctrl);
     const auto request = understand(words);
     if (!request) return complain(request.error());
@@ -76,7 +76,7 @@ int run(const Words& words) {
 }  // namespace
 
 void add_interference_command(CommandLine app, int& status) {
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<InterferenceWords>();
     CommandLine command =
         app.add_subcommand("interference", "What a neighbour costs a victim, and what partitioning gives back");
     command.add_option("--victim", words->victim, "Kernel (chase:size=8M,pages=2m) or command (cmd:./program args)")

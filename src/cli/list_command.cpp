@@ -18,7 +18,7 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct ListWords {
     std::string target, events_directory, json, category;
     std::vector<std::string> filters;
     int level = 0;
@@ -54,13 +54,13 @@ class Rows {
 };
 
 /// Every filter word occurs somewhere in the texts, whatever its case.
-bool wanted(const Words& words, const std::string& texts) {
+bool wanted(const ListWords& words, const std::string& texts) {
     const std::string all = lower(texts);
     return std::ranges::all_of(words.filters,
                                [&](const std::string& word) { return all.find(lower(word)) != all.npos; });
 }
 
-int deliver(const Words& words, Rows& rows, const std::string& text, const std::string& nothing) {
+int deliver(const ListWords& words, Rows& rows, const std::string& text, const std::string& nothing) {
     if (!words.json.empty()) {
         const std::string content = rows.take();
         if (words.json == "-") return print(content);
@@ -74,7 +74,7 @@ int deliver(const Words& words, Rows& rows, const std::string& text, const std::
     return print(text);
 }
 
-Result<events::Table> load_table(const Words& words) {
+Result<events::Table> load_table(const ListWords& words) {
     if (!words.target.empty()) return events::load(event_library(words.events_directory), words.target);
     const auto host = machine::detect();
     auto table = events::load(event_library(words.events_directory), host.cpu_id);
@@ -98,7 +98,7 @@ void write_model(json::Writer& row, const Result<events::CoreModel>& model) {
     row.end_object();
 }
 
-int list_targets(const Words& words) {
+int list_targets(const ListWords& words) {
     const events::Library library = event_library(words.events_directory);
     const auto targets = events::known_targets(library);
     if (!targets) return complain(targets.error());
@@ -142,7 +142,7 @@ std::string why_never(const events::Table& table, const std::vector<metrics::Met
     return {};
 }
 
-int list_metrics(const Words& words) {
+int list_metrics(const ListWords& words) {
     const auto table = load_table(words);
     if (!table) return complain(table.error());
     metrics::Constants constants;
@@ -183,12 +183,12 @@ int list_metrics(const Words& words) {
 }
 
 /// The one event that a filter spells out instead of matching: an encoding, or libpfm4's name of it.
-Result<events::EventDefinition> spelt(const Words& words, const events::Table& table) {
+Result<events::EventDefinition> spelt(const ListWords& words, const events::Table& table) {
     if (words.filters.size() != 1) return fail(ErrorCode::bad_usage, "no event matches");
     return events::resolve(table, words.filters.front());
 }
 
-int list_events(const Words& words) {
+int list_events(const ListWords& words) {
     const auto table = load_table(words);
     if (!table) return complain(table.error());
     Rows rows;
@@ -246,7 +246,7 @@ void write_kernel(json::Writer& row, const kernels::KernelDescriptor& kernel) {
     row.member("uses_memory", kernel.uses_memory);
 }
 
-int list_kernels(const Words& words) {
+int list_kernels(const ListWords& words) {
     Rows rows;
     std::string text;
     for (const auto& kernel : kernels::all()) {
@@ -262,8 +262,8 @@ int list_kernels(const Words& words) {
     return deliver(words, rows, text, "no kernel matches");
 }
 
-void add_one(CommandLine list, const char* name, const char* what, int (*run)(const Words&), int& status) {
-    const auto words = std::make_shared<Words>();
+void add_one(CommandLine list, const char* name, const char* what, int (*run)(const ListWords&), int& status) {
+    const auto words = std::make_shared<ListWords>();
     CommandLine command = list.add_subcommand(name, what);
     command.add_option("filter", words->filters, "Only rows with all of these words").type_name("WORD");
     command.add_option("--json", words->json, "Write the rows as JSON to FILE ('-': stdout)").type_name("FILE");

@@ -11,7 +11,7 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct PairsWords {
     std::string kernel = "atomic", cpus, events_directory;
     std::vector<std::string> options;
     int repeat = 0;
@@ -19,7 +19,7 @@ struct Words {
     OutputOptions output;
 };
 
-Result<experiments::PairsRequest> understand(const Words& words) {
+Result<experiments::PairsRequest> understand(const PairsWords& words) {
     experiments::PairsRequest request;
     request.kernel = words.kernel;
     request.one_per_class = words.classes;
@@ -34,7 +34,7 @@ Result<experiments::PairsRequest> understand(const Words& words) {
     return request;
 }
 
-int run_pairs(const Words& words) {
+int run_pairs(const PairsWords& words) {
     const auto request = understand(words);
     if (!request) return complain(request.error());
     note_interrupts();
@@ -51,7 +51,7 @@ int run_pairs(const Words& words) {
 void add_pairs_command(CommandLine app, int& status) {
     CommandLine command =
         app.add_subcommand("pairs", "What it costs two CPUs to share a cache line, by their distance");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<PairsWords>();
     command.add_flag("--classes", words->classes, "One pair of each distance instead of all");
     command
         .add_option("-k,--kernel", words->kernel,

@@ -14,7 +14,7 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct PlanWords {
     std::string target, events_directory, json;
     std::vector<std::string> metrics, events;
     int level = 1, counters = 0;
@@ -50,7 +50,7 @@ std::vector<counters::PmuLimits> limits_for(const events::Table& table, int coun
 }
 
 /// A shell line per pass, with a file each.
-std::vector<std::vector<std::string>> commands_of(const Words& words, const events::Table& table,
+std::vector<std::vector<std::string>> commands_of(const PlanWords& words, const events::Table& table,
                                                   const counters::Plan& plan) {
     std::vector<std::vector<std::string>> commands;
     for (std::size_t i = 0; i < plan.passes.size(); ++i) {
@@ -61,7 +61,7 @@ std::vector<std::vector<std::string>> commands_of(const Words& words, const even
     return commands;
 }
 
-std::vector<std::string> replay_command(const Words& words, std::size_t passes) {
+std::vector<std::string> replay_command(const PlanWords& words, std::size_t passes) {
     std::vector<std::string> line = {"tmaprobe", "replay"};
     for (std::size_t i = 0; i < passes; ++i)
         line.push_back(passes == 1 ? "counts.csv" : fmt::format("counts-{}.csv", i + 1));
@@ -84,7 +84,7 @@ void write_group(json::Writer& writer, const counters::EventGroup& group) {
     writer.end_array();
 }
 
-std::string to_json(const Words& words, const events::Table& table, const counters::Plan& plan) {
+std::string plan_json(const PlanWords& words, const events::Table& table, const counters::Plan& plan) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object();
     writer.member("target", table.cpu_id);
@@ -118,7 +118,7 @@ std::string to_json(const Words& words, const events::Table& table, const counte
     return writer.take();
 }
 
-std::string to_text(const Words& words, const events::Table& table, const counters::Plan& plan) {
+std::string plan_text(const PlanWords& words, const events::Table& table, const counters::Plan& plan) {
     std::string text = fmt::format("# On the machine that is to be counted ({}); the program goes after '--'.\n",
                                    table.title.empty() ? table.folder : table.title);
     for (auto command : commands_of(words, table, plan)) {
@@ -134,7 +134,7 @@ std::string to_text(const Words& words, const events::Table& table, const counte
     return text;
 }
 
-int plan_elsewhere(const Words& words) {
+int plan_elsewhere(const PlanWords& words) {
     const auto library = event_library(words.events_directory);
     auto table = events::load(library, words.target);
     if (!table) return complain(table.error());
@@ -160,8 +160,8 @@ int plan_elsewhere(const Words& words) {
     if (plan->passes.empty())
         return complain({ErrorCode::unavailable, "the formulas of these metrics need no counts", ""});
     plan->notes.insert(plan->notes.end(), further->notes.begin(), further->notes.end());
-    if (words.json.empty()) return print(to_text(words, *table, *plan));
-    const std::string json = to_json(words, *table, *plan);
+    if (words.json.empty()) return print(plan_text(words, *table, *plan));
+    const std::string json = plan_json(words, *table, *plan);
     if (words.json == "-") return print(json);
     const auto written = write_file(words.json, json);
     return written ? 0 : complain(written.error());
@@ -170,7 +170,7 @@ int plan_elsewhere(const Words& words) {
 }  // namespace
 
 void add_plan_command(CommandLine app, int& status) {
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<PlanWords>();
     CommandLine command =
         app.add_subcommand("plan", "The perf stat command that counts on another machine, for replay");
     command

@@ -7,14 +7,14 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct ReplayWords {
     std::string target, events_directory;
     std::vector<std::string> files, metrics;
     int level = 1, smt = -1, system_wide = -1, slots = 0;
     OutputOptions output;
 };
 
-int replay(const Words& words) {
+int replay(const ReplayWords& words) {
     if (const auto good = check_output(words.output); !good) return complain(good.error());
     experiments::ReplayRequest request;
     request.files.assign(words.files.begin(), words.files.end());
@@ -33,7 +33,7 @@ int replay(const Words& words) {
 }  // namespace
 
 void add_replay_command(CommandLine app, int& status) {
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<ReplayWords>();
     CommandLine command = app.add_subcommand("replay", "The tree from counts that perf stat took elsewhere");
     command
         .add_option("file", words->files,

@@ -14,7 +14,7 @@ namespace tmaprobe::cli {
 namespace {
 
 /// The words of the command line before they are understood.
-struct Words {
+struct RunWords {
     std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
     std::string resctrl = counters::resctrl::usual_root;
     std::vector<std::string> pages, options, metrics, events, command;
@@ -28,7 +28,7 @@ struct Words {
     OutputOptions output;
 };
 
-Result<> parse_scope(const Words& words, experiments::RunRequest& request) {
+Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
     using Kind = counters::Scope::Kind;
     auto& scope = request.counting.scope;
     scope.kind = words.kernel.empty() ? Kind::command : Kind::this_thread;
@@ -55,7 +55,7 @@ Result<> parse_scope(const Words& words, experiments::RunRequest& request) {
     return {};
 }
 
-Result<experiments::RunRequest> understand(const Words& words) {
+Result<experiments::RunRequest> understand(const RunWords& words) {
     experiments::RunRequest request;
     request.workload.kernel = words.kernel;
     request.workload.command = words.command;
@@ -113,7 +113,7 @@ Result<experiments::RunRequest> understand(const Words& words) {
     return request;
 }
 
-int run(const Words& words) {
+int run(const RunWords& words) {
     const auto request = understand(words);
     if (!request) return complain(request.error());
     // What a command writes to a file or a pipe is its own: no line of ours comes between.
@@ -128,7 +128,7 @@ int run(const Words& words) {
     return own != 0 ? own : written;
 }
 
-void add_workload_options(CommandLine app, Words& words) {
+void add_workload_options(CommandLine app, RunWords& words) {
     app.add_option("-k,--kernel", words.kernel, "Built-in kernel (tmaprobe list kernels)").type_name("NAME");
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")
         .type_name("NAME");
@@ -168,7 +168,7 @@ void add_workload_options(CommandLine app, Words& words) {
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
-void add_counting_options(CommandLine app, Words& words) {
+void add_counting_options(CommandLine app, RunWords& words) {
     app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")
         .type_name("N")
         .check(level_number());
@@ -210,7 +210,7 @@ void add_counting_options(CommandLine app, Words& words) {
 }  // namespace
 
 void add_run_command(CommandLine app, const std::vector<std::string>& command, int& status) {
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<RunWords>();
     words->command = command;
     add_workload_options(app, *words);
     add_counting_options(app, *words);

@@ -16,7 +16,7 @@ namespace tmaprobe::cli {
 namespace {
 
 /// The words of the command line before they are understood.
-struct Words {
+struct SweepWords {
     std::string kernel = "chase", variant, sizes = "16K..256M", cpus, source = "auto", target, assume_pages, resume,
                 events_directory;
     std::vector<std::string> pages, options, metrics{"tlb"};
@@ -28,7 +28,7 @@ struct Words {
 
 constexpr const char* rescue_file = "tmaprobe-sweep.partial.json";
 
-Result<experiments::SweepRequest> understand(const Words& words) {
+Result<experiments::SweepRequest> understand(const SweepWords& words) {
     experiments::SweepRequest request;
     auto& run = request.run;
     run.workload.kernel = words.kernel;
@@ -83,7 +83,7 @@ int finish_interrupted(const record::Record& record, OutputOptions output) {
                      fmt::format("interrupted: {} points are measured and saved", record.runs.size()), hint});
 }
 
-int sweep(const Words& words, bool other_options_given) {
+int sweep(const SweepWords& words, bool other_options_given) {
     const auto host = machine::detect();
     OutputOptions output = words.output;
     Result<experiments::SweepRequest> request;
@@ -117,7 +117,7 @@ int sweep(const Words& words, bool other_options_given) {
 void add_sweep_command(CommandLine app, int& status) {
     CommandLine command =
         app.add_subcommand("sweep", "A kernel over a range of sizes: curve, predicted and found knees");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<SweepWords>();
     const std::vector<Option> workload{
         command.add_option("-k,--kernel", words->kernel, "Built-in kernel that works on memory")
             .type_name("NAME")

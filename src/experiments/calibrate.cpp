@@ -26,7 +26,7 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page = 4 * kib;
+constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page_bytes = 4 * kib;
 constexpr std::int64_t fewest_clean = 3;
 /// Readings that differ by more are of no one figure; with disturbed ones among them, already those that differ by
 /// less: what disturbed them was then no part of the loop's time.
@@ -139,12 +139,12 @@ class Calibration {
         say("translation");
         constexpr std::uint64_t few = 256, many = 8192;
         const auto dense = TRY(chase("load.few_lines", "random", 16 * kib, {}));
-        const auto scattered = TRY(chase("translation.l2_hit", "tlb", few * page, {}));
+        const auto scattered = TRY(chase("translation.l2_hit", "tlb", few * page_bytes, {}));
         add(difference("translation.l2_hit", scattered, dense, 1, 1));
         const std::uint64_t l1 = cache_bytes(host_, 1), l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
         if (many * 64 <= l2 / 2) {
             const auto lines = TRY(chase("load.many_lines", "random", many * 64, large_));
-            const auto walked = TRY(chase("translation.walk", "tlb", many * page, {}));
+            const auto walked = TRY(chase("translation.walk", "tlb", many * page_bytes, {}));
             add(difference("translation.walk", walked, lines, 1, 1));
         }
         say("caches");
@@ -246,7 +246,7 @@ class Calibration {
     /// not have; page walks cannot be.
     Result<> add_load(const char* name, std::uint64_t bytes) {
         auto fact = TRY(chase(name, "random", bytes, large_));
-        const double pages = static_cast<double>(bytes) / page;
+        const double pages = static_cast<double>(bytes) / page_bytes;
         const auto hit = std::ranges::find(facts, "translation.l2_hit", &record::CalibratedFact::name);
         if (split_ && pages > tlb_entries(2, 1024))
             fact.reason = "huge pages are split by the hypervisor: page walks are in it";
@@ -259,7 +259,7 @@ class Calibration {
     /// Translations of 4 KiB that a TLB of loads holds; `usual` where nothing tells.
     double tlb_entries(int level, int usual) const {
         for (const machine::Tlb& tlb : host_.tlbs)
-            if (tlb.level == level && tlb.page_bytes == page && tlb.entries > 0 &&
+            if (tlb.level == level && tlb.page_bytes == page_bytes && tlb.entries > 0 &&
                 (tlb.kind == "data" || tlb.kind == "unified"))
                 return tlb.entries;
         return usual;

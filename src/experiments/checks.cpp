@@ -24,7 +24,7 @@ Check check_perf_events(const Environment& around) {
                         machine::diagnose(around.software_error, machine::Asked::software, around.access));
 }
 
-std::string describe(const counters::PmuLimits& limits) {
+std::string limits_text(const counters::PmuLimits& limits) {
     std::string text = fmt::format("{}: {} general-purpose counters free", limits.pmu, limits.general_counters);
     if (limits.fixed_counters > 0) {
         const int free = limits.fixed_counters - static_cast<int>(limits.fixed_taken.size());
@@ -46,11 +46,11 @@ std::vector<Check> check_pmu(const Environment& around) {
         if (limits.taken_counters > (around.access.nmi_watchdog ? 1 : 0)) {
             const auto taken = machine::diagnose(EBUSY, machine::Asked::hardware, around.access);
             checks.push_back({State::warning, text_of(taken.cause),
-                              fmt::format("{}; another user holds {}", describe(limits), limits.taken_counters),
+                              fmt::format("{}; another user holds {}", limits_text(limits), limits.taken_counters),
                               taken.hint});
             continue;
         }
-        checks.push_back({State::ok, "pmu", describe(limits), {}});
+        checks.push_back({State::ok, "pmu", limits_text(limits), {}});
     }
     if (checks.empty()) checks.push_back({State::ok, "pmu", "hardware events count", {}});
     return checks;

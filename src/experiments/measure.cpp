@@ -194,7 +194,7 @@ void add_bus_bytes(const kernels::Work& work, record::Run& run) {
         run.extra.bus_bytes_per_second = rate * work.bus_bytes / work.bytes;
 }
 
-record::Run describe(const KernelRun& point, const kernels::Kernel& kernel) {
+record::Run described(const KernelRun& point, const kernels::Kernel& kernel) {
     record::Run run;
     run.kernel = point.kernel->name;
     run.variant = point.variant.name;
@@ -285,7 +285,7 @@ Result<std::vector<Built>> build(const Setup& setup, const std::vector<KernelRun
     for (std::size_t index = 0; index < points.size(); ++index) {
         auto kernel = TRY(points[index].kernel->make(points[index].variant.name, points[index].parameters));
         Built each{std::make_unique<KernelWorkload>(std::move(kernel)), {}};
-        each.measured.run = describe(points[index], each.workload->kernel());
+        each.measured.run = described(points[index], each.workload->kernel());
         each.measured.source = {record::SourceKind::none, setup.table ? setup.table->cpu_id : "", setup.decision.why};
         add_page_warning(points[index], each.measured.run, each.measured.warnings);
         add_effective_pages(effective[index], each.measured);

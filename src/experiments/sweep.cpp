@@ -92,7 +92,7 @@ void sort_runs(record::Record& record, const SweepRequest& request) {
                      [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
 }
 
-void add_once(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
+void add_new_ids(std::vector<record::Warning>& warnings, const std::vector<record::Warning>& more) {
     // A point's own noise is in its interval; said once for the whole sweep it is enough.
     for (const auto& warning : more)
         if (std::none_of(warnings.begin(), warnings.end(), [&](const auto& old) { return old.id == warning.id; }))
@@ -236,7 +236,7 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
             return pass_on(measured);
         if (measured) {
             record.source = measured->source;
-            add_once(record.warnings, measured->warnings);
+            add_new_ids(record.warnings, measured->warnings);
             record.runs.push_back(std::move(measured->run));
         } else {
             record.runs.push_back(failed_run(point, task, measured.error()));

@@ -29,7 +29,7 @@ struct Bit {
     unsigned subleaf = 0;
 };
 
-constexpr std::array bits{
+constexpr std::array extension_bits{
     Bit{"sse3", 1, ecx, 0, no_state},
     Bit{"pclmulqdq", 1, ecx, 1, no_state},
     Bit{"ssse3", 1, ecx, 9, no_state},
@@ -93,7 +93,7 @@ struct Bit {
     unsigned long word = AT_HWCAP;  ///< of the auxiliary vector
 };
 
-constexpr std::array bits{
+constexpr std::array extension_bits{
     Bit{"asimd", HWCAP_ASIMD},
     Bit{"aes", HWCAP_AES},
     Bit{"pmull", HWCAP_PMULL},
@@ -123,14 +123,14 @@ std::vector<std::string> instruction_set_features() {
     std::vector<std::string> found;
 #if defined(__x86_64__)
     const std::uint64_t saved = saved_states();
-    for (const Bit& bit : bits) {
+    for (const Bit& bit : extension_bits) {
         std::array<unsigned, 4> r{};
         if (!__get_cpuid_count(bit.leaf, bit.subleaf, &r[0], &r[1], &r[2], &r[3])) continue;
         const bool there = (r[static_cast<std::size_t>(bit.in)] >> bit.bit) & 1U;
         if (there && (saved & bit.state) == bit.state) found.emplace_back(bit.name);
     }
 #elif defined(__aarch64__)
-    for (const Bit& bit : bits)
+    for (const Bit& bit : extension_bits)
         if (getauxval(bit.word) & bit.mask) found.emplace_back(bit.name);
 #endif
     return found;

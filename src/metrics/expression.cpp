@@ -9,10 +9,6 @@
 #include <limits>
 
 namespace tmaprobe::metrics {
-namespace {
-
-constexpr std::size_t longest_text = 64 << 10;
-constexpr int deepest_nesting = 200;
 
 enum class TokenKind : std::uint8_t { end, number, name, constant, symbol, invalid };
 
@@ -21,6 +17,11 @@ struct Token {
     std::uint32_t begin = 0, end = 0;
     double number = 0;
 };
+
+namespace {
+
+constexpr std::size_t longest_text = 64 << 10;
+constexpr int deepest_nesting = 200;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -21,8 +21,8 @@ constexpr int area_per_size_bits = 40, upper_area_bits = 43;
 
 /// From 0 to 1, the same for the same key.
 double drawn_for(std::uint64_t key) {
-    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
-    const std::uint64_t mixed = (key * golden ^ (key * golden) >> 29) * golden;
+    constexpr std::uint64_t mixing = 0x9e3779b97f4a7c15u;
+    const std::uint64_t mixed = (key * mixing ^ (key * mixing) >> 29) * mixing;
     return static_cast<double>(mixed >> 11) * 0x1p-53;
 }
 

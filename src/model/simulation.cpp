@@ -20,10 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ns_since(Clock::time_point start) {
-    return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-}
-
 /// Processor time of another process; 0 when it cannot be read.
 double processor_ns_of(pid_t process) {
     clockid_t clock{};

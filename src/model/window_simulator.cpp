@@ -12,11 +12,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+}  // namespace
+
 double ns_since(Clock::time_point start) {
     return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
-
-}  // namespace
 
 double own_processor_ns() {
     timespec time{};

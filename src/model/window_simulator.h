@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "trace/translator.h"
 
 namespace tmaprobe::model {
+
+/// Of the clock on the wall.
+double ns_since(std::chrono::steady_clock::time_point start);
 
 /// How far caches and predictors are filled before a window.
 struct WarmUpLimits {

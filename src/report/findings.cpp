@@ -47,7 +47,7 @@ const Metric* counterpart(const record::Run& run, const Metric& node) {
     return largest;
 }
 
-std::string name_of(const record::Record& record, const record::Run& run) {
+std::string run_name(const record::Record& record, const record::Run& run) {
     if (!run.kernel.empty() && run.kernel != "command" && run.kernel != "replay") return run.kernel;
     return record.source.kind == record::SourceKind::replay ? "The recorded run" : "The command";
 }
@@ -95,7 +95,7 @@ NextStep sample_step(const record::Record& record, const record::Run& run, const
 }  // namespace
 
 std::string verdict(const record::Record& record, const record::Run& run) {
-    const std::string name = name_of(record, run);
+    const std::string name = run_name(record, run);
     const bool any_tree = std::any_of(run.metrics.begin(), run.metrics.end(),
                                       [](const Metric& metric) { return metric.level > 0 && has_value(metric); });
     if (!any_tree)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/sizes.h"
 #include "report/text.h"
 
 namespace tmaprobe::report {
@@ -68,6 +69,14 @@ std::string bounds_text(const record::Metric& metric) {
 
 std::string status_words(const record::Metric& metric) {
     return metric.status == record::Status::not_counted ? "not counted" : text_of(metric.status);
+}
+
+std::string obtained_text(const record::Run& run) {
+    std::string text;
+    if (!run.pages) return text;
+    for (const auto& [size, bytes] : run.pages->obtained_bytes)
+        if (bytes) text += (text.empty() ? "" : " + ") + format_size(bytes) + " in " + size;
+    return text;
 }
 
 std::string change_text(double ratio) { return fmt::format("{:+.1f}%", 100 * (ratio - 1)); }

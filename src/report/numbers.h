@@ -27,6 +27,9 @@ std::string bounds_text(const record::Metric& metric);
 /// "measured", "not counted", ...
 std::string status_words(const record::Metric& metric);
 
+/// Of which pages the run's memory is: "16M in 2m + 4K in 4k"; empty where that is not known.
+std::string obtained_text(const record::Run& run);
+
 /// A relative change: 1.31 -> "+31.0%".
 std::string change_text(double ratio);
 

@@ -41,14 +41,6 @@ std::string statuses(const Run& run) {
     return all.empty() ? "time only" : all;
 }
 
-std::string obtained_text(const Run& run) {
-    std::string text;
-    if (!run.pages) return "-";
-    for (const auto& [size, bytes] : run.pages->obtained_bytes)
-        if (bytes) text += (text.empty() ? "" : " + ") + format_size(bytes) + " in " + size;
-    return text.empty() ? "-" : text;
-}
-
 /// Every metric of any run: the tree's rows first, then translation, then the rest.
 std::vector<TreeRow> rows_of(const std::vector<Run>& runs) {
     std::vector<TreeRow> rows = tree_rows(runs.front().metrics);
@@ -88,7 +80,8 @@ Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds, F
     Rows rows{{"Pages"}, {"obtained"}};
     for (const auto& run : runs) {
         rows[0].push_back(screen.say(pages_label(run)));
-        rows[1].push_back(screen.say(obtained_text(run)));
+        const std::string obtained = obtained_text(run);
+        rows[1].push_back(screen.say(obtained.empty() ? "-" : obtained));
     }
     add_time_rows(screen, runs, rows);
     const auto metrics = rows_of(runs);

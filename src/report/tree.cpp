@@ -14,9 +14,9 @@ namespace {
 
 using record::Metric;
 
-class Rows {
+class OrderedRows {
   public:
-    explicit Rows(const std::vector<Metric>& metrics) : metrics_(metrics) {
+    explicit OrderedRows(const std::vector<Metric>& metrics) : metrics_(metrics) {
         for (const auto& metric : metrics) {
             if (metric.level <= 0) continue;
             names_.insert(metric.name);
@@ -50,7 +50,7 @@ class Rows {
 
 }  // namespace
 
-std::vector<TreeRow> tree_rows(const std::vector<Metric>& metrics) { return Rows(metrics).take(); }
+std::vector<TreeRow> tree_rows(const std::vector<Metric>& metrics) { return OrderedRows(metrics).take(); }
 
 std::vector<const Metric*> other_metrics(const std::vector<Metric>& metrics) {
     std::vector<const Metric*> others;

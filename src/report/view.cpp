@@ -176,14 +176,6 @@ void write_intervals(ViewWriter& out, const Run& run) {
     });
 }
 
-std::string obtained_text(const Run& run) {
-    std::string text;
-    if (!run.pages) return text;
-    for (const auto& [size, bytes] : run.pages->obtained_bytes)
-        if (bytes) text += (text.empty() ? "" : " + ") + format_size(bytes) + " in " + size;
-    return text;
-}
-
 /// What an interference experiment says of the run.
 void write_state(ViewWriter& out, const Run& run) {
     out.text("state", state_of(run));

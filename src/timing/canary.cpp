@@ -20,7 +20,7 @@ namespace tmaprobe::timing {
 namespace {
 
 constexpr int pairs = 6;
-constexpr std::uint64_t turns = 4096;  // about 90 us at 3 GHz
+constexpr std::uint64_t trial_turns = 4096;  // about 90 us at 3 GHz
 constexpr int adds_per_turn = 64;
 
 // Register operands throughout: some cores fold chains of additions with constants at rename.
@@ -58,7 +58,7 @@ double now_ns() {
 
 double time_ns(void (*adds)(std::uint64_t)) {
     const double begin = now_ns();
-    adds(turns);
+    adds(trial_turns);
     return std::max(1.0, now_ns() - begin);
 }
 
@@ -131,8 +131,8 @@ CanaryReading read_canary(ReorderProbe* probe) {
     std::vector<double> clocks, rates;
     for (int pair = 0; pair < pairs; ++pair) {
         const double alone = time_ns(dependent_adds), wide = time_ns(independent_adds);
-        clocks.push_back(turns * adds_per_turn / alone * 1e9);
-        rates.push_back(turns * adds_per_turn / wide * 1e9);
+        clocks.push_back(trial_turns * adds_per_turn / alone * 1e9);
+        rates.push_back(trial_turns * adds_per_turn / wide * 1e9);
     }
     CanaryReading reading;
     // An interrupt only ever lengthens a chain, so the fastest ones are the clock.

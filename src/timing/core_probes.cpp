@@ -83,7 +83,7 @@ void chain_locked_add(std::uint64_t turns) {
 
 void no_operations(std::uint64_t turns) { asm volatile(TMAPROBE_LOOP(128, "nop") : [turns] "+r"(turns) : : "cc"); }
 
-void independent_adds(std::uint64_t turns) {
+void adds_in_width(std::uint64_t turns) {
     const std::uint64_t one = 1;
     asm volatile(TMAPROBE_LOOP(16,
                                "add %[one], %%r8\nadd %[one], %%r9\nadd %[one], %%r10\nadd %[one], %%r11\n"
@@ -142,7 +142,7 @@ constexpr std::array probes{
     CoreProbe{"store.forward", latency, chain_steps, 2 * chain_steps + of_loop, "", chain_forward},
     CoreProbe{"store.forward_failed", latency, chain_steps, 2 * chain_steps + of_loop, "", chain_failed_forward},
     CoreProbe{"width.no_operations", width, wide_steps, wide_steps + of_loop, "", no_operations},
-    CoreProbe{"width.adds", width, wide_steps, wide_steps + of_loop, "", independent_adds},
+    CoreProbe{"width.adds", width, wide_steps, wide_steps + of_loop, "", adds_in_width},
     CoreProbe{"width.loads", width, wide_steps, wide_steps + of_loop, "", independent_loads},
     CoreProbe{"width.stores", width, wide_steps, wide_steps + of_loop, "", independent_stores},
 };

@@ -87,12 +87,12 @@ Conditions judge_time(Conditions around, double wall_ns, double thread_ns) {
     using record::DisturbanceCause;
     if (!(thread_ns > 0) || !(wall_ns > 0)) return around;
     const double lost = 1 - thread_ns / wall_ns;
-    const auto seen = around.disturbance ? std::optional(around.disturbance->cause) : std::nullopt;
+    const auto seen = [&](DisturbanceCause cause) { return around.disturbance && around.disturbance->cause == cause; };
     if (lost <= lost_share) {
-        if (seen == DisturbanceCause::waited_for_cpu) around.disturbance.reset();
+        if (seen(DisturbanceCause::waited_for_cpu)) around.disturbance.reset();
         return around;
     }
-    if (seen == DisturbanceCause::stolen || seen == DisturbanceCause::partner_waited) return around;
+    if (seen(DisturbanceCause::stolen) || seen(DisturbanceCause::partner_waited)) return around;
     const bool waited = around.waited_ns >= lost * wall_ns / 2;
     around.disturbance =
         record::Disturbance{waited ? DisturbanceCause::waited_for_cpu : DisturbanceCause::interrupted, lost};

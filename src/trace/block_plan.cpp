@@ -8,9 +8,6 @@
 namespace tmaprobe::trace {
 namespace {
 
-constexpr int rsp = 4, rsi = 6, rdi = 7;
-constexpr std::int64_t stack_slot = 8;
-
 PlannedStep::Kind kind_of(const StaticInstruction& instruction) {
     if (!instruction.stores) return PlannedStep::Kind::load;
     return instruction.loads ? PlannedStep::Kind::both : PlannedStep::Kind::store;

@@ -7,7 +7,6 @@
 namespace tmaprobe::trace {
 namespace {
 
-constexpr unsigned rax = 0, rcx = 1;
 constexpr std::uint16_t bit(unsigned reg) { return static_cast<std::uint16_t>(1u << reg); }
 
 bool is_relative(const StaticInstruction& instruction) {
@@ -85,7 +84,7 @@ class BlockWriter {
 
     /// A register to point into the trace with: none of those that are to be recorded.
     static unsigned pointer_besides(std::span<const RegisterRecord> records) {
-        for (const unsigned candidate : {rax, rcx, 2u, 3u, 6u, 7u, 5u, 8u, 9u, 10u, 11u, 12u, 13u, 14u, 15u})
+        for (const unsigned candidate : {0u, 1u, 2u, 3u, 6u, 7u, 5u, 8u, 9u, 10u, 11u, 12u, 13u, 14u, 15u})
             if (std::none_of(records.begin(), records.end(),
                              [&](const RegisterRecord& record) { return record.reg == candidate; }))
                 return candidate;

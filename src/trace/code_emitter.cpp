@@ -8,11 +8,9 @@
 namespace tmaprobe::trace {
 namespace {
 
-constexpr unsigned rax = 0, rcx = 1, rsp = 4;
-
 bool fits_32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
 
-std::uint64_t operand_address(const StaticInstruction& instruction) {
+std::uint64_t own_operand_address(const StaticInstruction& instruction) {
     return instruction.address + instruction.length + static_cast<std::uint64_t>(instruction.memory.displacement);
 }
 
@@ -175,7 +173,7 @@ std::vector<std::uint64_t> CodeEmitter::compare(std::uint64_t address, const std
 void CodeEmitter::address_to_rax(const StaticInstruction& instruction) {
     constexpr std::uint8_t address_of = 0x8d;
     if (instruction.memory.base == MemoryOperand::instruction_pointer)
-        constant(rax, operand_address(instruction));
+        constant(rax, own_operand_address(instruction));
     else
         operand_to_rax(address_of, instruction.memory);
 }
@@ -191,7 +189,7 @@ void CodeEmitter::restore_flags() {
 }
 
 std::vector<std::uint64_t> CodeEmitter::call_sha_routine(const StaticInstruction& instruction, std::uint64_t routine) {
-    constexpr unsigned rsi = 6, rdi = 7, register_bytes = 16;
+    constexpr unsigned register_bytes = 16;
     constexpr std::uint8_t vector_store = 0x11, vector_load = 0x10;  // movups
     const std::size_t modrm = modrm_offset(instruction);
     const std::uint8_t rex = x86_encoding(instruction).rex, fields = instruction.bytes[modrm];
@@ -228,12 +226,13 @@ std::vector<std::uint64_t> CodeEmitter::call_sha_routine(const StaticInstruction
 }
 
 bool CodeEmitter::reaches(const StaticInstruction& instruction) const {
-    return fits_32(static_cast<std::int64_t>(operand_address(instruction) - (here() + instruction.length)));
+    return fits_32(static_cast<std::int64_t>(own_operand_address(instruction) - (here() + instruction.length)));
 }
 
 void CodeEmitter::copy_relocated(const StaticInstruction& instruction) {
     StaticInstruction changed = instruction;
-    const auto displacement = static_cast<std::uint32_t>(operand_address(instruction) - (here() + instruction.length));
+    const auto displacement =
+        static_cast<std::uint32_t>(own_operand_address(instruction) - (here() + instruction.length));
     std::memcpy(changed.bytes.data() + modrm_offset(instruction) + 1, &displacement, sizeof displacement);
     copy(changed);
 }

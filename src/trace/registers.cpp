@@ -106,8 +106,6 @@ bool awaits_restart(const Registers&) { return false; }
 
 namespace {
 
-constexpr std::uint64_t stack_slot = 8;
-
 std::uint64_t operand_address(const StaticInstruction& instruction, const Registers& registers) {
     const MemoryOperand& memory = instruction.memory;
     std::uint64_t address = static_cast<std::uint64_t>(memory.displacement) + registers.segment_base(memory.segment);

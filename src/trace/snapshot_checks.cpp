@@ -83,9 +83,9 @@ std::uint64_t system_call_instruction(pid_t process) {
     if (!vdso) return 0;
     std::array<std::uint8_t, 16384> code;
     std::size_t known = 0;
-    for (constexpr std::size_t page = 4096; known < code.size(); known += page) {
-        const iovec local{code.data() + known, page}, remote{reinterpret_cast<void*>(vdso + known), page};
-        if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(page)) break;
+    for (constexpr std::size_t page_bytes = 4096; known < code.size(); known += page_bytes) {
+        const iovec local{code.data() + known, page_bytes}, remote{reinterpret_cast<void*>(vdso + known), page_bytes};
+        if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(page_bytes)) break;
     }
 #if defined(__aarch64__)
     constexpr std::uint8_t instruction[] = {0x01, 0x00, 0x00, 0xd4};

@@ -7,7 +7,6 @@ namespace tmaprobe::trace {
 namespace {
 
 constexpr auto one_byte = X86Encoding::one_byte, two_byte = X86Encoding::two_byte;
-constexpr int rsp = 4;
 
 /// Takes one legacy prefix into account; false when the byte is none.
 bool take_prefix(std::uint8_t byte, X86Encoding& out) {

@@ -7,6 +7,11 @@
 
 namespace tmaprobe::trace {
 
+/// General registers by their numbers in encodings.
+inline constexpr int rax = 0, rcx = 1, rsp = 4, rsi = 6, rdi = 7;
+/// What a push takes from the stack pointer, in bytes.
+inline constexpr std::int64_t stack_slot = 8;
+
 /// The parts of one x86-64 instruction's encoding.
 struct X86Encoding {
     enum Map : std::uint8_t { one_byte = 0, two_byte = 1, three_byte_38 = 2, three_byte_3a = 3 };

@@ -11,6 +11,7 @@ namespace tmaprobe::model::core {
 
 /// A register as far as dependencies go: all widths of one register are one unit, flags are two.
 using Unit = std::uint16_t;
+constexpr std::uint64_t line_bytes = 64;  ///< of a cache
 constexpr std::size_t most_units = 1024, most_ports = 64, most_pools = 16;
 
 /// The parts that an instruction is executed in: address and load, operation, store.

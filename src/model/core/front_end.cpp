@@ -6,7 +6,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr std::uint64_t line_bytes = 64;
 constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misses after a hit
 
 }  // namespace

@@ -6,7 +6,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr std::uint64_t line_bytes = 64;
 constexpr unsigned issue_after_renaming = 1;
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr unsigned x86_memory_operands = 5;  // base, scale, index, displacement, segment
-
 /// The number by which trace::MemoryOperand knows a 64- or 32-bit general register; none for anything else.
 std::int8_t x86_register(llvm::StringRef name) {
     if (name == "RIP" || name == "EIP") return trace::MemoryOperand::instruction_pointer;
@@ -25,10 +23,6 @@ std::int8_t x86_register(llvm::StringRef name) {
     if (digits.consume_front("R") && !digits.consumeInteger(10, number) && number < 32)
         return static_cast<std::int8_t>(number);
     return trace::MemoryOperand::none;
-}
-
-bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes) {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 class LlvmDecoder final : public trace::Decoder {

@@ -6,8 +6,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr unsigned x86_memory_operands = 5;  // base, scale, index, displacement, segment
-
 using Bytes = std::vector<std::uint8_t>;
 
 /// Where the address operands of an x86 instruction begin; nothing when it has none.

@@ -7,10 +7,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes) {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
-}
-
 bool any_of(llvm::StringRef name, std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
 }

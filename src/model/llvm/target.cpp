@@ -4,6 +4,8 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
+
 // The build links the components of the host's own architecture only.
 #if defined(__aarch64__)
 #define TMAPROBE_LLVM_TARGET(what) LLVMInitializeAArch64##what
@@ -18,6 +20,10 @@ void TMAPROBE_LLVM_TARGET(Disassembler)();
 }
 
 namespace tmaprobe::model::core {
+
+bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
+}
 
 Result<std::unique_ptr<LlvmTarget>> make_target(const std::string& architecture, const std::string& cpu) {
     TMAPROBE_LLVM_TARGET(TargetInfo)();

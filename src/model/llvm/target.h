@@ -2,6 +2,7 @@
 
 // LLVM's description of one CPU, for the other files of this folder only.
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,12 @@
 #include "base/result.h"
 
 namespace tmaprobe::model::core {
+
+/// Base, scale, index, displacement and segment of an x86 operand in memory.
+inline constexpr unsigned x86_memory_operands = 5;
+
+/// Whether a name of LLVM's starts with one of these.
+bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes);
 
 /// The pieces of an LLVM target that decoding and scheduling need, owned together because they refer
 /// to one another.
