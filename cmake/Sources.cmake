@@ -31,7 +31,10 @@ set(TMAPROBE_SOURCES_cli
     src/cli/replay_command.cpp
     src/cli/report_command.cpp
     src/cli/run_command.cpp
+    src/cli/run_words.cpp
     src/cli/sweep_command.cpp
+    src/cli/where_command.cpp
+    src/cli/where_view.cpp
 )
 set(TMAPROBE_SOURCES_counters
     src/counters/clock.cpp
@@ -87,6 +90,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/calibrate.cpp
     src/experiments/calibration_file.cpp
     src/experiments/checks.cpp
+    src/experiments/code_points.cpp
     src/experiments/count_warnings.cpp
     src/experiments/counting.cpp
     src/experiments/cpu_choice.cpp
@@ -112,6 +116,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/timed_workload.cpp
     src/experiments/tree_of_counts.cpp
     src/experiments/variant_trial.cpp
+    src/experiments/where.cpp
     src/experiments/workloads.cpp
 )
 set(TMAPROBE_SOURCES_judge
@@ -208,6 +213,7 @@ set(TMAPROBE_SOURCES_record
     src/record/json/schema.cpp
     src/record/json/write.cpp
     src/record/record.cpp
+    src/record/where.cpp
 )
 set(TMAPROBE_SOURCES_report
     src/report/calibration.cpp
@@ -226,9 +232,11 @@ set(TMAPROBE_SOURCES_report
     src/report/terminal_sweep.cpp
     src/report/terminal_tables.cpp
     src/report/terminal_tree.cpp
+    src/report/terminal_where.cpp
     src/report/text.cpp
     src/report/tree.cpp
     src/report/view.cpp
+    src/report/where.cpp
     src/report/writers.cpp
 )
 set(TMAPROBE_SOURCES_symbols

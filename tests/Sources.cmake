@@ -54,6 +54,7 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/sweep_test.cpp
     tests/experiments/targets_test.cpp
     tests/experiments/variant_trial_test.cpp
+    tests/experiments/where_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_judge
     tests/judge/assess_test.cpp
@@ -113,6 +114,7 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/golden_test.cpp
     tests/report/terminal_test.cpp
     tests/report/text_test.cpp
+    tests/report/where_test.cpp
     tests/report/writers_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_symbols

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     const auto dashes = std::find(argv + std::min(argc, 1), argv + argc, std::string_view("--"));
     const std::vector<std::string> command(std::min(dashes + 1, argv + argc), argv + argc);
     add_run_command(app, command, status);
+    add_where_command(app, command, status);
     add_sweep_command(app, status);
     add_pairs_command(app, status);
     add_interference_command(app, status);

@@ -13,6 +13,9 @@ namespace tmaprobe::cli {
 /// The main job, without a command word: a kernel, or the user's `command` (what stood after "--").
 void add_run_command(CommandLine app, const std::vector<std::string>& command, int& status);
 
+/// Which code takes the slots: of a kernel, or of the user's `command`.
+void add_where_command(CommandLine app, const std::vector<std::string>& command, int& status);
+
 void add_sweep_command(CommandLine app, int& status);
 void add_pairs_command(CommandLine app, int& status);
 void add_replay_command(CommandLine app, int& status);

@@ -68,6 +68,7 @@ report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream 
     style.unicode = !options.ascii && (utf8_locale() || !terminal);
     style.width = terminal ? terminal_width(descriptor) : 80;
     style.verbose = options.verbose;
+    style.where = options.where;
     return style;
 }
 

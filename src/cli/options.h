@@ -20,6 +20,7 @@ struct OutputOptions {
     std::string output;  ///< file for the text (or the format), "-" = stdout; empty: where the command's reports go
     bool verbose = false, ascii = false;
     std::string colour = "auto";  ///< auto|always|never
+    report::WhereView where{};    ///< of places in the code, where they are shown
 };
 
 /// More than any machine has or anybody waits for.

@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/where_view.h"
 #include "record/json/file.h"
 #include "report/terminal.h"
 #include "report/writers.h"
@@ -19,6 +20,7 @@ struct ReportOptions {
     std::vector<std::string> files;
     std::string target;
     OutputOptions output;
+    WhereWords where;
 };
 
 /// Files are read side by side, for parsing is most of the work of a report on hundreds of records. The
@@ -53,10 +55,12 @@ int report(const ReportOptions& options) {
     if (!records) return complain(records.error());
 
     std::string text;
+    OutputOptions shown = options.output;
+    shown.where = where_view(options.where, *records);
     if (format.empty() || format == "text") {
         for (const auto& record : *records) {
             if (!text.empty()) text += '\n';
-            text += report::render_terminal(record, terminal_style(options.output));
+            text += report::render_terminal(record, terminal_style(shown));
         }
     } else {
         auto written = report::render(*records, format);
@@ -82,6 +86,7 @@ void add_report_command(CommandLine app, int& status) {
                     "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
         .type_name("FORMAT");
     command.add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout").type_name("FILE");
+    add_where_options(command, options->where);
     add_verbose_flag(command, options->output.verbose);
     command.add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
     command.add_option("--color", options->output.colour, "Text: auto, always or never")

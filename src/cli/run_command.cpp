@@ -1,210 +1,16 @@
-#include <fmt/format.h>
-
-#include <cstdlib>
 #include <memory>
 
-#include "base/sizes.h"
 #include "cli/commands.h"
-#include "cli/option_values.h"
-#include "cli/options.h"
-#include "counters/resctrl/info.h"
-#include "experiments/run.h"
+#include "cli/run_words.h"
 
 namespace tmaprobe::cli {
 namespace {
 
-/// The words of the command line before they are understood.
-struct RunWords {
-    std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
-    std::string resctrl = counters::resctrl::usual_root;
-    std::vector<std::string> pages, options, metrics, events, command;
-    int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
-    std::vector<std::string> pids;
-    double seconds = 0, effort = 1;
-    std::string calibration;
-    bool no_calibration = false;
-    bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,
-         kernel_mode = false;
-    OutputOptions output;
-};
-
-Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
-    using Kind = counters::Scope::Kind;
-    auto& scope = request.counting.scope;
-    scope.kind = words.kernel.empty() ? Kind::command : Kind::this_thread;
-    if (!words.pids.empty()) {
-        if (!words.kernel.empty())
-            return fail(ErrorCode::bad_usage, "--pid counts a process that runs already, not a kernel");
-        scope.kind = Kind::process;
-        for (const std::string& number : words.pids)
-            request.counting.further_pids.push_back(static_cast<pid_t>(std::atol(number.c_str())));
-        scope.pid = request.counting.further_pids.front();
-        request.counting.further_pids.erase(request.counting.further_pids.begin());
-    }
-    if (!words.cpus.empty()) {
-        const auto cpus = TRY(parse_cpu_list(words.cpus));
-        // With a kernel: where it runs. Without: which CPUs are counted, whatever runs there.
-        if (!words.kernel.empty()) {
-            request.workload.cpus = cpus;
-        } else {
-            scope.kind = Kind::cpus;
-            scope.cpus = cpus;
-        }
-    }
-    if (words.system_wide) scope.kind = Kind::cpus;
-    return {};
-}
-
-Result<experiments::RunRequest> understand(const RunWords& words) {
-    experiments::RunRequest request;
-    request.workload.kernel = words.kernel;
-    request.workload.command = words.command;
-    if (words.kernel.empty() && words.command.empty() && words.pids.empty() && words.cpus.empty() && !words.system_wide)
-        return fail(ErrorCode::bad_usage, "nothing to measure",
-                    "name a kernel (--kernel sha256) or a command (-- ./my-program)");
-    if (!words.kernel.empty() && !words.command.empty())
-        return fail(ErrorCode::bad_usage, "both a kernel and a command are named", "measure one at a time");
-    request.workload.variant = words.variant;
-    request.counting.target = words.target;
-    request.counting.assume_pages = words.assume_pages;
-    request.workload.pages = words.pages;
-    request.counting.level = words.level;
-    request.counting.metrics = words.metrics;
-    request.counting.events = words.events;
-    request.workload.threads = words.threads;
-    request.counting.count_kernel = words.kernel_mode;
-    request.counting.count_user = words.user || !words.kernel_mode;
-    request.repeat.repetitions = words.repeat;
-    request.workload.reserve_pages = words.reserve_pages;
-    request.repeat.warm_up = words.warm_up;
-    request.counting.seconds = words.seconds;
-    request.counting.effort = words.effort;
-    request.counting.calibration = {!words.no_calibration, words.calibration};
-    if (words.no_calibration && !words.calibration.empty())
-        return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");
-    if (words.seconds > 0 && words.pids.empty())
-        return fail(ErrorCode::bad_usage, "--seconds says how long a process that runs already is looked at",
-                    "name one with --pid");
-    if (words.command.empty() && words.warm_up)
-        return fail(ErrorCode::bad_usage, "--warm-up runs a command before it is measured, and there is none",
-                    words.kernel.empty() ? "name it after --" : "kernels warm up by themselves");
-    if (words.command.empty() && words.kernel.empty() && words.repeat)
-        return fail(ErrorCode::bad_usage,
-                    "--repeat runs a command again, and what runs already cannot be started again",
-                    "leave it out, or name a command after --");
-    request.counting.interval_ms = words.interval_ms;
-    request.counting.library = event_library(words.events_directory);
-    request.counting.resctrl_root = words.resctrl;
-    request.command_line = command_line();
-    if (words.numa_node >= 0) request.workload.numa_node = words.numa_node;
-    if (words.multiplex && words.passes)
-        return fail(ErrorCode::bad_usage, "--multiplex and --passes exclude each other");
-    // A kernel can be run again for each pass; a command may not be: it runs once unless told otherwise.
-    request.counting.policy = words.multiplex || (words.kernel.empty() && !words.passes) ? counters::Policy::multiplex
-                                                                                         : counters::Policy::passes;
-    if (!words.size.empty()) {
-        const auto size = TRY(parse_size(words.size));
-        request.workload.size_bytes = size;
-    }
-    for (const auto& step : {parse_options(words.options, request.workload.options), parse_scope(words, request),
-                             check_output(words.output)})
-        if (!step) return pass_on(step);
-    request.counting.source = TRY(parse_source(words.source));
-    return request;
-}
-
-int run(const RunWords& words) {
+int run_and_report(const RunWords& words) {
     const auto request = understand(words);
     if (!request) return complain(request.error());
-    // What a command writes to a file or a pipe is its own: no line of ours comes between.
-    const auto progress = words.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};
-    const auto record = experiments::run(*request, machine::detect(), machine::detect_topology(), progress);
-    if (!record) return complain(record.error());
-    // A command's output is its own: as those of perf stat and time, our report goes beside it.
-    const int written = emit(*record, words.output,
-                             words.command.empty() ? ReportStream::standard_output : ReportStream::standard_error);
-    // As perf stat does: the measured command's own status is the result, unless only ours failed.
-    const int own = record->extra.exit_status.value_or(0);
-    return own != 0 ? own : written;
-}
-
-void add_workload_options(CommandLine app, RunWords& words) {
-    app.add_option("-k,--kernel", words.kernel, "Built-in kernel (tmaprobe list kernels)").type_name("NAME");
-    app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")
-        .type_name("NAME");
-    app.add_option("--size", words.size, "Memory that the kernel works on: 16K, 8M, 1G").type_name("BYTES");
-    app.add_option("--pages", words.pages, "Page modes, side by side: 4k, thp, 2m, 1g")
-        .delimiter(',')
-        .allow_extra_args(false)
-        .type_name("MODE,...");
-    app.add_flag("--reserve-pages", words.reserve_pages,
-                 "Reserve the huge pages that are missing, as root; they are given back at the end");
-    app.add_option("--threads", words.threads, "Threads of the kernel")
-        .type_name("N")
-        .check(whole_number(1, max_threads));
-    app.add_option("--cpu", words.cpus,
-                   "With a kernel: CPUs it is pinned to. Without: CPUs that are counted, system-wide")
-        .type_name("LIST");
-    app.add_option("--numa-node", words.numa_node, "Bind the kernel's memory to this node")
-        .check(whole_number(0, max_nodes))
-        .type_name("N");
-    app.add_option("--option", words.options, "An option of the kernel's own")
-        .delimiter(',')
-        .allow_extra_args(false)
-        .type_name("NAME=VALUE,...");
-    app.add_option("--pid", words.pids,
-                   "Look at a process that runs already, until it ends or Ctrl-C; without counters also several, with "
-                   "their descendants")
-        .delimiter(',')
-        .allow_extra_args(false)
-        .check(whole_number(1, max_pid))
-        .type_name("PID,...");
-    app.add_option("--seconds", words.seconds, "With --pid: for so long").check(between(0.01, 1e6)).type_name("S");
-    app.add_option(
-           "--effort", words.effort,
-           "What the model's samples may cost a command, and how long it may simulate, as a multiple of the usual")
-        .check(between(0.1, 100.0))
-        .type_name("N");
-    app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
-}
-
-void add_counting_options(CommandLine app, RunWords& words) {
-    app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")
-        .type_name("N")
-        .check(level_number());
-    app.add_option("-m,--metric", words.metrics, "Metrics beyond the tree; 'tlb': all about translation")
-        .delimiter(',')
-        .allow_extra_args(false)
-        .type_name("NAME,...");
-    app.add_option("-e,--event", words.events, "Further events, however spelt; may be repeated")
-        .allow_extra_args(false)
-        .type_name("EVENT");
-    app.add_option("--source", words.source, "auto, perf, model, none, or perf,model side by side").type_name("SOURCE");
-    app.add_option("--target", words.target, "CPU to model: as perf spells it, or a name of tmaprobe list targets")
-        .type_name("CPU");
-    app.add_option("--assume-pages", words.assume_pages,
-                   "Model with this page size instead of the real one: 4k, 2m, 1g")
-        .type_name("MODE");
-    app.add_option("--calibration", words.calibration,
-                   "Model with what tmaprobe calibrate wrote here; default: this CPU's, where there is one")
-        .type_name("FILE");
-    app.add_flag("--no-calibration", words.no_calibration, "Model with the tables' figures alone");
-    app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
-    app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
-    app.add_flag("--user", words.user, "Count in user mode (the default)");
-    app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
-    app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")
-        .check(between(1, 3'600'000))
-        .type_name("MS");
-    app.add_option("-r,--repeat", words.repeat,
-                   "Repetitions; default: of a kernel until the median is tight, of a command one")
-        .type_name("N")
-        .check(whole_number(1, max_repetitions));
-    app.add_option("--warm-up", words.warm_up, "Run the command so often before it is measured")
-        .type_name("N")
-        .check(whole_number(0, max_repetitions));
-    app.add_option("--resctrl", words.resctrl, "Where resctrl is mounted: its monitors are read too").type_name("DIR");
-    add_library_option(app, words.events_directory);
+    const auto record = run(*request);
+    return record ? emit_run(*record, words) : complain(record.error());
 }
 
 }  // namespace
@@ -212,19 +18,17 @@ void add_counting_options(CommandLine app, RunWords& words) {
 void add_run_command(CommandLine app, const std::vector<std::string>& command, int& status) {
     const auto words = std::make_shared<RunWords>();
     words->command = command;
-    add_workload_options(app, *words);
-    add_counting_options(app, *words);
-    add_output_options(app, words->output);
+    add_run_options(app, *words);
     app.footer(
         "A command to measure goes after '--':  tmaprobe --level 2 -- ./my-program args\n"
         "Exit status: 0 done, 1 it could not be measured, 2 bad usage; a measured command's own status is passed on.");
     app.check_parsed([words, app]() -> Result<> {
         const std::string subcommand = app.subcommand();
-        if (subcommand.empty() || words->command.empty()) return {};
+        if (subcommand.empty() || subcommand == "where" || words->command.empty()) return {};
         return fail(ErrorCode::bad_usage, "tmaprobe " + subcommand + ": takes no command after '--'");
     });
     app.callback([words, app, &status] {
-        if (app.subcommand().empty()) status = run(*words);
+        if (app.subcommand().empty()) status = run_and_report(*words);
     });
 }
 

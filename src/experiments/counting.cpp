@@ -140,6 +140,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             interrupted = command && sample.interrupted;
             if (sample.perf) counted.perf = std::move(sample.perf);
             if (sample.model) counted.model = std::move(sample.model);
+            if (sample.attribution) counted.attribution = std::move(sample.attribution);
             if (on_progress)
                 on_progress({passes > 1 ? fmt::format("counting, pass {} of {}", pass + 1, passes) : "counting",
                              (repetition * static_cast<double>(passes) + static_cast<double>(pass) + 1) / total,

@@ -31,6 +31,7 @@ struct Counted {
     std::vector<CommandRun> runs;                         ///< a command's, one for each pass and repetition
     std::optional<record::PerfDetail> perf;               ///< of the last run
     std::optional<record::ModelDetail> model;
+    std::optional<counters::SlotAttribution> attribution;
     std::vector<record::Warning> warnings;
     bool nothing_seen = false;  ///< by the source, of any run
 };

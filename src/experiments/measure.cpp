@@ -17,6 +17,7 @@
 #include "experiments/monitoring.h"
 #include "experiments/timed_workload.h"
 #include "experiments/tree_of_counts.h"
+#include "experiments/where.h"
 #include "experiments/workloads.h"
 #include "judge/assess.h"
 #include "judge/pmus.h"
@@ -111,6 +112,7 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     auto& run = measured.run;
     if (counted.perf) run.extra.perf = std::move(counted.perf);
     if (counted.model) run.extra.model = std::move(counted.model);
+    if (counted.attribution) run.extra.where = where_of(*counted.attribution, measured.warnings);
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);
         return {};

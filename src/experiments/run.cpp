@@ -100,6 +100,11 @@ Result<record::Record> run(const RunRequest& request, const machine::Host& host,
     TRY(request.workload.command.empty() && !request.workload.kernel.empty()
             ? run_kernel(request, setup, on_progress, record)
             : run_command(request, setup, on_progress, record));
+    const bool attributed = std::any_of(record.runs.begin(), record.runs.end(),
+                                        [](const auto& one) { return one.extra.where.has_value(); });
+    if (request.counting.attribute && !attributed)
+        record.warnings.push_back({"where_unknown", "which code takes the slots is not known: nothing was modelled",
+                                   "the other messages say why"});
     judge::compare_page_modes(record);
     return record;
 }

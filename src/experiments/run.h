@@ -54,6 +54,7 @@ struct CountingRequest {
     int interval_ms = 0;              ///< 0: no series
     std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
     double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
+    bool attribute = false;           ///< say which places in the code take the slots (RunExtra::where)
     double effort = 1;                ///< how much more than usual the model's samples may cost
     CalibrationChoice calibration;    ///< model only
     events::Library library;

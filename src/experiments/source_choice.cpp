@@ -13,6 +13,10 @@ constexpr const char* no_model =
 
 Result<Decision> automatic(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
     if (target_is_host && host.pmu.counts) {
+        if (request.attribute && model::built())
+            return Decision{{SourceChoice::perf, SourceChoice::model},
+                            "this machine's PMU counts; which code takes the slots, the model says",
+                            {}};
         Decision counted{{SourceChoice::perf}, "this machine's PMU counts", {}};
         if (model::built()) counted.instead = SourceChoice::model;
         return counted;
@@ -73,13 +77,14 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             model::ModelOptions options;
             options.assume_pages = request.assume_pages;
             options.effort = request.effort;
+            options.attribute = request.attribute;
             options.seconds = request.seconds;
             if (request.scope.kind == counters::Scope::Kind::process) options.processes = {request.scope.pid};
             options.processes.insert(options.processes.end(), request.further_pids.begin(), request.further_pids.end());
             // Who did not ask for the model wants no program's loading simulated at many times its length: what
             // ends this soon has done little else.
             constexpr int loading_ms = 2;
-            if (request.source == SourceChoice::automatic) options.command_alone_ms = loading_ms;
+            if (request.source == SourceChoice::automatic && !request.attribute) options.command_alone_ms = loading_ms;
             options.calibration = setup.calibration;
             return model::make_source(request.library, *setup.table, setup.host, options);
         }

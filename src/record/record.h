@@ -14,6 +14,7 @@
 #include "record/kinds.h"
 #include "record/metric.h"
 #include "record/time.h"
+#include "record/where.h"
 
 namespace tmaprobe::record {
 
@@ -54,6 +55,7 @@ struct RunExtra {
     std::optional<Allocation> allocation;
     std::optional<PerfDetail> perf;
     std::optional<ModelDetail> model;
+    std::optional<Where> where;  ///< which places in the code take the slots
 };
 
 struct Run {

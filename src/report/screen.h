@@ -62,6 +62,8 @@ void show_tree(Screen& screen, const record::Record& record, const record::Run& 
 void show_other_metrics(Screen& screen, const record::Run& run);
 /// Where a second source was asked for: its values beside the first's.
 void show_beside(Screen& screen, const record::Run& run);
+/// The places in the code that take the slots, where they were asked for: sentences, a table, one function's code.
+void show_where(Screen& screen, const record::Record& record, const record::Run& run);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
 /// The counts themselves.

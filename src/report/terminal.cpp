@@ -152,7 +152,10 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
         show_details(screen, run);
     else if (counts_alone)
         show_events(screen, run);
-    show_words(screen, record, run);
+    if (run.extra.where)
+        show_where(screen, record, run);
+    else
+        show_words(screen, record, run);
 }
 
 void show_modes(Screen& screen, const Record& record) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "record/record.h"
+#include "report/where.h"
 
 namespace tmaprobe::report {
 
@@ -12,6 +13,7 @@ struct TerminalStyle {
     bool unicode = true;
     bool colour = false;
     bool verbose = false;  ///< events and formulas too
+    WhereView where{};     ///< of a record that has the places
 };
 
 /// The record as text: source line, time, tree, a sentence, next steps, warnings.

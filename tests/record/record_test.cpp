@@ -139,6 +139,30 @@ TEST(Record, EveryFieldSurvivesARoundTrip) {
     EXPECT_TRUE(read->partial);
 }
 
+TEST(Record, PlacesInTheCodeSurviveARoundTrip) {
+    Where where;
+    where.slot_width = 6;
+    where.slots = {{"retiring", 4}, {"dram", 2.5}};
+    CodePlace line{"/usr/bin/p", "twice", "main", "/src/p.c", 2, 3, 0x1234, {}, where.slots, 0.75, 0.5, 1};
+    where.functions = where.lines = {line};
+    line.instruction = "movq (%rax), %rax";
+    where.instructions = {line};
+    where.modules = {{"[vdso]", {}, {}, {}, 0, 0, 0, {}, {{"lock", 1}}, 0.25, 0, 0.5}};
+    where.further_lines = {{"lock", 1}};
+    Record record = full_record();
+    record.runs[0].extra.where = where;
+    const json written = to_json(record);
+    const auto read = from_json(written);
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ(to_json(*read), written);
+    const auto& again = *read->runs[0].extra.where;
+    EXPECT_EQ(again.instructions.at(0).instruction, "movq (%rax), %rax");
+    EXPECT_EQ(again.lines.at(0).last_line, 3u);
+    EXPECT_EQ(again.further_lines, where.further_lines);
+    EXPECT_EQ(slots_of(again.slots, SlotCause::dram), 2.5);
+    EXPECT_FALSE(read->runs[1].extra.where);
+}
+
 TEST(Record, DefaultRecordIsReadable) {
     const auto read = from_json(to_json(Record{}));
     ASSERT_TRUE(read) << read.error().what;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "base/file.h"
 #include "process/code_mappings.h"
@@ -97,6 +98,20 @@ void expect_all_known(const Built& built) {
 }
 
 TEST(Locations, InlinedFunctionsAreShownInThoseThatWereCalled) { expect_all_known(Built("-g")); }
+
+TEST(Locations, CallsNameTheAddressThatTheyGoTo) {
+    const Built built("-g");
+    std::vector<std::uint64_t> offsets{built.hidden()};
+    for (std::uint64_t at = built.visible(); at < built.visible() + 32; ++at) offsets.push_back(at);
+    const auto located = locate(built.path(), offsets);
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    std::ostringstream target;
+    target << "0x" << std::hex << located->front().address;
+    EXPECT_TRUE(std::any_of(located->begin() + 1, located->end(), [&](const Location& location) {
+        const bool calls = location.instruction.starts_with("call") || location.instruction.starts_with("bl");
+        return calls && location.instruction.ends_with(target.str());
+    })) << target.str();
+}
 
 TEST(Locations, DebugInformationMayBeInDwarf4OrCompressed) {
     expect_all_known(Built("-gdwarf-4"));

@@ -7,6 +7,7 @@
 #include "record/json/metric.h"
 #include "record/json/sources.h"
 #include "record/json/time.h"
+#include "record/json/where.h"
 #include "record/record.h"
 
 namespace tmaprobe::record {
@@ -68,7 +69,8 @@ struct Description<record::RunExtra> {
         optional("class", &T::distance, "pairs: distance of the two CPUs, as in pair_class"), inlined(&T::state),
         optional("allocation", &T::allocation, "interference: the step of an allocation sweep"),
         optional("perf", &T::perf, "What the counters say beside the counts"),
-        optional("model", &T::model, "What the model ran on"));
+        optional("model", &T::model, "What the model ran on"),
+        optional("where", &T::where, "Which places in the code take the slots: tmaprobe where"));
 };
 
 template <>

@@ -97,7 +97,9 @@ std::string Disassembly::text(llvm::StringRef bytes, std::uint64_t address) cons
         return {};
     std::string text;
     llvm::raw_string_ostream out(text);
-    target_->printer->printInst(&instruction, address, "", *target_->subtarget, out);
+    // x86 counts a branch's distance from its end, and the printer from the address that it is told.
+    const std::uint64_t distance_from = own_architecture == llvm::Triple::x86_64 ? address + size : address;
+    target_->printer->printInst(&instruction, distance_from, "", *target_->subtarget, out);
     out.flush();
     std::ranges::replace(text, '\t', ' ');
     const std::string trimmed = llvm::StringRef(text).trim().str();

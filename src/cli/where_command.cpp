@@ -1,0 +1,51 @@
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_words.h"
+#include "cli/where_view.h"
+#include "model/model.h"
+
+namespace tmaprobe::cli {
+namespace {
+
+struct Words {
+    RunWords run;
+    WhereWords where;
+};
+
+Result<experiments::RunRequest> understand_where(const Words& words) {
+    auto request = TRY(understand(words.run));
+    using experiments::SourceChoice;
+    if (request.counting.source == SourceChoice::perf || request.counting.source == SourceChoice::none)
+        return fail(ErrorCode::bad_usage, "which code takes the slots, the model says, and --source leaves it out",
+                    "leave --source out: where there are counters, the tree is counted all the same");
+    if (!model::built())
+        return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
+                    "run third_party/setup.sh and build again");
+    request.counting.attribute = true;
+    return request;
+}
+
+int where(Words words) {
+    const auto request = understand_where(words);
+    if (!request) return complain(request.error());
+    const auto record = run(*request);
+    if (!record) return complain(record.error());
+    words.run.output.where = where_view(words.where, {*record});
+    return emit_run(*record, words.run);
+}
+
+}  // namespace
+
+void add_where_command(CommandLine app, const std::vector<std::string>& command, int& status) {
+    CommandLine where_command = app.add_subcommand(
+        "where", "Which functions, lines and instructions take the slots of a kernel, command or process, and why");
+    const auto words = std::make_shared<Words>();
+    words->run.command = command;
+    add_where_options(where_command, words->where);
+    add_run_options(where_command, words->run);
+    where_command.footer("A command goes after '--':  tmaprobe where --by line -- ./my-program args");
+    where_command.callback([words, &status] { status = where(*words); });
+}
+
+}  // namespace tmaprobe::cli

@@ -1,0 +1,75 @@
+#include "cli/where_view.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "base/file.h"
+#include "cli/options.h"
+
+namespace tmaprobe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "/build/a/b.c" is FOLDER/build/a/b.c, FOLDER/a/b.c or FOLDER/b.c.
+std::optional<std::string> find_source(const std::string& file, const std::vector<std::string>& folders) {
+    std::error_code ignored;
+    for (const std::string& folder : folders) {
+        fs::path rest = fs::path(file).relative_path();
+        while (!rest.empty()) {
+            if (fs::is_regular_file(folder / rest, ignored)) return (folder / rest).string();
+            fs::path shorter;
+            for (auto part = std::next(rest.begin()); part != rest.end(); ++part) shorter /= *part;
+            rest = shorter;
+        }
+    }
+    if (fs::is_regular_file(file, ignored)) return file;
+    return std::nullopt;
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+    std::vector<std::string> lines;
+    const auto text = read_file(path);
+    if (!text) return lines;
+    std::istringstream stream(*text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+void add_where_options(CommandLine command, WhereWords& words) {
+    command.add_option("--by", words.by, "What the table has: function, line, instruction or module")
+        .check(one_of({"function", "line", "instruction", "module"}))
+        .type_name("WHAT");
+    constexpr int most_rows = 20000;
+    command.add_option("--top", words.top, "Rows of the table").check(whole_number(1, most_rows)).type_name("N");
+    command.add_option("--annotate", words.annotate, "Show this function's instructions beside its source")
+        .type_name("FUNCTION");
+    command.add_option("--source-dir", words.source_folders, "Look for source files below DIR; may be repeated")
+        .allow_extra_args(false)
+        .type_name("DIR");
+}
+
+report::WhereView where_view(const WhereWords& words, const std::vector<record::Record>& records) {
+    report::WhereView view;
+    view.by = value_named<record::PlaceKind>(words.by).value_or(record::PlaceKind::function);
+    view.top = static_cast<std::size_t>(words.top);
+    view.annotate = words.annotate;
+    if (words.annotate.empty()) return view;
+    std::set<std::string> files;
+    for (const auto& record : records)
+        for (const auto& run : record.runs)
+            if (run.extra.where)
+                for (const auto* instruction : report::instructions_of(*run.extra.where, words.annotate))
+                    files.insert(instruction->file);
+    for (const std::string& file : files)
+        if (const auto path = file.empty() ? std::nullopt : find_source(file, words.source_folders))
+            view.sources[file] = lines_of(*path);
+    return view;
+}
+
+}  // namespace tmaprobe::cli

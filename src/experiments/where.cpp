@@ -1,0 +1,238 @@
+#include "experiments/where.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "experiments/code_points.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+using counters::SlotsByCause;
+using record::CodePlace;
+using record::PlaceKind;
+using WeightedSlots = std::array<double, counters::slot_causes>;
+
+/// Slots of one set of windows, by instruction.
+using Point = std::size_t;
+using SlotsOfPoints = std::vector<std::pair<Point, WeightedSlots>>;
+
+record::CauseSlots by_name(const WeightedSlots& slots) {
+    record::CauseSlots named;
+    for (const auto& [cause, name] : Names<record::SlotCause>::values)
+        if (const double count = slots[static_cast<std::size_t>(cause)]; count != 0) named[std::string(name)] = count;
+    return named;
+}
+
+/// Where instructions are the same place. Without a line or a function the place is what is known: the function's
+/// beginning, or the module.
+using Key = std::tuple<std::string, std::string, std::string, std::string, std::uint64_t, std::uint64_t>;
+
+Key key_of(PlaceKind kind, const CodePoint& point, Point number) {
+    const auto& located = point.located;
+    if (kind == PlaceKind::module) return {point.module, "", "", "", 0, 0};
+    if (kind == PlaceKind::instruction) return {point.module, "", "", "", number, 0};
+    const symbols::Frame inner = located.frames.empty() ? symbols::Frame() : located.frames.front();
+    const std::string outer = located.frames.size() > 1 ? located.frames.back().function : "";
+    const bool line = kind == PlaceKind::line;
+    return {point.module, inner.function, outer, line ? inner.file : "", line ? inner.line : 0, located.begins};
+}
+
+/// All that the model varies: each gives every place another share.
+class Shares {
+  public:
+    explicit Shares(std::size_t places) : base(places, 0), low(places, 1), high(places, 0) {}
+
+    /// A variation with `slots` of all, of which each place has some.
+    void vary(const std::vector<double>& slots, double all) {
+        if (all <= 0) return;
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            low[i] = std::min(low[i], slots[i] / all);
+            high[i] = std::max(high[i], slots[i] / all);
+        }
+    }
+    std::vector<double> base, low, high;
+};
+
+class Summing {
+  public:
+    Summing(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings)
+        : attribution_(attribution) {
+        for (const auto& window : attribution.windows) {
+            windows_.push_back(weighted(window, window.slots));
+            for (const auto& varied : window.variations) variations_.insert(varied.what);
+        }
+        for (const auto& window : attribution.windows)
+            for (const auto& varied : window.variations)
+                varied.slots.for_each(
+                    [&](std::uint64_t address, const SlotsByCause&) { points_.number(attribution, window, address); });
+        points_.locate(warnings);
+    }
+
+    record::Where where() {
+        record::Where where;
+        where.slot_width = attribution_.slot_width;
+        WeightedSlots all{};
+        for (const auto& window : windows_)
+            for (const auto& [point, slots] : window) add(all, slots);
+        where.slots = by_name(all);
+        where.modules = places(PlaceKind::module, nullptr);
+        where.functions = places(PlaceKind::function, nullptr);
+        where.lines = places(PlaceKind::line, &where.further_lines);
+        where.instructions = places(PlaceKind::instruction, &where.further_instructions);
+        return where;
+    }
+
+  private:
+    static void add(WeightedSlots& sum, const WeightedSlots& more) {
+        for (std::size_t cause = 0; cause < sum.size(); ++cause) sum[cause] += more[cause];
+    }
+
+    SlotsOfPoints weighted(const counters::AttributedWindow& window, const counters::InstructionSlots& slots) {
+        SlotsOfPoints of_window;
+        slots.for_each([&](std::uint64_t address, const SlotsByCause& counts) {
+            auto& [point, weighted] =
+                of_window.emplace_back(points_.number(attribution_, window, address), WeightedSlots{});
+            for (std::size_t cause = 0; cause < counts.size(); ++cause)
+                weighted[cause] = window.weight * static_cast<double>(counts[cause]);
+        });
+        return of_window;
+    }
+
+    static double total(const WeightedSlots& slots) {
+        double sum = 0;
+        for (const double count : slots) sum += count;
+        return sum;
+    }
+
+    /// Slots of each place in one window, whatever their cause; returns all.
+    double add_to_places(const SlotsOfPoints& window, const std::vector<std::size_t>& place_of, double sign,
+                         std::vector<double>& slots) const {
+        double all = 0;
+        for (const auto& [point, counts] : window) {
+            const double count = sign * total(counts);
+            slots[place_of[point]] += count;
+            all += count;
+        }
+        return all;
+    }
+
+    /// As the bounds of the tree: by windows, and by what the model cannot know.
+    Shares shares(const std::vector<std::size_t>& place_of, std::size_t places) {
+        Shares shares(places);
+        double all = 0;
+        for (const auto& window : windows_) all += add_to_places(window, place_of, 1, shares.base);
+        shares.vary(shares.base, all);
+        if (windows_.size() > 1) {
+            for (const auto& window : windows_) {
+                std::vector<double> slots(places, 0);
+                double of_these = 0;
+                if (attribution_.windows_differ) {
+                    slots = shares.base;
+                    of_these = all;
+                }
+                of_these += add_to_places(window, place_of, attribution_.windows_differ ? -1 : 1, slots);
+                for (double& count : slots) count = std::max(0.0, count);  // what was taken away may round
+                shares.vary(slots, of_these);
+            }
+        }
+        for (const std::string& what : variations_) {
+            std::vector<double> slots(places, 0);
+            double of_these = 0;
+            for (std::size_t i = 0; i < windows_.size(); ++i) {
+                const auto& varied = attribution_.windows[i].variations;
+                const auto own = std::ranges::find(varied, what, &counters::VariedSlots::what);
+                // A window that cannot tell the variations apart is the same in each.
+                of_these += own == varied.end()
+                                ? add_to_places(windows_[i], place_of, 1, slots)
+                                : add_to_places(weighted(attribution_.windows[i], own->slots), place_of, 1, slots);
+            }
+            shares.vary(slots, of_these);
+        }
+        for (double& slots : shares.base) slots = all > 0 ? slots / all : 0;
+        return shares;
+    }
+
+    CodePlace describe(PlaceKind kind, const CodePoint& point) const {
+        CodePlace place;
+        const auto& located = point.located;
+        place.module = point.module;
+        if (kind == PlaceKind::module) return place;
+        place.address = kind == PlaceKind::instruction ? located.address : located.begins;
+        if (kind == PlaceKind::instruction) place.instruction = located.instruction;
+        if (located.frames.empty()) return place;
+        const symbols::Frame& inner = located.frames.front();
+        place.function = inner.function;
+        if (located.frames.size() > 1) place.inlined_into = located.frames.back().function;
+        place.file = inner.file;
+        place.first_line = place.last_line = inner.line;
+        return place;
+    }
+
+    static void widen(CodePlace& place, const CodePoint& point) {
+        if (point.located.frames.empty()) return;
+        const symbols::Frame& frame = point.located.frames.front();
+        if (frame.line == 0) return;
+        if (place.first_line == 0) {
+            place.file = frame.file;
+            place.first_line = place.last_line = frame.line;
+        }
+        if (frame.file != place.file) return;
+        place.first_line = std::min<std::uint64_t>(place.first_line, frame.line);
+        place.last_line = std::max<std::uint64_t>(place.last_line, frame.line);
+    }
+
+    /// `rest`: takes the places beyond those that a record lists; null: all are listed.
+    std::vector<CodePlace> places(PlaceKind kind, record::CauseSlots* rest) {
+        constexpr std::size_t most_listed = 20000;
+        std::map<Key, std::size_t> numbers;
+        std::vector<std::size_t> place_of(points_.size());
+        std::vector<CodePlace> places;
+        for (Point point = 0; point < points_.size(); ++point) {
+            const auto [known, is_new] = numbers.try_emplace(key_of(kind, points_[point], point), places.size());
+            if (is_new) places.push_back(describe(kind, points_[point]));
+            if (kind == PlaceKind::function) widen(places[known->second], points_[point]);
+            place_of[point] = known->second;
+        }
+        std::vector<WeightedSlots> slots(places.size(), WeightedSlots{});
+        for (const auto& window : windows_)
+            for (const auto& [point, counts] : window) add(slots[place_of[point]], counts);
+        const Shares of_places = shares(place_of, places.size());
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            places[i].slots = by_name(slots[i]);
+            places[i].share = of_places.base[i];
+            places[i].low = of_places.low[i];
+            places[i].high = of_places.high[i];
+            // What only a variation met has no slots to add up.
+            if (!places[i].slots.empty()) order.push_back(i);
+        }
+        std::ranges::stable_sort(order,
+                                 [&](std::size_t a, std::size_t b) { return places[a].share > places[b].share; });
+        WeightedSlots left_over{};
+        std::vector<CodePlace> listed;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            if (rest && i >= most_listed)
+                add(left_over, slots[order[i]]);
+            else
+                listed.push_back(std::move(places[order[i]]));
+        }
+        if (rest) *rest = by_name(left_over);
+        return listed;
+    }
+
+    const counters::SlotAttribution& attribution_;
+    CodePoints points_;
+    std::vector<SlotsOfPoints> windows_;
+    std::set<std::string> variations_;
+};
+
+}  // namespace
+
+record::Where where_of(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings) {
+    return Summing(attribution, warnings).where();
+}
+
+}  // namespace tmaprobe::experiments

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "counters/slot_attribution.h"
+#include "record/record.h"
+
+namespace tmaprobe::experiments {
+
+/// Names the instructions that slots are put down to, and sums them up to modules, functions and lines. What has no
+/// symbols keeps its module and address; why, the warnings say.
+record::Where where_of(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings);
+
+}  // namespace tmaprobe::experiments

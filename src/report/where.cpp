@@ -1,0 +1,213 @@
+#include "report/where.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "report/numbers.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::CauseSlots;
+using record::CodePlace;
+using record::PlaceKind;
+using record::SlotCause;
+using record::Where;
+
+/// Causes that a reader takes for one, and what helps against them.
+struct CauseGroup {
+    std::vector<SlotCause> causes;
+    const char* words;
+    const char* next;
+};
+
+const std::vector<CauseGroup>& cause_groups() {
+    using enum SlotCause;
+    static const std::vector<CauseGroup> groups{
+        {{wrong_path, recovery, resteer},
+         "mispredicted branches",
+         "make the branch go one way (sort or divide the data), or compute both ways and select (masks, conditional "
+         "moves)"},
+        {{instruction_cache},
+         "code that is not in the instruction cache",
+         "make the code that runs smaller, or lay it out in the order in which it runs (profile-guided optimisation)"},
+        {{decoder_switch, microcode, taken_branch, fetch_bandwidth},
+         "the supply of instructions",
+         "fewer taken branches and fewer, simpler instructions: unroll short loops, inline short calls"},
+        {{dependency},
+         "a chain of operations that wait for each other",
+         "break the chain: several sums instead of one, cheaper operations than divisions, independent work beside it"},
+        {{port}, "busy execution units", "do the same with fewer operations of that kind, or with vectors"},
+        {{retirement}, "buffers full of finished instructions", "fewer instructions for the same work"},
+        {{l1},
+         "the latency of the first-level cache",
+         "keep in registers what is loaded again, and take loads out of the chain"},
+        {{l2, l3},
+         "loads from the second- and third-level caches",
+         "work on less data at a time (blocking), and put together what is used together"},
+        {{dram, line_on_its_way},
+         "loads from memory",
+         "make the data smaller or work through it in order; prefetch what is known in advance; chase no pointers"},
+        {{translation}, "TLB misses", "huge pages (MADV_HUGEPAGE), or put together what is used together"},
+        {{forwarding},
+         "loads that wait for a store to the same address",
+         "load what was stored in one piece and of the same size, or keep it in a register"},
+        {{store_buffer},
+         "stores, more than memory takes",
+         "write less, or to lines that are in the cache; non-temporal stores for what is not read again"},
+        {{lock}, "locked operations", "fewer of them: sums by thread, larger pieces of work"},
+        {{serialization}, "serialising instructions", "take them out of the loop"},
+    };
+    return groups;
+}
+
+double slots_of_group(const CauseSlots& slots, const CauseGroup& group) {
+    double sum = 0;
+    for (const SlotCause cause : group.causes) sum += record::slots_of(slots, cause);
+    return sum;
+}
+
+const CauseGroup& most_lost(const CauseSlots& slots) {
+    const auto& groups = cause_groups();
+    return *std::ranges::max_element(groups, {}, [&](const CauseGroup& one) { return slots_of_group(slots, one); });
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string module_name(const std::string& module) {
+    return module.empty() ? "code made while it ran" : base_name(module);
+}
+
+std::string lines_text(const CodePlace& place) {
+    if (place.first_line == 0) return {};
+    std::string text = base_name(place.file) + ":" + std::to_string(place.first_line);
+    if (place.last_line > place.first_line) text += "-" + std::to_string(place.last_line);
+    return text;
+}
+
+/// "sort<int>(int*, int) const" is "sort<int>".
+std::string without_parameters(const std::string& function) {
+    const std::size_t end = function.rfind(')');
+    if (end == std::string::npos || function.find_first_of(">:", end) != std::string::npos) return function;
+    int open = 0;
+    for (std::size_t i = end + 1; i-- > 0;) {
+        if (function[i] == ')') ++open;
+        if (function[i] == '(' && --open == 0) return i > 0 ? function.substr(0, i) : function;
+    }
+    return function;
+}
+
+std::string function_name(const CodePlace& place) {
+    if (!place.function.empty()) return without_parameters(place.function);
+    if (place.address) return fmt::format("{}+{:#x}", module_name(place.module), place.address);
+    return module_name(place.module);
+}
+
+bool same_function(const CodePlace& one, const CodePlace& other) {
+    const auto name = [](const CodePlace& place) {
+        return std::tie(place.module, place.function, place.inlined_into, place.address);
+    };
+    return name(one) == name(other);
+}
+
+/// "at line 217", where most of these slots are lost.
+std::string hottest_line(const Where& where, const CodePlace& function, const CauseGroup& group) {
+    const CodePlace* hottest = nullptr;
+    double most = 0;
+    for (const CodePlace& line : where.lines) {
+        if (!same_function(line, function) || line.first_line == 0) continue;
+        const double slots = slots_of_group(line.slots, group);
+        if (slots > most) {
+            most = slots;
+            hottest = &line;
+        }
+    }
+    if (!hottest) return {};
+    const std::string number = std::to_string(hottest->first_line);
+    return hottest->file == function.file ? " at line " + number : " at " + base_name(hottest->file) + ":" + number;
+}
+
+/// "sort(int*, int)" is "sort" too, and so is "sort.constprop.0", which a compiler made of it.
+bool is_called(const std::string& function, const std::string& name) {
+    return function == name || (function.starts_with(name) && function.size() > name.size() &&
+                                std::string_view("(<.").find(function[name.size()]) != std::string_view::npos);
+}
+
+}  // namespace
+
+const std::vector<CodePlace>& places_of(const Where& where, PlaceKind kind) {
+    switch (kind) {
+        case PlaceKind::module:
+            return where.modules;
+        case PlaceKind::line:
+            return where.lines;
+        case PlaceKind::instruction:
+            return where.instructions;
+        case PlaceKind::function:
+            break;
+    }
+    return where.functions;
+}
+
+std::string place_text(const CodePlace& place, PlaceKind kind) {
+    const std::string lines = lines_text(place);
+    switch (kind) {
+        case PlaceKind::module:
+            return module_name(place.module);
+        case PlaceKind::line:
+            return lines.empty() ? function_name(place) : lines + " " + function_name(place);
+        case PlaceKind::instruction:
+            return fmt::format("{}{}+{:#x} {}", lines.empty() ? "" : lines + " ", module_name(place.module),
+                               place.address, place.instruction);
+        case PlaceKind::function:
+            break;
+    }
+    std::string text = function_name(place);
+    if (!lines.empty())
+        text += " (" + lines + ")";
+    else if (!place.function.empty())
+        text += " (" + module_name(place.module) + ")";
+    if (!place.inlined_into.empty()) text += ", inlined into " + without_parameters(place.inlined_into);
+    return text;
+}
+
+PlaceFinding finding_of(const Where& where, const CodePlace& function) {
+    const double own = record::sum_of(function.slots), all = record::sum_of(where.slots);
+    const double retiring = record::slots_of(function.slots, SlotCause::retiring);
+    PlaceFinding finding;
+    finding.sentence =
+        fmt::format("{} of slots: {}", percent(function.share), place_text(function, PlaceKind::function));
+    if (own <= 0 || all <= 0) return finding;
+    const CauseGroup& group = most_lost(function.slots);
+    const double lost = slots_of_group(function.slots, group);
+    // Where more is done than lost for the foremost cause, several times, the work itself is what there is to change.
+    constexpr double mostly = 0.7;
+    if (retiring >= mostly * own || lost <= 0) {
+        finding.sentence += fmt::format(", {} of them doing its work", percent(retiring / own));
+        finding.next =
+            "the core is kept busy here: only fewer instructions make it faster (vectors, another algorithm)";
+    } else {
+        finding.sentence += fmt::format(", bound by {}{}: {} of all slots", group.words,
+                                        hottest_line(where, function, group), percent(lost / all));
+        finding.next = group.next;
+    }
+    return finding;
+}
+
+std::vector<const CodePlace*> instructions_of(const Where& where, const std::string& function) {
+    std::vector<const CodePlace*> instructions;
+    for (const CodePlace& one : where.instructions)
+        if (is_called(one.function, function) || is_called(one.inlined_into, function)) instructions.push_back(&one);
+    std::ranges::sort(instructions, {}, [](const CodePlace* one) { return std::tie(one->module, one->address); });
+    return instructions;
+}
+
+std::string words_of_most_slots(const CauseSlots& slots) {
+    const CauseGroup& group = most_lost(slots);
+    return slots_of_group(slots, group) > record::slots_of(slots, SlotCause::retiring) ? group.words : "retiring";
+}
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "record/where.h"
+
+namespace tmaprobe::report {
+
+/// How the places that take the slots are to be shown.
+struct WhereView {
+    record::PlaceKind by = record::PlaceKind::function;
+    std::size_t top = 10;                                     ///< rows
+    std::string annotate;                                     ///< a function whose instructions are to be shown
+    std::map<std::string, std::vector<std::string>> sources;  ///< lines of source files, by the name in the record
+};
+
+/// Of a kind.
+const std::vector<record::CodePlace>& places_of(const record::Where& where, record::PlaceKind kind);
+
+/// "parse_value (json.c:210-233)", "twice (s.c:2), inlined into main", "libc.so.6+0x1234".
+std::string place_text(const record::CodePlace& place, record::PlaceKind kind);
+
+/// What a place is bound by, in a sentence, and what to do about it.
+struct PlaceFinding {
+    std::string sentence, next;
+};
+PlaceFinding finding_of(const record::Where& where, const record::CodePlace& function);
+
+/// Instructions of a function by address, also those that were inlined into it. The name may leave out parameters.
+std::vector<const record::CodePlace*> instructions_of(const record::Where& where, const std::string& function);
+
+/// A cause or a group of causes, as a reader knows it: "mispredicted branches".
+std::string words_of_most_slots(const record::CauseSlots& slots);
+
+}  // namespace tmaprobe::report

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Checks what `tmaprobe where` has put into a record.
+
+    where_check.py RECORD sums                         every list adds up to the model's facts
+    where_check.py RECORD line SOURCE MARK CAUSE,...   most slots lie on the marked line, for these causes
+    where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
+"""
+import json
+import sys
+
+MEMORY = {"l2", "l3", "dram", "line_on_its_way", "translation"}
+BRANCH = {"wrong_path", "recovery", "resteer"}
+
+
+def add(sums, slots):
+    for cause, count in slots.items():
+        sums[cause] = sums.get(cause, 0) + count
+
+
+def main(record, what, *words):
+    run = json.load(open(record))["runs"][0]
+    where, facts = run["extra"]["where"], run["extra"]["model"]["facts"]
+    total = sum(where["slots"].values())
+    assert total > 0 and abs(total - facts["slots"]) <= 1e-9 * total, (total, facts["slots"])
+    for cause, count in where["slots"].items():
+        assert abs(count - facts["slots_by_cause_" + cause]) <= 1e-9 * total, cause
+    for places in ("modules", "functions", "lines", "instructions"):
+        sums = {}
+        for place in where[places]:
+            add(sums, place["slots"])
+            assert place["low"] <= place["share"] <= place["high"], place
+            assert abs(place["share"] - sum(place["slots"].values()) / total) < 1e-9, place
+        add(sums, where.get("further_" + places, {}))
+        for cause in set(sums) | set(where["slots"]):
+            assert abs(sums.get(cause, 0) - where["slots"].get(cause, 0)) <= 1e-9 * total, (places, cause)
+    if what == "line":
+        source, mark, causes = words
+        planted = [number for number, text in enumerate(open(source), 1) if mark in text]
+        hottest = max((line for line in where["lines"]),
+                      key=lambda line: line["share"] - line["slots"].get("retiring", 0) / total)
+        assert hottest.get("first_line") in planted, (hottest, planted)
+        wanted = {"memory": MEMORY, "branch": BRANCH}[causes]
+        lost = {cause: count for cause, count in hottest["slots"].items() if cause != "retiring"}
+        share = sum(count for cause, count in lost.items() if cause in wanted) / sum(lost.values())
+        assert share > 0.5, hottest
+    if what == "ratio":
+        share = {place.get("function"): place["share"] for place in where["functions"]}
+        one, other = (share[name] for name in words)
+        assert abs(other / one - 3) < 0.3, (one, other)
+        assert one + other > 0.9, (one, other)
+
+
+main(*sys.argv[1:])

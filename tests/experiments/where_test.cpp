@@ -1,0 +1,133 @@
+#include "experiments/where.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace tmaprobe::experiments {
+namespace {
+
+using counters::SlotsByCause;
+using record::SlotCause;
+
+SlotsByCause slots(std::uint64_t retiring, std::uint64_t dram) {
+    SlotsByCause slots{};
+    slots[static_cast<std::size_t>(SlotCause::retiring)] = retiring;
+    slots[static_cast<std::size_t>(SlotCause::dram)] = dram;
+    return slots;
+}
+
+/// A window of a process that has code of no file at 0x1000, and a program that was replaced at 0x10000.
+counters::AttributedWindow window(double weight, const std::map<std::uint64_t, SlotsByCause>& by_address) {
+    counters::AttributedWindow window;
+    window.process = ::getpid();
+    window.weight = weight;
+    for (const auto& [address, of_it] : by_address) window.slots.add(address, of_it);
+    return window;
+}
+
+counters::SlotAttribution attribution(std::vector<counters::AttributedWindow> windows, bool differ) {
+    counters::SlotAttribution attribution;
+    attribution.slot_width = 4;
+    attribution.windows_differ = differ;
+    attribution.mappings = {{{0x1000, 0x2000, 0, 0, "", false}, {0x10000, 0x11000, 0x3000, 7, "/gone/program", true}}};
+    attribution.windows = std::move(windows);
+    return attribution;
+}
+
+const record::CodePlace& of_module(const record::Where& where, const std::string& module) {
+    for (const auto& place : where.modules)
+        if (place.module == module) return place;
+    ADD_FAILURE() << "no module " << module;
+    return where.modules.front();
+}
+
+TEST(Where, PartsAddUpAndTheMostSlotsComeFirst) {
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(
+        attribution(
+            {window(2, {{0x1004, slots(10, 0)}, {0x10008, slots(20, 30)}}), window(1, {{0x1008, slots(0, 40)}})}, true),
+        warnings);
+    EXPECT_EQ(where.slots, (record::CauseSlots{{"retiring", 60}, {"dram", 100}}));
+    for (const auto* places : {&where.modules, &where.functions, &where.lines, &where.instructions}) {
+        record::CauseSlots sum;
+        double before = 1;
+        for (const auto& place : *places) {
+            for (const auto& [cause, count] : place.slots) sum[cause] += count;
+            EXPECT_LE(place.share, before);
+            before = place.share;
+        }
+        EXPECT_EQ(sum, where.slots);
+    }
+    EXPECT_EQ(where.instructions.size(), 3u);
+    EXPECT_DOUBLE_EQ(of_module(where, "/gone/program").share, 100.0 / 160);
+}
+
+TEST(Where, AModuleThatWasReplacedKeepsItsOffsets) {
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({window(1, {{0x10008, slots(1, 0)}})}, true), warnings);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].id, "where_module_replaced");
+    ASSERT_EQ(where.instructions.size(), 1u);
+    EXPECT_EQ(where.instructions[0].module, "/gone/program");
+    EXPECT_EQ(where.instructions[0].address, 0x3008u);
+    EXPECT_EQ(where.instructions[0].function, "");
+}
+
+TEST(Where, BoundsAreThoseOfWindowsLeftOut) {
+    std::vector<record::Warning> warnings;
+    // Of no file: 100 of 100, 50 of 100, 0 of 100.
+    const auto where = where_of(
+        attribution({window(1, {{0x1000, slots(100, 0)}}), window(1, {{0x1000, slots(50, 0)}, {0x10000, slots(50, 0)}}),
+                     window(1, {{0x10000, slots(100, 0)}})},
+                    true),
+        warnings);
+    const auto& made = of_module(where, "");
+    EXPECT_DOUBLE_EQ(made.share, 0.5);
+    EXPECT_DOUBLE_EQ(made.low, 0.25);
+    EXPECT_DOUBLE_EQ(made.high, 0.75);
+}
+
+TEST(Where, BoundsOfAKernelAreThoseOfItsWindows) {
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({window(1, {{0x1000, slots(40, 0)}, {0x10000, slots(60, 0)}}),
+                                             window(1, {{0x1000, slots(60, 0)}, {0x10000, slots(40, 0)}})},
+                                            false),
+                                warnings);
+    EXPECT_DOUBLE_EQ(of_module(where, "").low, 0.4);
+    EXPECT_DOUBLE_EQ(of_module(where, "").high, 0.6);
+}
+
+TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
+    std::vector<record::Warning> warnings;
+    auto first = window(1, {{0x1000, slots(50, 0)}, {0x10000, slots(50, 0)}});
+    first.variations.push_back({"no prefetchers", {}});
+    first.variations[0].slots.add(0x1000, slots(50, 200));
+    first.variations[0].slots.add(0x10000, slots(50, 0));
+    const auto second = window(1, {{0x10000, slots(100, 0)}});  // is the same without prefetchers
+    const auto where = where_of(attribution({first, second}, false), warnings);
+    EXPECT_DOUBLE_EQ(of_module(where, "").share, 0.25);
+    EXPECT_DOUBLE_EQ(of_module(where, "").low, 0);
+    EXPECT_DOUBLE_EQ(of_module(where, "").high, 250.0 / 400);
+}
+
+TEST(Where, CodeThatWasMadeWhileItRanIsNamedByItsMap) {
+    const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+    std::ofstream(path) << "1000 100 made by a compiler\n";
+    std::vector<record::Warning> warnings;
+    const auto where =
+        where_of(attribution({window(1, {{0x1004, slots(1, 0)}, {0x1008, slots(2, 0)}, {0x1800, slots(1, 0)}})}, true),
+                 warnings);
+    std::remove(path.c_str());
+    ASSERT_EQ(where.functions.size(), 2u);
+    EXPECT_EQ(where.functions[0].function, "made by a compiler");
+    EXPECT_EQ(where.functions[0].address, 0x1000u);
+    EXPECT_DOUBLE_EQ(where.functions[0].share, 0.75);
+    EXPECT_EQ(where.functions[1].function, "");
+    EXPECT_TRUE(warnings.empty());
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments

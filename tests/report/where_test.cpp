@@ -1,0 +1,123 @@
+#include "report/where.h"
+
+#include <gmock/gmock.h>
+
+#include "report/terminal.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::CodePlace;
+using testing::HasSubstr;
+using testing::Not;
+
+CodePlace place(const std::string& function, std::uint64_t first, std::uint64_t last, record::CauseSlots slots) {
+    CodePlace place{"/usr/bin/reader", function, {}, "/src/json.c", first, last, 0x1000, {}, slots, 0, 0, 0};
+    place.share = record::sum_of(slots) / 1000;
+    place.low = place.share - 0.01;
+    place.high = place.share + 0.02;
+    return place;
+}
+
+record::Where parsed() {
+    record::Where where;
+    where.slot_width = 6;
+    where.slots = {{"retiring", 300}, {"wrong_path", 350}, {"resteer", 150}, {"dram", 200}};
+    where.functions = {place("parse_value", 210, 233, {{"retiring", 100}, {"wrong_path", 300}, {"resteer", 150}}),
+                       place("hash(char const*)", 12, 30, {{"retiring", 50}, {"wrong_path", 50}, {"dram", 200}}),
+                       place("copy", 5, 5, {{"retiring", 150}})};
+    where.lines = {place("parse_value", 217, 217, {{"wrong_path", 300}, {"resteer", 100}}),
+                   place("parse_value", 220, 220, {{"retiring", 100}, {"resteer", 50}}),
+                   place("hash(char const*)", 20, 20, {{"retiring", 50}, {"wrong_path", 50}, {"dram", 200}}),
+                   place("copy", 5, 5, {{"retiring", 150}})};
+    where.instructions = where.lines;
+    for (auto& one : where.instructions) one.instruction = "nop";
+    where.instructions[0].address = 0x1234;
+    where.modules = {place("", 0, 0, where.slots)};
+    where.modules[0].file.clear();
+    return where;
+}
+
+TEST(WhereWords, SayTheCauseItsLineAndTheNextStep) {
+    const auto where = parsed();
+    const auto branches = finding_of(where, where.functions[0]);
+    EXPECT_EQ(branches.sentence,
+              "55.0% of slots: parse_value (json.c:210-233), bound by mispredicted branches at line 217: 45.0% of all "
+              "slots");
+    EXPECT_THAT(branches.next, HasSubstr("branch"));
+    EXPECT_THAT(finding_of(where, where.functions[1]).sentence,
+                HasSubstr("bound by loads from memory at line 20: 20.0%"));
+    EXPECT_THAT(finding_of(where, where.functions[2]).sentence, HasSubstr("100.0% of them doing its work"));
+}
+
+TEST(WhereWords, OfAStrippedProgramAreAddresses) {
+    CodePlace place;
+    place.module = "/usr/bin/reader";
+    place.address = 0x1f30;
+    EXPECT_EQ(place_text(place, record::PlaceKind::function), "reader+0x1f30");
+    place.function = "main";
+    EXPECT_EQ(place_text(place, record::PlaceKind::function), "main (reader)");
+    place.module.clear();
+    place.function.clear();
+    place.address = 0;
+    EXPECT_EQ(place_text(place, record::PlaceKind::function), "code made while it ran");
+}
+
+TEST(WhereWords, ParametersAreLeftOut) {
+    const auto text = [](const std::string& function) {
+        return place_text(place(function, 1, 1, {{"retiring", 1}}), record::PlaceKind::function);
+    };
+    EXPECT_EQ(text("a::sort<f(int)>(int*, g(*)(int)) const"), "a::sort<f(int)> (json.c:1)");
+    EXPECT_EQ(text("(anonymous namespace)::f()"), "(anonymous namespace)::f (json.c:1)");
+    EXPECT_EQ(text("T::operator()() const"), "T::operator() (json.c:1)");
+    EXPECT_EQ(text("main"), "main (json.c:1)");
+}
+
+TEST(WhereWords, InlinedFunctionsAreShownAsSuch) {
+    auto inlined = place("twice", 2, 2, {{"retiring", 1}});
+    inlined.inlined_into = "main";
+    EXPECT_EQ(place_text(inlined, record::PlaceKind::function), "twice (json.c:2), inlined into main");
+}
+
+TEST(Annotated, AFunctionIsFoundWithoutItsParameters) {
+    auto where = parsed();
+    EXPECT_EQ(instructions_of(where, "hash").size(), 1u);
+    EXPECT_EQ(instructions_of(where, "has").size(), 0u);
+    where.instructions[0].function = "has.constprop.0";
+    EXPECT_EQ(instructions_of(where, "has").size(), 1u);
+    where.instructions[3].inlined_into = "hash(char const*)";
+    EXPECT_EQ(instructions_of(where, "hash").size(), 2u);
+}
+
+record::Record record_of(record::Where where) {
+    record::Record record;
+    record.runs.emplace_back();
+    record.runs.front().kernel = "command";
+    record.runs.front().extra.where = std::move(where);
+    return record;
+}
+
+TEST(WhereTable, HasTheRestAndTheSum) {
+    TerminalStyle style;
+    style.width = 110;
+    style.where.top = 1;
+    const std::string text = render_terminal(record_of(parsed()), style);
+    EXPECT_THAT(text,
+                testing::ContainsRegex(" 55.0% +54..57% +10% +15% +30% +0% +0%  parse_value \\(json.c:210-233\\)"));
+    EXPECT_THAT(text, testing::ContainsRegex(" 45.0% +20% +0% +5% +0% +20%  2 more"));
+    EXPECT_THAT(text, testing::ContainsRegex("100.0% +30% +15% +35% +0% +20%  all"));
+    EXPECT_THAT(text, Not(HasSubstr("the model says"))) << "the tree is not counted";
+}
+
+TEST(Annotated, SourceStandsAboveItsInstructions) {
+    TerminalStyle style;
+    style.width = 110;
+    style.where.annotate = "parse_value";
+    style.where.sources["/src/json.c"] = std::vector<std::string>(240, "    if (c == '\"') quote();");
+    const std::string text = render_terminal(record_of(parsed()), style);
+    EXPECT_THAT(text, HasSubstr("json.c:217      if (c == '\"') quote();"));
+    EXPECT_THAT(text, testing::ContainsRegex("40.0%  0x1234  nop +mispredicted branches"));
+}
+
+}  // namespace
+}  // namespace tmaprobe::report
