@@ -43,7 +43,7 @@ class WindowSampling {
             pages_assumed_ = true;
         }
         if (options_.attribute) simulator_.attribute_slots();
-        process::step_back();
+        process::step_back(::getpid());
         const std::uint64_t start = process::now_ns();
         if (request_.held_command)
             take_first(ready);
@@ -59,6 +59,7 @@ class WindowSampling {
                 orders_.over(std::min<std::int64_t>(
                     patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
         }
+        come_forward();
         const std::uint64_t end = process::now_ns();
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         while (!copies_.empty() && static_cast<double>(process::now_ns() - end) < budget_ns) model_next();
@@ -84,6 +85,15 @@ class WindowSampling {
         copies_.push_back(std::move(*sample));
     }
 
+    /// What is sampled is over: now somebody waits for us.
+    void come_forward() {
+        if (in_front_) return;
+        in_front_ = true;
+        process::step_forward(::getpid());
+        if (traced_copy_ > 0) process::step_forward(traced_copy_);
+        for (const auto& waiting : copies_) process::step_forward(waiting.snapshot.copy());
+    }
+
     void drop(trace::Sample& sample) {
         const pid_t copy = sample.snapshot.copy();
         sample.snapshot.kill();
@@ -94,6 +104,7 @@ class WindowSampling {
     /// While something long is done, samples that are due.
     void take_if_due() {
         sampler_.settle();
+        if (orders_.over()) come_forward();
         if (process::now_ns() >= sampler_.next_ns() && !orders_.over()) take();
     }
 
@@ -120,8 +131,9 @@ class WindowSampling {
         trace::Sample sample = std::move(copies_.front());
         copies_.pop_front();
         const auto start = process::now_ns();
-        const pid_t copy = sample.snapshot.copy();
+        const pid_t copy = traced_copy_ = sample.snapshot.copy();
         auto facts = trace_windows(sample);
+        traced_copy_ = -1;
         sampler_.copy_is_gone(sample.snapshot, copy);
         found_.tracing_ns += static_cast<double>(process::now_ns() - start);
         take_if_due();
@@ -378,7 +390,8 @@ class WindowSampling {
     };
     std::map<pid_t, Joined> joined_;         ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
-    pid_t first_copy_ = -1;
+    pid_t first_copy_ = -1, traced_copy_ = -1;
+    bool in_front_ = false;
     std::size_t executed_ = 0;  ///< instructions of the copy that is traced
     double stands_for_ns_ = 0;  ///< what its window does
     bool pages_assumed_ = false, hardly_warm_ = false;

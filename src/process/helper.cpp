@@ -51,18 +51,26 @@ void listen_to_starter(pid_t starter) {
 
 }  // namespace
 
-void step_back(pid_t process) {
-    constexpr int further_back = 10;  // about a tenth of what one that competes gets
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(process), further_back);
+namespace {
+
+void take_place(pid_t process, int nice) {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(process), nice);
     // Where each session is a group of its own to the scheduler, this is the group's share.
-    static_cast<void>(write_file("/proc/" + std::to_string(process) + "/autogroup", std::to_string(further_back)));
+    static_cast<void>(write_file("/proc/" + std::to_string(process) + "/autogroup", std::to_string(nice)));
 }
 
-void step_back() {
+}  // namespace
+
+void step_back(pid_t process) {
     const sched_param in_real_time{1}, otherwise{0};
     if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &in_real_time) != 0) return;
     ::sched_setscheduler(0, SCHED_OTHER, &otherwise);
-    step_back(::getpid());
+    constexpr int further_back = 10;  // about a tenth of what one that competes gets
+    take_place(process, further_back);
+}
+
+void step_forward(pid_t process) {
+    if (::getpriority(PRIO_PROCESS, static_cast<id_t>(process)) > 0) take_place(process, 0);
 }
 
 bool HelperOrders::over(std::int64_t patience_ns) const {

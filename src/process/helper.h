@@ -23,11 +23,12 @@ class HelperOrders {
     Fd end_;
 };
 
-/// From now on the calling process takes what others leave of the CPUs; only where it may still go before them in a
-/// moment in which somebody waits for it (by a real-time policy).
-void step_back();
-/// The same of another process of this user's.
+/// From now on the process, ours and the only one of its session, takes about a tenth of what others that compete for
+/// a CPU get; only where it may be taken back, and where we may still go before all others in a moment in which
+/// somebody waits for us (by a real-time policy).
 void step_back(pid_t process);
+/// Takes it back.
+void step_forward(pid_t process);
 
 /// A process of ours beside a command, in a session of its own: no key of the terminal reaches it. It ends with us,
 /// whatever ends us, but not in the middle of what it guards by holding signals. What goes wrong in it ends nobody

@@ -34,8 +34,11 @@ class Looking(unittest.TestCase):
 
     def test_a_process_that_computes(self):
         with target("computing") as (_, pid):
-            ran = measured("--pid", str(pid), "--seconds", "1")
-        self.assertEqual(ran.status, 0, ran.said())
+            for _ in range(3):  # a busy machine may not let it run in one second
+                ran = measured("--pid", str(pid), "--seconds", "1")
+                self.assertEqual(ran.status, 0, ran.said())
+                if ran.tree():
+                    break
         self.assertTrue(ran.tree(), ran.said())
 
     def test_a_process_that_is_gone(self):
