@@ -62,9 +62,12 @@ void BranchHistory::shift_in(bool bit) {
 void BranchHistory::add(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     if (branch.conditional) return shift_in(taken);
     if (!branch.call && !branch.returns && !branch.indirect) return;
-    const std::uint64_t footprint = (branch.address * golden ^ target) * golden;
-    shift_in(footprint >> 63 & 1);
-    shift_in(footprint >> 62 & 1);
+    // Of the position in a page, which is the same in every run; enough bits to tell the operations of an interpreter
+    // apart.
+    constexpr std::uint64_t in_page = 4095;
+    constexpr unsigned footprint_bits = 6;
+    const std::uint64_t footprint = ((branch.address & in_page) << 12 ^ (target & in_page)) * golden;
+    for (unsigned bit = 1; bit <= footprint_bits; ++bit) shift_in(footprint >> (64 - bit) & 1);
 }
 
 std::uint32_t BranchHistory::index(std::size_t table, std::uint64_t address) const {
