@@ -63,7 +63,7 @@ Result<TracedProcess> TracedProcess::fork_function(const std::function<void()>& 
     auto child = TRY(process::HeldChild::start(body, process::HeldChild::Life::ours));
     TracedProcess process;
     process.pid_ = child.pid();
-    if (::ptrace(PTRACE_SEIZE, process.pid_, nullptr, PTRACE_O_EXITKILL) != 0) {
+    if (::ptrace(PTRACE_SEIZE, process.pid_, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC) != 0) {
         const int refused = errno;
         process.kill();
         return pass_on(not_traceable(refused));

@@ -26,7 +26,7 @@ struct Stop {
 /// this goes away.
 class TracedProcess {
   public:
-    /// Forks; the child runs `body` and never returns from it. Stopped before `body` begins.
+    /// Forks; the child runs `body` and never returns from it. Stopped before `body` begins, and again by an exec.
     /// Errors: no_permission when tracing is refused; system.
     static Result<TracedProcess> fork_function(const std::function<void()>& body);
     /// A copy that take_snapshot() made, stopped, that was running then. Signals that would end it are not delivered:

@@ -78,13 +78,17 @@ int time_program(int repetitions, char** command) {
 int count_program(const std::vector<std::string>& command) {
     auto decoder = model::core::make_decoder("x86_64");
     if (!decoder) return 1;
-    const int own_output = ::dup(STDOUT_FILENO);
-    to_nowhere(STDIN_FILENO);
-    to_nowhere(STDOUT_FILENO);
-    auto process = trace::TracedProcess::start_command(command);
-    ::dup2(own_output, STDOUT_FILENO);
-    if (!process) {
-        std::fprintf(stderr, "%s\n", process.error().what.c_str());
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    auto process = trace::TracedProcess::fork_function([&] {
+        to_nowhere(STDIN_FILENO);
+        to_nowhere(STDOUT_FILENO);
+        ::execv(arguments[0], arguments.data());
+    });
+    const auto executed = process ? process->resume() : Result<trace::Stop>(tl::unexpected(process.error()));
+    if (!executed || executed->why != trace::Stop::Why::event) {
+        std::fprintf(stderr, "%s: %s\n", arguments[0], executed ? "cannot be executed" : executed.error().what.c_str());
         return 1;
     }
     trace::Tracer tracer(*process, **decoder, false);
