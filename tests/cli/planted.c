@@ -62,14 +62,14 @@ CHAIN(three_parts)
 
 KEEP uint64_t ratio(uint64_t rounds) {
     uint64_t value = 1;
-    for (uint64_t i = 0; i < rounds; ++i) value = three_parts(one_part(value, 500), 1500);
+    for (uint64_t i = 0; i < rounds; ++i) value = three_parts(one_part(value, 50), 150);
     return value;
 }
 
 int main(int count, char** words) {
     const char* what = count > 1 ? words[1] : "";
     if (!strcmp(what, "branch")) printf("%d\n", (int)(unpredictable(150000000) & 1));
-    if (!strcmp(what, "chase")) printf("%d\n", chase(ring(1 << 20), 8000000) != NULL);
-    if (!strcmp(what, "ratio")) printf("%d\n", (int)(ratio(400000) & 1));
+    if (!strcmp(what, "chase")) printf("%d\n", chase(ring(1 << 18), 10000000) != NULL);
+    if (!strcmp(what, "ratio")) printf("%d\n", (int)(ratio(4000000) & 1));
     return 0;
 }
