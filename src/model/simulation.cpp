@@ -29,7 +29,8 @@ double processor_ns_of(pid_t process) {
 }
 
 /// By instructions alone: the same in each run.
-constexpr WarmUpLimits first_warm_up{50000, 3'000'000, 0, 270e6, false}, warm_up_again{50000, 500'000, 0, 45e6, false};
+constexpr WarmUpLimits kernel_first_warm_up{50000, 3'000'000, 0, 270e6, false},
+    kernel_warm_up_again{50000, 500'000, 0, 45e6, false};
 
 /// Of a kernel, in a forked child that runs it for ever.
 class Simulation {
@@ -144,7 +145,8 @@ class Simulation {
     /// True when the traced thread ended in it.
     Result<bool> window(trace::Translator& translator) {
         const auto start = Clock::now();
-        auto warmed = TRY(simulator_.warm_up(translator, windows_.empty() ? first_warm_up : warm_up_again));
+        auto warmed =
+            TRY(simulator_.warm_up(translator, windows_.empty() ? kernel_first_warm_up : kernel_warm_up_again));
         modelled_.warmed += warmed.instructions;
         if (warmed.ended_early != trace::EndedEarly::none) {
             ++modelled_.ended_early[warmed.ended_early];
