@@ -208,15 +208,8 @@ class Calibration {
     void measure_reorder_buffer() {
         constexpr int tries = 5;
         Readings readings;
-        for (int attempt = 0; attempt < tries; ++attempt) {
-            int longest = 0;
-            for (const int distance : timing::probe_distances()) {
-                const double overlap = timing::measure_overlap(distance);
-                if (!(overlap > 0) || overlap >= timing::halved_above) break;
-                longest = distance;
-            }
-            if (longest > 0) readings.clean.push_back(longest);
-        }
+        for (int attempt = 0; attempt < tries; ++attempt)
+            if (const int longest = timing::longest_overlap(); longest > 0) readings.clean.push_back(longest);
         add(fact_of("reorder_buffer", "entries", readings));
     }
 

@@ -104,11 +104,11 @@ int distance_for(int reorder_buffer) {
 ReorderProbe::ReorderProbe(int reorder_buffer, std::function<double(int)> overlap)
     : overlap_(std::move(overlap)), learns_(reorder_buffer <= 0), distance_(distance_for(reorder_buffer)) {}
 
-int ReorderProbe::longest_overlap() const {
+int longest_overlap(const std::function<double(int)>& overlap) {
     int longest = 0;
     for (const int distance : probe_distances()) {
-        const double overlap = overlap_(distance);
-        if (!(overlap > 0) || overlap >= halved_above) break;
+        const double found = overlap(distance);
+        if (!(found > 0) || found >= halved_above) break;
         longest = distance;
     }
     return longest;
@@ -119,7 +119,8 @@ double ReorderProbe::read() {
         // Half a buffer was taken for a whole one if chains now overlap beyond it.
         const int beyond = distance_for(2 * distance_ * 4 / 3);
         const double further = beyond > 0 ? overlap_(beyond) : 0;
-        if (distance_ == 0 || (further > 0 && further < halved_above)) distance_ = distance_for(longest_overlap());
+        if (distance_ == 0 || (further > 0 && further < halved_above))
+            distance_ = distance_for(longest_overlap(overlap_));
     }
     return distance_ > 0 ? overlap_(distance_) : 0;
 }

@@ -20,6 +20,9 @@ std::vector<int> probe_distances();
 /// Chains that take longer than this do not overlap.
 inline constexpr double halved_above = 1.4;
 
+/// The longest distance up to which chains overlap, by `overlap`: measure_overlap, or a test's own. 0: none do.
+int longest_overlap(const std::function<double(int)>& overlap = measure_overlap);
+
 /// The distance that tells a whole buffer of so many entries from half of one: about three quarters of it. 0: none.
 int distance_for(int reorder_buffer);
 
@@ -34,8 +37,6 @@ class ReorderProbe {
     int distance() const { return distance_; }
 
   private:
-    int longest_overlap() const;
-
     std::function<double(int)> overlap_;
     bool learns_ = false;
     int distance_ = 0;
