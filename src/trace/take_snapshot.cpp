@@ -162,7 +162,8 @@ struct SnapshotTaker {
     SnapshotAttempt take_running() {
         if (!examined()) return miss(*candidate.missed, candidate.why);
         const Undisturbed undisturbed;
-        if (::ptrace(PTRACE_SEIZE, thread, nullptr, options_for_calls) != 0)
+        // Without options until it stands: a thread that it started meanwhile would be ours, too, and wait for us.
+        if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0)
             return miss(errno == ESRCH ? Missed::gone : Missed::refused, std::strerror(errno));
         start_ns = process::now_ns();
         if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0) return gone();
@@ -184,6 +185,7 @@ struct SnapshotTaker {
             let_go(0);
             return miss(Missed::in_kernel);
         }
+        if (::ptrace(PTRACE_SETOPTIONS, thread, nullptr, options_for_calls) != 0) return gone();
         return copy_stopped(*registers);
     }
 

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/file.h"
@@ -197,6 +198,21 @@ TEST(Snapshot, IsNotTakenOfWhatWaits) {
         waiting += take_snapshot(program.pid(), program.pid(), ending).missed == Missed::waiting;
     EXPECT_GT(waiting, 150);
     EXPECT_EQ(program.end(), 1);
+}
+
+TEST(Snapshot, HoldsNoThreadThatStartsMeanwhile) {
+    Program program([](Board& board) {
+        board.ready = 1;
+        while (board.go_on) {
+            std::thread([] {}).join();
+            ++board.rounds;
+        }
+        return 7;
+    });
+    EndingThreads ending;
+    for (int i = 0; i < 500; ++i) take_snapshot(program.pid(), program.pid(), ending);
+    ASSERT_TRUE(runs_on(program)) << "it waits for a thread that nobody lets go on";
+    EXPECT_EQ(program.end(), 7);
 }
 
 TEST(Snapshot, IsNotTakenOfWhatIsStoppedOrTracedOrGone) {
