@@ -24,9 +24,13 @@ function(tmaprobe_precompiled_headers name)
     target_precompile_headers(tmaprobe_${name} PRIVATE ${precompiled_headers})
 endfunction()
 
-# The rooms' own warnings: -Wpedantic changes what the compiler predefines, and both must agree.
-tmaprobe_precompiled_headers(precompiled)
-target_compile_options(tmaprobe_precompiled PRIVATE ${TMAPROBE_WARNINGS})
+# The rooms' own warnings: -Wpedantic changes what the compiler predefines, and both must agree. So must the
+# optimisation: g++ 12 for arm64 dies of headers that were precompiled with another.
+foreach(name precompiled precompiled_quick)
+    tmaprobe_precompiled_headers(${name})
+    target_compile_options(tmaprobe_${name} PRIVATE ${TMAPROBE_WARNINGS})
+endforeach()
+target_compile_options(tmaprobe_precompiled_quick PRIVATE $<$<CONFIG:Release>:-O1>)
 if(TMAPROBE_TESTS)
     find_package(GTest REQUIRED)
     tmaprobe_precompiled_headers(precompiled_tests GTest::gmock GTest::gtest)
@@ -35,8 +39,11 @@ endif()
 
 # The room's library, or its tests, use the precompiled headers.
 function(tmaprobe_precompiled target)
+    get_target_property(is_quick ${target} TMAPROBE_IS_QUICK)
     if(target MATCHES "^tmaprobe_tests")
         target_precompile_headers(${target} REUSE_FROM tmaprobe_precompiled_tests)
+    elseif(is_quick)
+        target_precompile_headers(${target} REUSE_FROM tmaprobe_precompiled_quick)
     else()
         target_precompile_headers(${target} REUSE_FROM tmaprobe_precompiled)
     endif()

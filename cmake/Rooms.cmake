@@ -17,11 +17,12 @@ function(tmaprobe_build_cheaply target room)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${TMAPROBE_UNITY} UNITY_BUILD_BATCH_SIZE 5)
     if(TMAPROBE_QUICK AND NOT room IN_LIST TMAPROBE_HOT_ROOMS)
         target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+        set_target_properties(${target} PROPERTIES TMAPROBE_IS_QUICK ON)
     endif()
 endfunction()
 if(TMAPROBE_QUICK)
     # Most of it is the log's library, which is silent unless it is asked for.
-    set_source_files_properties(src/base/log.cpp PROPERTIES COMPILE_OPTIONS -O1)
+    set_source_files_properties(src/base/log.cpp PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 endif()
 # Each of these is as large as a batch.
 set_source_files_properties(src/record/json/file.cpp src/record/json/schema.cpp src/record/json/write.cpp
