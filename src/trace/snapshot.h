@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/registers.h"
+#include "trace/unfinished_call.h"
 #include "trace/waiting_input.h"
 
 namespace tmaprobe::trace {
@@ -94,17 +95,39 @@ struct SnapshotAttempt {
     std::uint64_t pause_ns = 0;      ///< for which the original was stopped
 };
 
-/// Threads of which we are the tracer and that were ending when we came: nobody else is told before we have waited for
-/// them.
+/// Threads of which we are the tracer still: those that were ending when we came, of which nobody else is told before
+/// we have waited for them; those that had not stopped when we gave up, which are let go as soon as they do; and those
+/// that do the rest of a system call.
 class EndingThreads {
   public:
-    void add(pid_t thread);
-    /// Waits for those that have ended. To be called often while there are any.
+    EndingThreads() = default;
+    EndingThreads(const EndingThreads&) = delete;
+    EndingThreads& operator=(const EndingThreads&) = delete;
+    /// Ends the rest of system calls, as a signal would.
+    ~EndingThreads();
+
+    void add(pid_t thread, pid_t process);
+    /// From now on, and until settle() finds nothing that would be left half done, SIGTERM does not end us.
+    void hold_the_end();
+    /// Lets the thread, which stands, do the rest of its call. The end is held.
+    void add(pid_t thread, pid_t process, UnfinishedCall call);
+    /// Looks for what has come of them. To be called often while there are any.
     void settle();
     bool empty() const { return threads_.empty(); }
 
   private:
-    std::vector<pid_t> threads_;
+    struct Thread {
+        pid_t thread, process;
+        std::optional<UnfinishedCall> call;
+    };
+    /// Whether nothing is to be done about it any more.
+    static bool is_settled(Thread& thread);
+    static bool goes_on_with_its_call(Thread& thread);
+    bool has_calls() const;
+    void cut_short();
+
+    std::vector<Thread> threads_;
+    bool holds_the_end_ = false;
 };
 
 /// Stops a running thread for a moment, lets it make a copy of its process, and lets it go again. Nothing of the

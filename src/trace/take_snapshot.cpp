@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,16 +61,6 @@ class Undisturbed {
     sigset_t before_{};
     int policy_ = SCHED_OTHER;
 };
-
-/// The registers of a stop that came in the middle of a system call.
-bool in_system_call(const Registers& registers) {
-#if defined(__x86_64__)
-    return static_cast<long long>(registers.native.orig_rax) >= 0;
-#else
-    static_cast<void>(registers);
-    return false;
-#endif
-}
 
 /// The system call is done, and nothing of it has to be begun again.
 bool has_result(const Registers& registers) {
@@ -167,8 +158,13 @@ struct SnapshotTaker {
             return miss(errno == ESRCH ? Missed::gone : Missed::refused, std::strerror(errno));
         start_ns = process::now_ns();
         if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0) return gone();
-        const auto status = wait_for_stop(thread);
-        if (has_ended(status)) return miss(Missed::gone);
+        const auto stop = wait_for_first_stop();
+        if (stop.late) {
+            ending.add(thread, process);
+            return miss(Missed::waiting);
+        }
+        const auto status = stop.status;
+        if (has_ended(status)) return changed_or_gone(status);
         // A signal that came first goes its way, with all that its sender said; a stop of the whole process stays one.
         if (event_of(*status) == 0) {
             let_go(WSTOPSIG(*status));
@@ -180,10 +176,16 @@ struct SnapshotTaker {
         }
         const auto registers = read_registers(thread);
         if (!registers) return gone();
-        if (in_system_call(*registers) && !(after_call && has_result(*registers))) {
-            resume_system_call(*registers);
-            let_go(0);
-            return miss(Missed::in_kernel);
+        if (in_system_call(*registers)) {
+            if (auto unfinished = UnfinishedCall::find(process, thread, *registers)) {
+                ending.add(thread, process, std::move(*unfinished));
+                return miss(Missed::in_kernel);
+            }
+            if (!after_call || !has_result(*registers)) {
+                begin_again(process, thread, *registers);
+                let_go(0);
+                return miss(Missed::in_kernel);
+            }
         }
         if (::ptrace(PTRACE_SETOPTIONS, thread, nullptr, options_for_calls) != 0) return gone();
         return copy_stopped(*registers);
@@ -207,37 +209,47 @@ struct SnapshotTaker {
         return copy_stopped(*registers);
     }
 
+    struct FirstStop {
+        std::optional<int> status;  ///< as wait_for_stop()
+        bool late = false;          ///< it has not come yet
+    };
+
+    /// Of a thread that runs. Not for ever: one that waits for the child of its vfork() stops when that is done, and a
+    /// first thread that has ended before the others is told of when they have, too. Looks again and again, since
+    /// nobody is told of a thread that has got another number (changed_or_gone()).
+    FirstStop wait_for_first_stop() const {
+        constexpr std::uint64_t patience_ns = 20'000'000;
+        constexpr timespec look_again{0, 1'000'000};
+        sigset_t told;
+        sigemptyset(&told);
+        sigaddset(&told, SIGCHLD);
+        const std::uint64_t start = process::now_ns();
+        do {
+            int status = 0;
+            const pid_t got = ::waitpid(thread, &status, __WALL | WNOHANG);
+            if (got == thread) return {status};
+            if (got < 0 && errno != EINTR) return {};
+            ::sigtimedwait(&told, nullptr, &look_again);  // held back by Undisturbed, so that none is lost
+        } while (process::now_ns() - start < patience_ns);
+        return {{}, true};
+    }
+
+    /// A thread that executes another program goes on as the first of its process, under that one's number, and is
+    /// ours still.
+    SnapshotAttempt changed_or_gone(const std::optional<int>& status) {
+        if (!status && thread != process) ending.add(process, process);
+        return miss(Missed::gone);
+    }
+
     /// It is being killed: its end is told to its parent when we have seen it.
     SnapshotAttempt gone() {
-        ending.add(thread);
+        ending.add(thread, process);
         return miss(Missed::gone);
     }
 
     void let_go(int signal) {
-        if (::ptrace(PTRACE_DETACH, thread, nullptr, signal) != 0) ending.add(thread);
+        if (::ptrace(PTRACE_DETACH, thread, nullptr, signal) != 0) ending.add(thread, process);
         attempt.pause_ns = process::now_ns() - start_ns;
-    }
-
-    /// A call that ended because of our stop alone is begun again, as the kernel itself does with most.
-    void resume_system_call(const Registers& registers) const {
-#if defined(__x86_64__)
-        constexpr unsigned instruction_bytes = 2;
-        constexpr std::uint8_t system_call[instruction_bytes] = {0x0f, 0x05};
-        std::uint8_t before[instruction_bytes] = {};
-        if (static_cast<long long>(registers.native.rax) != -EINTR || !is_plain_64_bit_code(registers)) return;
-        if (has_pending_signal(process, thread)) return;  // that is what ended it
-        const std::uint64_t at = registers.instruction_pointer() - instruction_bytes;
-        const auto word = static_cast<std::uint64_t>((errno = 0, ::ptrace(PTRACE_PEEKTEXT, thread, at, nullptr)));
-        std::memcpy(before, &word, sizeof before);
-        if (errno != 0 || std::memcmp(before, system_call, sizeof before) != 0) return;
-        Registers again = registers;
-        again.native.rax = registers.native.orig_rax;
-        again.native.orig_rax = ~0ull;
-        again.set_instruction_pointer(at);
-        static_cast<void>(write_registers(thread, again));
-#else
-        static_cast<void>(registers);
-#endif
     }
 
     SnapshotAttempt copy_stopped(Registers registers) {
@@ -318,7 +330,10 @@ struct SnapshotTaker {
         if (!own) return Missed::gone;
         RemoteCalls calls(helper, *own, snapshot.instruction);
         const auto forked = calls.call(SYS_clone, {CLONE_FILES | relation});
-        if (!forked.value || *forked.value <= 0 || forked.created <= 0) return reason_of(forked);
+        if (!forked.value || *forked.value <= 0 || forked.created <= 0) {
+            kill_traced(forked.created);
+            return reason_of(forked);
+        }
         snapshot.copy_ = forked.created;
         ::kill(helper, SIGKILL);  // it ends while the copy is at work
         if (has_ended(wait_for_stop(snapshot.copy_))) {
@@ -343,7 +358,11 @@ struct SnapshotTaker {
         sigset_t all;
         sigfillset(&all);
         ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &all);
-        const auto reaped = original.call(SYS_wait4, {static_cast<std::uint64_t>(helper), 0, WNOHANG | __WALL, 0});
+        // A stop of the whole process may come all the same, before the call has begun.
+        constexpr int most_tries = 16;
+        RemoteCalls::Answer reaped;
+        for (int i = 0; i < most_tries && !reaped.value && !reaped.gone && !reaped.signal; ++i)
+            reaped = original.call(SYS_wait4, {static_cast<std::uint64_t>(helper), 0, WNOHANG | __WALL, 0});
         ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &own);
         return reaped.signal;
     }
@@ -372,7 +391,10 @@ struct SnapshotTaker {
 };
 
 SnapshotAttempt take_snapshot(pid_t process, pid_t thread, EndingThreads& ending, pid_t reaper, bool after_call) {
-    return SnapshotTaker{process, thread, ending, reaper, after_call}.take_running();
+    ending.hold_the_end();
+    auto attempt = SnapshotTaker{process, thread, ending, reaper, after_call}.take_running();
+    ending.settle();
+    return attempt;
 }
 
 SnapshotAttempt take_snapshot_after_exec(pid_t process, EndingThreads& ending, pid_t reaper) {

@@ -3,6 +3,8 @@
 //     hammer [-o FILE] [--json FILE] [...] -- COMMAND
 // Takes tmaprobe's options and heeds only those two; FILE of --json gets how many snapshots were taken, as windows.
 #include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "process/held_command.h"
+#include "process/running_threads.h"
 #include "trace/snapshot.h"
 
 namespace {
@@ -91,20 +94,14 @@ void write_results(const Options& options, const Counts& counts) {
     record << "]}}]}\n";
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    const Options options = parsed(argc, argv);
-    auto command = tmaprobe::process::HeldCommand::start(options.command);
-    if (!command || !command->release()) return 127;
+void sample(pid_t first, const Options& options) {
     Counts counts;
     tmaprobe::trace::EndingThreads ending;
     std::deque<Snapshot> kept;  // alive for a while, as a copy that is being looked at
-    std::optional<int> status;
-    while (!(status = command->poll_exit())) {
+    while (!tmaprobe::process::has_ended(first)) {
         ending.settle();
-        std::vector<pid_t> processes{command->pid()};
-        add_descendants(command->pid(), processes);
+        std::vector<pid_t> processes{first};
+        add_descendants(first, processes);
         for (const pid_t process : processes)
             for (const pid_t thread : threads_of(process)) {
                 auto attempt = tmaprobe::trace::take_snapshot(process, thread, ending);
@@ -116,5 +113,22 @@ int main(int argc, char** argv) {
     }
     kept.clear();
     write_results(options, counts);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Options options = parsed(argc, argv);
+    auto command = tmaprobe::process::HeldCommand::start(options.command);
+    if (!command || !command->release()) return 127;
+    // As in tmaprobe, it is no parent of theirs that stops them: a parent's wait for the end would be told of stops.
+    const pid_t sampler = ::fork();
+    if (sampler == 0) {
+        sample(command->pid(), options);
+        ::_exit(0);
+    }
+    std::optional<int> status;
+    while (!(status = command->poll_exit())) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    ::waitpid(sampler, nullptr, 0);
     return *status;
 }
