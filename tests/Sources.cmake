@@ -101,6 +101,7 @@ set(TMAPROBE_SOURCES_tests_model
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp
     tests/process/code_mappings_test.cpp
+    tests/process/helper_test.cpp
     tests/process/running_threads_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_record

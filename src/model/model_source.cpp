@@ -87,10 +87,22 @@ class ModelSource final : public counters::CounterSource {
             std::map<std::string, std::string> ignored;
             sample.variations.push_back(events_of(for_as_many_instructions(variation.facts), repetition.pass, ignored));
         }
+        if (!sample.nothing_seen && repetition.pass == 0) add_software_events(sample);
         sample.model = detail_of(*modelled_);
         sample.model->not_modelled = std::move(missing);
         sample.attribution = modelled_->attribution;
         return sample;
+    }
+
+    /// The kernel's own counts, which are measured, beside those of the model, in a group of their own.
+    void add_software_events(counters::Sample& sample) const {
+        int group = 0;
+        for (const auto& event : sample.events) group = std::max(group, event.group + 1);
+        for (auto event : modelled_->software_events) {
+            event.group = group;
+            sample.events.push_back(event);
+            for (auto& variation : sample.variations) variation.push_back(event);
+        }
     }
 
     record::ModelDetail detail_of(const Modelled& m) const {

@@ -43,7 +43,7 @@ class WindowSampling {
             pages_assumed_ = true;
         }
         if (options_.attribute) simulator_.attribute_slots();
-        process::step_back(::getpid());
+        stepped_back_ = process::step_back(::getpid());
         const std::uint64_t start = process::now_ns();
         if (request_.held_command)
             take_first(ready);
@@ -106,6 +106,18 @@ class WindowSampling {
         sampler_.settle();
         if (orders_.over()) come_forward();
         if (process::now_ns() >= sampler_.next_ns() && !orders_.over()) take();
+        if (!stepped_back_ && !in_front_) rest();
+    }
+
+    /// Leaves the CPU to what is sampled, where the kernel does not let us step back for it. Samples go on.
+    void rest() {
+        const std::uint64_t until = process::now_ns() + gives_way_.rest_ns();
+        for (std::uint64_t now = 0; (now = process::now_ns()) < until;) {
+            const std::uint64_t next = std::min(until, std::max(now, sampler_.next_ns()));
+            if (orders_.over(std::min(patience_ns(), static_cast<std::int64_t>(next - now)))) return;
+            if (process::now_ns() >= sampler_.next_ns()) take();
+        }
+        gives_way_.go_on();
     }
 
     /// A copy of the command at its first instruction.
@@ -391,7 +403,8 @@ class WindowSampling {
     std::map<pid_t, Joined> joined_;         ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     pid_t first_copy_ = -1, traced_copy_ = -1;
-    bool in_front_ = false;
+    bool in_front_ = false, stepped_back_ = false;
+    process::GivesWay gives_way_;
     std::size_t executed_ = 0;  ///< instructions of the copy that is traced
     double stands_for_ns_ = 0;  ///< what its window does
     bool pages_assumed_ = false, hardly_warm_ = false;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -61,16 +62,44 @@ void take_place(pid_t process, int nice) {
 
 }  // namespace
 
-void step_back(pid_t process) {
+bool step_back(pid_t process) {
     const sched_param in_real_time{1}, otherwise{0};
-    if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &in_real_time) != 0) return;
+    if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &in_real_time) != 0) return false;
     ::sched_setscheduler(0, SCHED_OTHER, &otherwise);
     constexpr int further_back = 10;  // about a tenth of what one that competes gets
     take_place(process, further_back);
+    return true;
 }
 
 void step_forward(pid_t process) {
     if (::getpriority(PRIO_PROCESS, static_cast<id_t>(process)) > 0) take_place(process, 0);
+}
+
+namespace {
+
+/// For which this thread could have run and had no CPU; nothing where the kernel keeps no account of it.
+std::uint64_t waited_for_a_cpu_ns() {
+    unsigned long long ran = 0, waited = 0;
+    return std::sscanf(read_line("/proc/self/schedstat").c_str(), "%llu %llu", &ran, &waited) == 2 ? waited : 0;
+}
+
+}  // namespace
+
+std::uint64_t rest_for(std::uint64_t elapsed_ns, std::uint64_t waited_ns) {
+    constexpr std::uint64_t wanted_by_others = 10, parts_of_others = 9, most_ns = 1'000'000'000;
+    if (waited_ns <= elapsed_ns / wanted_by_others) return 0;
+    return std::min(most_ns, parts_of_others * (elapsed_ns - std::min(elapsed_ns, waited_ns)));
+}
+
+std::uint64_t GivesWay::rest_ns() {
+    const std::uint64_t begun = begun_ns_, waited = waited_ns_;
+    go_on();
+    return begun ? rest_for(begun_ns_ - begun, waited_ns_ - waited) : 0;
+}
+
+void GivesWay::go_on() {
+    begun_ns_ = now_ns();
+    waited_ns_ = waited_for_a_cpu_ns();
 }
 
 bool HelperOrders::over(std::int64_t patience_ns) const {

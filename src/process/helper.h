@@ -25,10 +25,27 @@ class HelperOrders {
 
 /// From now on the process, ours and the only one of its session, takes about a tenth of what others that compete for
 /// a CPU get; only where it may be taken back, and where we may still go before all others in a moment in which
-/// somebody waits for us (by a real-time policy).
-void step_back(pid_t process);
+/// somebody waits for us (by a real-time policy). Whether it does.
+bool step_back(pid_t process);
 /// Takes it back.
 void step_forward(pid_t process);
+
+/// For a process of ours that may not step back: it gives way by itself. It is asked after each piece of work how long
+/// to rest; not at all while nobody else wants its CPU.
+class GivesWay {
+  public:
+    /// ns, of what was done since it was made or asked last; at most a second.
+    std::uint64_t rest_ns();
+    /// The rest is over, and other work begins.
+    void go_on();
+
+  private:
+    std::uint64_t begun_ns_ = 0, waited_ns_ = 0;
+};
+
+/// The rest for so much work, of which so long was spent waiting for a CPU: nine times what it took of a CPU that
+/// others want.
+std::uint64_t rest_for(std::uint64_t elapsed_ns, std::uint64_t waited_ns);
 
 /// A process of ours beside a command, in a session of its own: no key of the terminal reaches it. It ends with us,
 /// whatever ends us, but not in the middle of what it guards by holding signals. What goes wrong in it ends nobody

@@ -28,6 +28,19 @@ void show_source(Screen& screen, const Record& record) {
 /// Some kernels count it in ticks, of which a short command has none.
 std::string processor_text(double ns) { return ns > 0 ? format_ns(ns) : "0 s"; }
 
+/// What the kernel counted of a command or a process that was sampled.
+void show_software_events(Screen& screen, const Run& run) {
+    if (run.metrics.empty() || !run.extra.model || !run.extra.model->sampling) return;
+    std::string counts;
+    for (const auto& event : run.events) {
+        if (event.pmu != "software") continue;
+        const auto value =
+            event.name == "task-clock" ? format_ns(event.reading.value) : plain_number(event.reading.value);
+        counts += (counts.empty() ? "" : ", ") + screen.say(event.name) + " " + value;
+    }
+    if (!counts.empty()) screen.entry("Events", counts + " (measured)");
+}
+
 void show_time(Screen& screen, const Run& run) {
     const auto& time = run.time;
     if (!time.known) {
@@ -140,6 +153,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_run_heading(screen, run, record.source.kind == record::SourceKind::replay);
     show_variant_trial(screen, run);
     show_time(screen, run);
+    show_software_events(screen, run);
     show_monitors(screen, run);
     show_tree(screen, record, run);
     show_other_metrics(screen, run);

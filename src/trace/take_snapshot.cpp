@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string_view>
@@ -127,6 +128,26 @@ bool fell_to_a_reaper(pid_t copy) {
 
 }  // namespace
 
+/// While it lives, a thread of the ordinary policy goes before all others, so that its stop does not last for the turns
+/// of others; the kernel keeps what else it has (nice, slice) for when it is as before.
+class GoingBefore {
+  public:
+    explicit GoingBefore(pid_t thread) : thread_(thread) {
+        const sched_param first{1};
+        goes_ = ::sched_getscheduler(thread) == SCHED_OTHER && ::sched_setscheduler(thread, SCHED_FIFO, &first) == 0;
+    }
+    GoingBefore(const GoingBefore&) = delete;
+    GoingBefore& operator=(const GoingBefore&) = delete;
+    ~GoingBefore() {
+        const sched_param as_before{0};
+        if (goes_) ::sched_setscheduler(thread_, SCHED_OTHER, &as_before);
+    }
+
+  private:
+    pid_t thread_;
+    bool goes_;
+};
+
 /// One attempt.
 struct SnapshotTaker {
     pid_t process, thread;
@@ -136,6 +157,7 @@ struct SnapshotTaker {
     Candidate candidate{};
     SnapshotAttempt attempt{};
     std::uint64_t start_ns = 0;
+    std::optional<GoingBefore> going_before{};
 
     SnapshotAttempt miss(Missed why, std::string words = {}) {
         attempt.snapshot.reset();
@@ -156,6 +178,7 @@ struct SnapshotTaker {
         // Without options until it stands: a thread that it started meanwhile would be ours, too, and wait for us.
         if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0)
             return miss(errno == ESRCH ? Missed::gone : Missed::refused, std::strerror(errno));
+        const std::uint64_t waited = waited_for_a_cpu_ns();
         start_ns = process::now_ns();
         if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0) return gone();
         const auto stop = wait_for_first_stop();
@@ -163,6 +186,8 @@ struct SnapshotTaker {
             ending.add(thread, process);
             return miss(Missed::waiting);
         }
+        // Until it had a CPU again it waited for others, and would have without us.
+        start_ns += std::min(process::now_ns() - start_ns, waited_for_a_cpu_ns() - waited);
         const auto status = stop.status;
         if (has_ended(status)) return changed_or_gone(status);
         // A signal that came first goes its way, with all that its sender said; a stop of the whole process stays one.
@@ -209,6 +234,14 @@ struct SnapshotTaker {
         return copy_stopped(*registers);
     }
 
+    /// For which it could have run and had no CPU; never less than before. 0: the kernel keeps no account of it.
+    std::uint64_t waited_for_a_cpu_ns() const {
+        const std::string line =
+            read_line("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/schedstat");
+        const std::size_t second = line.find(' ');
+        return second == std::string::npos ? 0 : std::strtoull(line.c_str() + second, nullptr, 10);
+    }
+
     struct FirstStop {
         std::optional<int> status;  ///< as wait_for_stop()
         bool late = false;          ///< it has not come yet
@@ -248,6 +281,7 @@ struct SnapshotTaker {
     }
 
     void let_go(int signal) {
+        going_before.reset();
         if (::ptrace(PTRACE_DETACH, thread, nullptr, signal) != 0) ending.add(thread, process);
         attempt.pause_ns = process::now_ns() - start_ns;
     }
@@ -267,6 +301,8 @@ struct SnapshotTaker {
 #if defined(__x86_64__)
         registers.native.orig_rax = ~0ull;
 #endif
+        // Not before it stands: what it started would go before all others, too.
+        going_before.emplace(thread);
         RemoteCalls original(thread, registers, candidate.instruction);
         Snapshot snapshot;
         snapshot.process = process;
