@@ -94,9 +94,11 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_instructions_test.cpp
     tests/model/core_slots_test.cpp
     tests/model/core_test.cpp
+    tests/model/core_waits_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
     tests/model/repeatable_test.cpp
+    tests/model/window_likeness_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp

@@ -8,11 +8,13 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string_view>
 
 #include "model/sum_of_windows.h"
+#include "model/window_likeness.h"
 #include "process/held_command.h"
 #include "trace/copy_calls.h"
 #include "trace/translator.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::size_t most_waiting_copies = 8;
 constexpr std::size_t shortest_window = 1000;  ///< instructions
+constexpr double search_ns = 45e6;             ///< of processor time, for a window like the moment that was sampled
 
 /// Recorded instructions of a copy, by number; not yet seen by the caches.
 using Steps = std::vector<trace::Step>;
@@ -197,7 +200,7 @@ class WindowSampling {
                 options_.window_instructions,
                 [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
             note(traced);
-            if (window.steps.size() < shortest_window) break;
+            if (window.steps.size() < shortest_window || !is_like_sampled(window.steps)) break;
             window.instructions = translator.instructions();
             found_.steps += window.steps.size();
             merge(facts, TRY(simulator_.simulate(window)));
@@ -233,7 +236,8 @@ class WindowSampling {
     /// end. Nothing when there was none.
     Result<WindowFacts> trace_windows(trace::Sample& sample) {
         // What runs from its exec on finds everything cold.
-        simulator_.begin_moment(sample.snapshot.copy() == first_copy_ ? 0 : sample.snapshot.resident_bytes);
+        const bool from_start = sample.snapshot.copy() == first_copy_;
+        simulator_.begin_moment(from_start ? 0 : sample.snapshot.resident_bytes);
         trace::CopyCalls calls(sample.snapshot);
         if (options_.attribute) mappings_ = process::code_mappings_of(sample.snapshot.copy());
         if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));
@@ -259,12 +263,12 @@ class WindowSampling {
         const double start = own_processor_ns();
         Steps waiting;  // the last chunk, of which the window may be
         std::size_t done = 0;
-        bool ended = false, warm = false;
+        bool ended = false, warm = false, found = false;
         std::string_view early;
-        while (!ended && !warm) {
+        while (!ended && !found) {
             Steps fresh;
             const std::uint64_t lines_before = simulator_.lines_from_memory();
-            auto traced = TRY(translator.steps(done ? limits.chunk : options_.window_instructions,
+            auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
                                                [&](const trace::StaticInstruction&, const trace::Step& step) {
                                                    fresh.push_back(step);
                                                    ++executed_;
@@ -272,6 +276,7 @@ class WindowSampling {
             note(traced);
             ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
             if (traced.ended_early != trace::EndedEarly::none) early = trace::name_of(traced.ended_early);
+            if (!done) sampled_.emplace(fresh);
             done += fresh.size();
             found_.translated |= translator.translates();
             if (!ended) {
@@ -281,8 +286,11 @@ class WindowSampling {
             waiting.insert(waiting.end(), fresh.begin(), fresh.end());
             const double spent = own_processor_ns() - start;
             const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
-            warm = done >= limits.most || enough ||
+            warm = warm || done >= limits.most || enough ||
                    (done > 3 * limits.chunk && simulator_.lines_from_memory() == lines_before);
+            // Not just any window: one of what ran in the moment that was sampled, if that comes again in time.
+            found = warm && (from_start || done >= 2 * limits.most || spent >= limits.budget_ns + search_ns ||
+                             is_like_sampled(waiting));
             take_if_due();
         }
         if (ended && early.empty()) early = name_of(calls.ended().value_or(trace::EndedBy::signals));
@@ -306,6 +314,13 @@ class WindowSampling {
         // Where slots are put down to instructions, each window is by itself.
         if (!ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(translator, facts));
         return facts;
+    }
+
+    /// Whether a window at its end would be of the code that ran when the sample was taken.
+    bool is_like_sampled(const Steps& steps) const {
+        constexpr double most_of_it = 0.5;
+        const std::size_t window = std::min(options_.window_instructions, steps.size());
+        return sampled_->with({steps.end() - static_cast<std::ptrdiff_t>(window), steps.end()}) >= most_of_it;
     }
 
     void follow(const Steps& steps, std::size_t count, const trace::Translator& translator) {
@@ -405,8 +420,9 @@ class WindowSampling {
     pid_t first_copy_ = -1, traced_copy_ = -1;
     bool in_front_ = false, stepped_back_ = false;
     process::GivesWay gives_way_;
-    std::size_t executed_ = 0;  ///< instructions of the copy that is traced
-    double stands_for_ns_ = 0;  ///< what its window does
+    std::size_t executed_ = 0;               ///< instructions of the copy that is traced
+    std::optional<WindowLikeness> sampled_;  ///< its first ones
+    double stands_for_ns_ = 0;               ///< what its window does
     bool pages_assumed_ = false, hardly_warm_ = false;
     std::vector<process::CodeMapping> mappings_;  ///< of the copy that is traced
     SampledWindows found_;

@@ -7,6 +7,7 @@ namespace tmaprobe::model::core {
 namespace {
 
 constexpr unsigned issue_after_renaming = 1;
+constexpr unsigned commit_after_data = 2;  ///< of a store that nothing holds up
 
 }  // namespace
 
@@ -26,6 +27,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       store_buffer_(parameters.store_buffer),
       general_registers_(parameters.general_registers),
       vector_registers_(parameters.vector_registers),
+      stores_retire_(parameters.store_buffer),
       seen_(2 * trace.instructions.size(), nullptr),
       ready_(most_units, 0),
       added_(most_units, 0) {
@@ -111,9 +113,12 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
     if (what.stores && store_buffer_.room_at() > admission.room) {
         admission.room = store_buffer_.room_at();
         admission.store_buffer_full = admission.room > slots_.cycle();
+        admission.store_retires = stores_retire_.room_at();
     }
-    if (what.serializes) wait_for(retirement_.last_retired_at());
-    wait_for(serialized_until_);
+    const std::uint64_t serialized =
+        std::max(serialized_until_, what.serializes ? retirement_.last_retired_at() : std::uint64_t{0});
+    admission.serializes = serialized > admission.room;
+    wait_for(serialized);
     // One from the sequencer shares its cycle neither with what comes before it nor with what comes after.
     const bool alone = what.microcoded && parameters_.microcode_alone;
     admission.begins_cycle = alone || last_alone_;
@@ -178,7 +183,10 @@ Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::S
         memory_order_ = times.done;
     }
     if (accesses) memory_done_ = std::max(memory_done_, times.done);
-    if (what.serializes) serialized_until_ = times.done;
+    if (what.serializes) {
+        serialized_until_ = times.done;
+        times.waits = SlotCause::serialization;
+    }
     return times;
 }
 
@@ -188,6 +196,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         while (!same_address_.serves(step.load, issued, parameters_.same_address_loads))
             issued = take_ports(what, Part::load, issued + 1, times.renamed);
     times.issued = issued;
+    times.port_waited = issued - ready;
     if (what.prefetch) {
         if (step.load) memory_.prefetch(step.load, issued);
         return;
@@ -210,7 +219,9 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         else if (whole)
             times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + parameters_.store_forward_cycles);
         else
-            times.loaded = std::max(issued, from->data_at) + parameters_.store_forward_failed_cycles;
+            // It begins again when the store has left its buffer: in order, after all before it.
+            times.loaded = std::max({issued, from->data_at, from->committed - commit_after_data}) +
+                           parameters_.store_forward_failed_cycles;
     } else {
         const Loaded answer = memory_.load(step.load, what.what.address, issued);
         times.loaded += answer.extra;
@@ -234,6 +245,7 @@ void Pipeline::operate(const InstructionDescriptor& what, Times& times) {
     }
     const std::uint64_t issued = take_ports(what, Part::operation, ready, times.renamed);
     if (!what.loads) times.issued = issued;
+    times.port_waited = issued - ready + (ready > times.loaded ? 0 : times.port_waited);
     if (ready > times.loaded || !what.loads) times.waits = times.missed ? times.waits : SlotCause::dependency;
     times.operated = issued;
 }
@@ -283,7 +295,7 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
     if (what.stores) done = std::max(done, times.stored + 1);
     const std::uint64_t before = retirement_.last_retired_at();
     const std::uint64_t retired =
-        retirement_.add({0, times.issued, done, 0, step.instruction, times.waits}, what.slots);
+        retirement_.add({0, times.issued, done, times.port_waited, 0, step.instruction, times.waits}, what.slots);
     if (const std::uint64_t oldest_from = std::max(before + 1, times.renamed); what.executes && done > oldest_from) {
         facts_.cycles_no_retire += done - oldest_from;
         // An operation with a first-level hit as operand waits for its other operands, the load long done.
@@ -305,6 +317,7 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
     committed_line_ = line;
     last_committed_ = committed;
     store_buffer_.take(committed);
+    stores_retire_.take(retired);
     if (step.store && !what.what.string)
         forwarding_.add({step.store, times.stored, what.operation_uses ? times.operated + what.latency : times.operated,
                          committed, 0, what.store_bytes, what.renamable_store, what.what.memory.base,

@@ -29,6 +29,7 @@ class Pipeline {
     /// When the parts of one instruction are done.
     struct Times {
         std::uint64_t renamed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
+        std::uint64_t port_waited = 0;  ///< for a port, on the way to done
         SlotCause waits = SlotCause::dependency;
         bool missed = false;
     };
@@ -63,6 +64,7 @@ class Pipeline {
     Ports ports_;
     std::vector<Occupancy> schedulers_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
+    InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;
     SameAddress same_address_;
     std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused

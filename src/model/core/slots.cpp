@@ -64,7 +64,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
             count(SlotCause::wrong_path, branch_, lost());
         } else if (cycle_ < resolved_) {
             cycles = alike(resolved_);
-            lose_to_back_end(cycles, lost(), false, branch_);
+            lose_to_back_end(cycles, lost(), {}, branch_);
         } else if (cycle_ < recovered_) {
             cycles = alike(recovered_);
             facts_.slots_recovery += lost();
@@ -80,15 +80,18 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
         } else if (cycle_ < admission.room) {
             const InFlight* oldest = retirement_.oldest(cycle_);
             std::uint64_t until = admission.room;
+            if (cycle_ < admission.store_retires) until = std::min(until, admission.store_retires);
             if (oldest) {
                 until = std::min(until, oldest->retires);
                 if (cycle_ < oldest->issued)
                     until = std::min(until, oldest->issued);
+                else if (cycle_ + oldest->port_waited <= oldest->done)
+                    until = std::min(until, oldest->done - oldest->port_waited + 1);
                 else if (cycle_ <= oldest->done)
                     until = std::min(until, oldest->done + 1);
             }
             cycles = std::max<std::uint64_t>(1, alike(until));
-            lose_to_back_end(cycles, lost(), admission.store_buffer_full, instruction);
+            lose_to_back_end(cycles, lost(), admission, instruction);
         } else {
             // Supplied and with room, but the cycle may not be shared.
             cycles = 1;
@@ -104,25 +107,36 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
     }
 }
 
-void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer, std::uint32_t next) {
-    const InFlight* oldest = retirement_.oldest(cycle_);
+SlotCause Slots::cause_of_wait(const Admission& admission, const InFlight* oldest) const {
+    if (waits_for_store(admission)) return SlotCause::store_buffer;
     SlotCause cause = SlotCause::retirement;
-    if (store_buffer) {
-        cause = SlotCause::store_buffer;
-        timeline_.lasts(During::store_buffer_full, cycle_, cycle_ + cycles);
-    } else if (oldest && cycle_ < oldest->issued) {
+    if (oldest && cycle_ < oldest->issued) {
         cause = SlotCause::port;
     } else if (oldest && cycle_ <= oldest->done) {
         cause = oldest->waits;
+        // Had it not waited for a port, it would be done by now.
+        const bool late = cycle_ + oldest->port_waited > oldest->done;
+        if (late && (cause == SlotCause::dependency || cause == SlotCause::l1)) cause = SlotCause::port;
     }
+    // What waits for all before it, or is waited for by all after it, waits for memory with them.
+    return admission.serializes && !is_memory(cause) ? SlotCause::serialization : cause;
+}
+
+void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, const Admission& admission, std::uint32_t next) {
+    const InFlight* oldest = retirement_.oldest(cycle_);
+    const bool store_buffer = waits_for_store(admission);
+    const SlotCause cause = cause_of_wait(admission, oldest);
+    if (admission.store_buffer_full) timeline_.lasts(During::store_buffer_full, cycle_, cycle_ + cycles);
     facts_.slots_backend += lost;
     if (is_memory(cause)) facts_.slots_backend_memory += lost;
-    if (store_buffer) facts_.cycles_store_buffer_full += cycles;
+    if (admission.store_buffer_full) facts_.cycles_store_buffer_full += cycles;
     if (used_ == 0) {
         facts_.cycles_backend_none += cycles;
         if (is_memory(cause)) facts_.cycles_backend_none_memory += cycles;
     }
-    count(cause, oldest && !store_buffer ? oldest->instruction : next, lost);
+    // A fence that waits is to blame, and not what it waits for.
+    const bool fence_comes = cause == SlotCause::serialization && oldest && oldest->waits != cause;
+    count(cause, oldest && !store_buffer && !fence_comes ? oldest->instruction : next, lost);
 }
 
 }  // namespace tmaprobe::model::core

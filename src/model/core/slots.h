@@ -18,8 +18,9 @@ struct Admission {
     SlotCause supply = SlotCause::fetch_bandwidth;  ///< why not before
     std::uint64_t room = 0;                         ///< in the buffers of the back end
     bool store_buffer_full = false;                 ///< it is the last of them to have room
-    bool serializes = false;                        ///< waits for all before it
-    bool begins_cycle = false;                      ///< shares no cycle with those before it
+    std::uint64_t store_retires = 0;                ///< and this is when the store that is in its way retires
+    bool serializes = false;    ///< it, or one before it, lets all before it end first, and nothing else has room last
+    bool begins_cycle = false;  ///< shares no cycle with those before it
 };
 
 /// Gives slots to instructions in program order, cycle by cycle, and every lost one its cause and its instruction. A
@@ -51,7 +52,13 @@ class Slots {
   private:
     void lose_until(std::uint64_t cycle, const Admission& admission, std::uint32_t instruction);
     /// `next`: the instruction that waits to be renamed, or whose wrong path fills the buffers.
-    void lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, bool store_buffer, std::uint32_t next);
+    void lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, const Admission& admission, std::uint32_t next);
+    /// A full store buffer is to blame for what its stores wait for once they have retired; before that they wait for
+    /// the oldest, as all do.
+    bool waits_for_store(const Admission& admission) const {
+        return admission.store_buffer_full && cycle_ >= admission.store_retires;
+    }
+    SlotCause cause_of_wait(const Admission& admission, const InFlight* oldest) const;
     void count(SlotCause cause, std::uint32_t instruction, std::uint64_t lost) {
         facts_.by_cause[static_cast<std::size_t>(cause)] += lost;
         if (observer_ && lost) observer_->slots(cause, instruction, lost);

@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/model/core_fixture.h"
+
+namespace tmaprobe::model::core {
+namespace {
+
+#if defined(__x86_64__)
+
+/// Which instruction has most of the slots that are not retiring, and what these are.
+class Lost final : public SlotObserver {
+  public:
+    void slots(SlotCause cause, std::uint32_t instruction, std::uint64_t count) override {
+        if (cause == SlotCause::retiring) return;
+        by_cause[cause] += count;
+        by_instruction[instruction] += count;
+        all += count;
+    }
+    double share(SlotCause cause) const {
+        const auto found = by_cause.find(cause);
+        return found == by_cause.end() ? 0 : static_cast<double>(found->second) / static_cast<double>(all);
+    }
+    double share_of_instruction(std::uint32_t instruction) const {
+        const auto found = by_instruction.find(instruction);
+        return found == by_instruction.end() ? 0 : static_cast<double>(found->second) / static_cast<double>(all);
+    }
+    std::map<SlotCause, std::uint64_t> by_cause;
+    std::map<std::uint32_t, std::uint64_t> by_instruction;
+    std::uint64_t all = 0;
+};
+
+struct Waited {
+    Lost lost;
+    double cycles_each_round = 0;
+};
+
+Waited run(
+    const CoreParameters& parameters, const std::vector<Bytes>& code,
+    const std::function<std::uint64_t(std::size_t)>& address = [](std::size_t) { return 0x100000; }) {
+    constexpr std::size_t rounds = 1000;
+    Waited waited;
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    const auto facts = simulate(parameters, trace_of(code, rounds * code.size(), address), memory, &waited.lost);
+    waited.cycles_each_round = static_cast<double>(facts.cycles) / rounds;
+    return waited;
+}
+
+TEST(Waits, OfOperationsThatDoNotDependOnEachOtherAreForTheirPort) {
+    const Bytes multiplied = {0x48, 0x6b, 0xc8, 0x03};  // imul $3, %rax, %rcx
+    const Waited independent = run(zen4(), {multiplied, multiplied, multiplied, multiplied});
+    EXPECT_NEAR(independent.cycles_each_round, 4, 0.1) << "one unit multiplies";
+    EXPECT_GT(independent.lost.share(SlotCause::port), 0.9);
+    const Bytes chain = {0x48, 0x6b, 0xc0, 0x03};  // imul $3, %rax, %rax
+    EXPECT_GT(run(zen4(), {chain}).lost.share(SlotCause::dependency), 0.9);
+}
+
+TEST(Waits, OfAFenceAreItsOwn) {
+    const Bytes add = {0x48, 0x01, 0xcb}, multiply = {0x48, 0x0f, 0xaf, 0xc0};  // add %rcx, %rbx; imul %rax, %rax
+    const Bytes lfence = {0x0f, 0xae, 0xe8};
+    const Waited fenced = run(zen4(), {add, multiply, lfence, add});
+    EXPECT_GT(fenced.lost.share(SlotCause::serialization), 0.7);
+    EXPECT_GT(fenced.lost.share_of_instruction(2), 0.7);
+    EXPECT_EQ(run(zen4(), {add, multiply, add}).lost.share(SlotCause::serialization), 0);
+}
+
+TEST(Waits, ForAStoreBufferThatIsFullBehindALoadAreTheLoads) {
+    // Each store's data are the load's before it, which takes long.
+    const Bytes chase = {0x48, 0x8b, 0x00}, store = {0x48, 0x89, 0x07};  // mov (%rax), %rax; mov %rax, (%rdi)
+    CoreParameters parameters = zen4();
+    parameters.store_buffer = 8;
+    Waited waited;
+    FixedMemory memory([](std::uint64_t address) { return address == 0x200000 ? 100u : 0u; });
+    const auto address = [](std::size_t step) {
+        return step % 4 ? 0x100000u + 64 * static_cast<unsigned>(step % 4) : 0x200000u;
+    };
+    simulate(parameters, trace_of({chase, store, store, store}, 4000, address), memory, &waited.lost);
+    EXPECT_GT(waited.lost.share(SlotCause::dram), 0.9);
+    EXPECT_LT(waited.lost.share(SlotCause::store_buffer), 0.05);
+}
+
+const Bytes store_lower = {0x89, 0x0f}, store_upper = {0x89, 0x57, 0x04};  // mov %ecx, (%rdi); mov %edx, 4(%rdi)
+const Bytes load_to_rcx = {0x48, 0x8b, 0x0f}, load_to_rax = {0x48, 0x8b, 0x07};
+
+TEST(Waits, ForHalvesThatAreReadAsAWholeLastUntilBothAreWritten) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_failed_cycles = 14;
+    const auto address = [](std::size_t step) { return 0x100000 + (step % 3 == 1 ? 4u : 0u); };
+    // The first of the two stores is the one that the chain goes through.
+    const Waited chained = run(parameters, {store_lower, store_upper, load_to_rcx}, address);
+    EXPECT_GE(chained.cycles_each_round, 14);
+    EXPECT_LE(chained.cycles_each_round, 14 + 6);
+    EXPECT_GT(chained.lost.share(SlotCause::forwarding), 0.8);
+    EXPECT_GT(chained.lost.share_of_instruction(2), 0.8);
+    // And without a chain: the next store leaves its buffer after this load retires.
+    const Waited apart = run(parameters, {store_lower, store_upper, load_to_rax}, address);
+    EXPECT_NEAR(apart.cycles_each_round, chained.cycles_each_round, 4);
+}
+
+#endif
+
+}  // namespace
+}  // namespace tmaprobe::model::core
