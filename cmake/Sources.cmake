@@ -279,6 +279,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/translator.cpp
     src/trace/translator_blocks.cpp
     src/trace/translator_stops.cpp
+    src/trace/turns.cpp
     src/trace/unfinished_call.cpp
     src/trace/waiting_input.cpp
     src/trace/x86_encoding.cpp

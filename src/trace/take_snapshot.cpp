@@ -26,42 +26,13 @@
 #include "trace/private_mappings.h"
 #include "trace/remote_calls.h"
 #include "trace/snapshot_checks.h"
+#include "trace/turns.h"
 
 // How a copy is made. A copy that the original forked itself would be a child to wait for, with its descriptors open.
 // So the original makes a helper that shares its memory and descriptors; the helper forks the copy, which leaves the
 // descriptors for an empty table; the helper is killed, and the original reaps it without SIGCHLD (exit signal 0).
 namespace tmaprobe::trace {
 namespace {
-
-void take_turn(pid_t task, int policy, int priority) {
-    const sched_param parameters{priority};
-    ::sched_setscheduler(task, policy | SCHED_RESET_ON_FORK, &parameters);
-}
-
-/// What holds the original up goes before all others, where that is allowed.
-void hurry(pid_t task) { take_turn(task, SCHED_FIFO, 1); }
-void take_time(pid_t task) { take_turn(task, SCHED_OTHER, 0); }
-/// While it lives, no signal can end us in the middle of what must not be left half done, and nobody goes before us.
-class Undisturbed {
-  public:
-    Undisturbed() {
-        sigset_t all;
-        sigfillset(&all);
-        ::sigprocmask(SIG_SETMASK, &all, &before_);
-        policy_ = ::sched_getscheduler(0);
-        hurry(0);
-    }
-    Undisturbed(const Undisturbed&) = delete;
-    Undisturbed& operator=(const Undisturbed&) = delete;
-    ~Undisturbed() {
-        take_turn(0, policy_ & ~SCHED_RESET_ON_FORK, 0);
-        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-    }
-
-  private:
-    sigset_t before_{};
-    int policy_ = SCHED_OTHER;
-};
 
 /// The system call is done, and nothing of it has to be begun again.
 bool has_result(const Registers& registers) {
@@ -127,26 +98,6 @@ bool fell_to_a_reaper(pid_t copy) {
 }
 
 }  // namespace
-
-/// While it lives, a thread of the ordinary policy goes before all others, so that its stop does not last for the turns
-/// of others; the kernel keeps what else it has (nice, slice) for when it is as before.
-class GoingBefore {
-  public:
-    explicit GoingBefore(pid_t thread) : thread_(thread) {
-        const sched_param first{1};
-        goes_ = ::sched_getscheduler(thread) == SCHED_OTHER && ::sched_setscheduler(thread, SCHED_FIFO, &first) == 0;
-    }
-    GoingBefore(const GoingBefore&) = delete;
-    GoingBefore& operator=(const GoingBefore&) = delete;
-    ~GoingBefore() {
-        const sched_param as_before{0};
-        if (goes_) ::sched_setscheduler(thread_, SCHED_OTHER, &as_before);
-    }
-
-  private:
-    pid_t thread_;
-    bool goes_;
-};
 
 /// One attempt.
 struct SnapshotTaker {
@@ -362,6 +313,7 @@ struct SnapshotTaker {
         if (::ptrace(PTRACE_SETOPTIONS, helper, nullptr, options_for_calls | PTRACE_O_EXITKILL) != 0)
             return Missed::gone;
         hurry(helper);
+        come_here(helper);
         const auto own = read_registers(helper);
         if (!own) return Missed::gone;
         RemoteCalls calls(helper, *own, snapshot.instruction);
@@ -407,6 +359,7 @@ struct SnapshotTaker {
     SnapshotAttempt isolate(Snapshot snapshot, const Registers& registers) {
         const pid_t copy = snapshot.copy();
         take_time(copy);
+        go_where(copy, thread);
         RemoteCalls calls(copy, registers, snapshot.instruction);
         constexpr std::size_t robust_list_bytes = 24;
         // Not before it has left the original's session, of which it would change the share.
