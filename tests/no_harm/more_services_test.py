@@ -21,7 +21,7 @@ import unittest
 import harness
 import running
 
-SECONDS = 2
+SECONDS = 1
 BODY = bytes(range(256)) * 200
 NODE = """
 const body = Buffer.alloc(51200);
