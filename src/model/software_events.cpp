@@ -10,7 +10,7 @@ namespace tmaprobe::model {
 namespace {
 
 /// As counters name and describe them.
-void add(std::vector<record::Event>& events, std::string_view name, double value) {
+void add_event(std::vector<record::Event>& events, std::string_view name, double value) {
     const auto plan = counters::software_plan();
     for (const auto& group : plan.passes.front().groups)
         for (const auto& planned : group.events) {
@@ -27,9 +27,9 @@ void add(std::vector<record::Event>& events, std::string_view name, double value
 
 std::vector<record::Event> software_events(const process::HeldCommand& ended) {
     std::vector<record::Event> events;
-    add(events, "task-clock", ended.processor_ns());
-    add(events, "page-faults", static_cast<double>(ended.page_faults()));
-    add(events, "context-switches", static_cast<double>(ended.context_switches()));
+    add_event(events, "task-clock", ended.processor_ns());
+    add_event(events, "page-faults", static_cast<double>(ended.page_faults()));
+    add_event(events, "context-switches", static_cast<double>(ended.context_switches()));
     return events;
 }
 
@@ -66,9 +66,9 @@ std::vector<record::Event> SoftwareEvents::events() const {
     }
     std::vector<record::Event> events;
     if (watched_.empty()) return events;
-    add(events, "task-clock", processor_ns());
-    add(events, "page-faults", faults);
-    if (same_threads) add(events, "context-switches", switches);
+    add_event(events, "task-clock", processor_ns());
+    add_event(events, "page-faults", faults);
+    if (same_threads) add_event(events, "context-switches", switches);
     return events;
 }
 
