@@ -10,6 +10,15 @@ if(TMAPROBE_MODEL)
     endif()
 endif()
 
+# What executes instructions on the modelled CPU: all of a simulation's time is spent here.
+set(simulating_sources ${TMAPROBE_SOURCES_model})
+list(FILTER simulating_sources INCLUDE REGEX ${TMAPROBE_SIMULATING})
+add_library(tmaprobe_model_core STATIC ${simulating_sources})
+target_compile_options(tmaprobe_model_core PRIVATE ${TMAPROBE_WARNINGS})
+tmaprobe_build_cheaply(tmaprobe_model_core model_core)
+target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_counters tmaprobe_trace)
+target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_core)
+
 if(TMAPROBE_HAVE_MODEL)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
         set(llvm_target aarch64)
@@ -30,22 +39,20 @@ if(TMAPROBE_HAVE_MODEL)
     # Named by LLVM for its solver and its Windows manifests, which nothing here uses.
     list(FILTER llvm_system EXCLUDE REGEX "z3|xml2")
 
-    set(model_sources ${TMAPROBE_SOURCES_model})
-    list(FILTER model_sources INCLUDE REGEX "src/model/(core|llvm)/")
-    add_library(tmaprobe_model_core STATIC ${model_sources})
-    target_include_directories(tmaprobe_model_core PUBLIC ${CMAKE_SOURCE_DIR}/src)
-    target_include_directories(tmaprobe_model_core SYSTEM PRIVATE ${llvm_include})
-    target_compile_options(tmaprobe_model_core PRIVATE -Wall -Wextra $<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>)
-    tmaprobe_build_cheaply(tmaprobe_model_core model_core)
-    target_link_libraries(tmaprobe_model_core PUBLIC tmaprobe_base tmaprobe_trace PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
-    target_sources(tmaprobe_model PRIVATE ${CMAKE_SOURCE_DIR}/src/model/model_source.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/simulation.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/command_simulation.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/sampled_windows.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/sum_of_windows.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/window_simulator.cpp
-                                          ${CMAKE_SOURCE_DIR}/src/model/slot_tally.cpp)
-    target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_core)
+    set(llvm_sources ${TMAPROBE_SOURCES_model})
+    list(FILTER llvm_sources INCLUDE REGEX "/model/llvm/")
+    add_library(tmaprobe_model_llvm STATIC ${llvm_sources})
+    target_include_directories(tmaprobe_model_llvm PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(tmaprobe_model_llvm SYSTEM PRIVATE ${llvm_include})
+    target_compile_options(tmaprobe_model_llvm PRIVATE -Wall -Wextra $<$<STREQUAL:${llvm_has_rtti},NO>:-fno-rtti>)
+    tmaprobe_build_cheaply(tmaprobe_model_llvm model_llvm)
+    target_link_libraries(tmaprobe_model_llvm PUBLIC tmaprobe_model_core PRIVATE -L${TMAPROBE_LLVM_LIBDIR} ${llvm_libraries} ${llvm_system})
+    set(sources_over_llvm ${TMAPROBE_SOURCES_model})
+    list(FILTER sources_over_llvm INCLUDE REGEX ${TMAPROBE_NEEDS_LLVM})
+    list(FILTER sources_over_llvm EXCLUDE REGEX "/model/llvm/")
+    list(TRANSFORM sources_over_llvm PREPEND ${CMAKE_SOURCE_DIR}/)
+    target_sources(tmaprobe_model PRIVATE ${sources_over_llvm})
+    target_link_libraries(tmaprobe_model PUBLIC tmaprobe_model_llvm)
 
     # Symbols are read with its DWARF libraries.
     execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs symbolize mcdisassembler ${llvm_target}info

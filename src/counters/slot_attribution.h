@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "process/code_mappings.h"
+#include "record/kinds.h"
 #include "record/slot_cause.h"
 
 namespace tmaprobe::counters {
@@ -40,7 +41,7 @@ class InstructionSlots {
 
 /// The slots of a window with one thing changed that is not known; see Sample::variations.
 struct VariedSlots {
-    std::string what;
+    record::Variation what = record::Variation::window;
     InstructionSlots slots;
 };
 

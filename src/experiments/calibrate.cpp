@@ -359,7 +359,7 @@ int choose_cpu(const CalibrateRequest& request, const machine::Host& host, const
 
 Result<CalibrationReport> calibrate(const CalibrateRequest& request, const machine::Host& host,
                                     const machine::Topology& topology, const OnProgress& on_progress) {
-    if (host.hypervisor == "QEMU TCG")
+    if (host.is_emulated)
         return fail(ErrorCode::unavailable, "this machine is emulated in software: its times say nothing of a core",
                     "calibrate on hardware, or with hardware virtualisation");
     const auto known = TRY(events::read_calibration_facts(request.library));

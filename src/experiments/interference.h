@@ -18,10 +18,11 @@ namespace tmaprobe::experiments {
 
 /// A victim, a neighbour, and what may be done about it.
 struct InterferenceRequest {
-    RunRequest run;            ///< how the victim is measured: level, metrics, source, tables
-    std::string victim;        ///< "chase:size=8M" or "cmd:./program args"
-    std::string aggressor;     ///< the same forms; "threads=2" gives it more CPUs
-    std::string place = "l3";  ///< where the neighbour sits, as machine::pair_class says: smt, l2, l3, package, numa
+    RunRequest run;         ///< how the victim is measured: level, metrics, source, tables
+    std::string victim;     ///< "chase:size=8M" or "cmd:./program args"
+    std::string aggressor;  ///< the same forms; "threads=2" gives it more CPUs
+    std::string place =
+        "l3";  ///< where the neighbour sits, as names of machine::Shared say: smt, l2, l3, package, numa
     std::optional<counters::resctrl::Limit> limit;    ///< on the neighbour
     std::optional<counters::resctrl::Limit> protect;  ///< for the victim
     std::filesystem::path resctrl_root = counters::resctrl::usual_root;

@@ -32,7 +32,7 @@ ChosenCpus choose_quiet(const Setup& setup, std::size_t wanted) {
         setup.topology.cpus, [&](const auto& place) { return place.allowed && place.core_type == kind; }));
     const std::size_t looked_at =
         std::min({std::max(alike, std::size_t{1}), std::max(most_looked_at, wanted), cpus.size()});
-    if (looked_at <= wanted || setup.host.hypervisor == "QEMU TCG") return {std::move(cpus), {}};
+    if (looked_at <= wanted || setup.host.is_emulated) return {std::move(cpus), {}};
     const auto limits = timing::canary_limits(setup.host);
     const auto looks = look_at_cpus({cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(looked_at)}, setup.host);
     const auto ordered = quietest_first(looks, limits);

@@ -21,20 +21,24 @@ namespace {
 
 constexpr std::string_view command_prefix = "cmd:";
 
-const std::vector<std::string>& places() {
-    static const std::vector<std::string> names{"smt", "l2", "l3", "package", "two-packages", "numa"};
+/// Where a neighbour may sit: everywhere but on the victim's own CPU.
+std::vector<std::string> places() {
+    std::vector<std::string> names;
+    for (const auto& [shared, name] : Names<machine::Shared>::values)
+        if (shared != machine::Shared::cpu) names.emplace_back(name);
     return names;
 }
 
 /// CPUs for the neighbour as seen from the victim, best first: the class that was asked for, and for
 /// "l3" also what shares more than the L3 when there is nothing else.
-std::vector<int> cpus_at(const machine::Topology& topology, int victim_cpu, const std::string& place) {
+std::vector<int> cpus_at(const machine::Topology& topology, int victim_cpu, machine::Shared place) {
     std::vector<int> found, nearer;
     for (const auto& candidate : topology.cpus) {
         if (!candidate.allowed || candidate.cpu == victim_cpu) continue;
-        const std::string kind = machine::pair_class(topology, victim_cpu, candidate.cpu);
-        if (kind == place || (place == "numa" && kind.starts_with("numa"))) found.push_back(candidate.cpu);
-        if (place == "l3" && (kind == "l2" || kind == "smt")) nearer.push_back(candidate.cpu);
+        using machine::Shared;
+        const Shared shared = machine::pair_class(topology, victim_cpu, candidate.cpu).shared;
+        if (shared == place) found.push_back(candidate.cpu);
+        if (place == Shared::l3 && (shared == Shared::l2 || shared == Shared::core)) nearer.push_back(candidate.cpu);
     }
     return found.empty() ? nearer : found;
 }
@@ -86,12 +90,13 @@ Result<> place_kernel(Subject& subject) {
 
 Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machine::Topology& topology,
                          const std::string& place) {
-    if (std::find(places().begin(), places().end(), place) == places().end())
+    const auto shared = value_named<machine::Shared>(place);
+    if (!shared || *shared == machine::Shared::cpu)
         return fail(ErrorCode::bad_usage, fmt::format("no place is called '{}'", place), suggest(place, places()));
     const std::vector<int> taken = victim.point ? victim.point->parameters.cpus : std::vector<int>{victim.cpu};
     auto& cpus = aggressor.request.workload.cpus;
     if (cpus.empty()) {
-        cpus = cpus_at(topology, taken.front(), place);
+        cpus = cpus_at(topology, taken.front(), *shared);
         std::erase_if(cpus, [&](int cpu) { return std::find(taken.begin(), taken.end(), cpu) != taken.end(); });
     }
     for (const int cpu : cpus)
@@ -108,7 +113,7 @@ Result<> place_aggressor(Subject& aggressor, const Subject& victim, const machin
                     "--place smt, l2, l3, package or numa; or cpus= in the aggressor's spec");
     cpus.resize(wanted);
     aggressor.cpu = cpus.front();
-    aggressor.place = machine::pair_class(topology, taken.front(), cpus.front());
+    aggressor.place = name_of(machine::pair_class(topology, taken.front(), cpus.front()));
     return {};
 }
 

@@ -32,7 +32,7 @@ struct ClassTimes {
 
 std::string distance_of(const machine::Topology& topology, const machine::CpuPlace& one,
                         const machine::CpuPlace& other) {
-    std::string distance = machine::pair_class(topology, one.cpu, other.cpu);
+    std::string distance = name_of(machine::pair_class(topology, one.cpu, other.cpu));
     if (one.core_type.empty() || other.core_type.empty()) return distance;
     const auto types = std::minmax(one.core_type, other.core_type, std::greater<>());
     return distance + " " + types.first + "-" + types.second;

@@ -27,7 +27,7 @@ struct PairsRequest {
 /// Two CPUs and how far they are apart.
 struct Pair {
     int first = 0, second = 0;
-    std::string distance;  ///< machine::pair_class, with core types where a machine has several: "l3 P-E"
+    std::string distance;  ///< of machine::pair_class, with core types where a machine has several: "l3 P-E"
 };
 
 /// Distances, nearest first: "smt", "l2", "l3", "package", "two-packages", then NUMA nodes by distance.

@@ -312,7 +312,7 @@ record::Record start_record(const std::string& command_line, const Setup& setup)
                                  fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
     record.host = measured_host(setup.host);
     record.warnings = setup.warnings;
-    if (setup.host.hypervisor == "QEMU TCG")
+    if (setup.host.is_emulated)
         record.warnings.push_back({"emulated",
                                    "this machine is emulated in software (QEMU TCG): its times are the emulator's and "
                                    "say nothing about a CPU",

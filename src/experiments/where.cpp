@@ -138,7 +138,7 @@ class Summing {
                 shares.vary(slots, of_these);
             }
         }
-        for (const std::string& what : variations_) {
+        for (const record::Variation what : variations_) {
             std::vector<double> slots(places, 0);
             double of_these = 0;
             for (std::size_t i = 0; i < windows_.size(); ++i) {
@@ -226,7 +226,7 @@ class Summing {
     const counters::SlotAttribution& attribution_;
     CodePoints points_;
     std::vector<SlotsOfPoints> windows_;
-    std::set<std::string> variations_;
+    std::set<record::Variation> variations_;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ constexpr std::array<std::pair<const char*, const char*>, 12> hypervisors{{
     {"Microsoft Hv", "Hyper-V"},
     {"VMwareVMware", "VMware"},
     {"XenVMMXenVMM", "Xen"},
-    {"TCGTCGTCGTCG", "QEMU TCG"},
+    {"TCGTCGTCGTCG", software_emulator},
     {"bhyve bhyve ", "bhyve"},
     {" lrpepyh  vr", "Parallels"},
     {"VBoxVBoxVBox", "VirtualBox"},

@@ -36,6 +36,8 @@ std::string cpuid_brand(const CpuidReader& cpuid);
 /// 40000100h): "KVM", "VMware", ...; an unknown one by its own twelve letters; "unknown" when only the
 /// presence bit is set; empty on bare metal.
 std::string cpuid_hypervisor(const CpuidReader& cpuid);
+/// The one that executes each instruction in software.
+inline constexpr const char* software_emulator = "QEMU TCG";
 
 /// Frequency of the time-stamp counter from leaf 15h or the hypervisor's leaf 40000010h; 0: not said.
 double cpuid_tsc_hz(const CpuidReader& cpuid);

@@ -124,6 +124,7 @@ Host detect(const HostSources& sources) {
         // On x86 the CPU itself says whether there is a hypervisor; firmware names alone do not.
         if (!firmware.empty() && (!x86 || !host.hypervisor.empty() || firmware == "Xen")) host.hypervisor = firmware;
     }
+    host.is_emulated = host.hypervisor == software_emulator;
 
     const auto cpus = sources.sysfs / "devices/system/cpu";
     host.logical_cpus = static_cast<int>(parse_cpu_list(read_line(cpus / "online")).size());

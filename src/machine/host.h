@@ -46,6 +46,7 @@ struct Host {
     std::string architecture;  ///< "x86_64" or "aarch64"
     std::string kernel;        ///< uname -r
     std::string hypervisor;    ///< "KVM", "VMware", ...; empty on bare metal
+    bool is_emulated = false;  ///< software executes its instructions: no clock tells anything about a CPU
     int logical_cpus = 0;
     bool smt_active = false;
     double tsc_hz = 0;  ///< 0: not known

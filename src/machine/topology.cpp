@@ -180,18 +180,24 @@ int default_cpu(const Topology& topology) {
     return chosen >= 0 ? chosen : std::max(0, sched_getcpu());
 }
 
-std::string pair_class(const Topology& topology, int first, int second) {
-    if (first == second) return "same_cpu";
+PairClass pair_class(const Topology& topology, int first, int second) {
+    if (first == second) return {Shared::cpu};
     const CpuPlace* one = place_of(topology, first);
     const CpuPlace* other = place_of(topology, second);
     if (!one || !other) return {};
-    if (one->core == other->core) return "smt";
-    if (one->l2 >= 0 && one->l2 == other->l2) return "l2";
-    if (one->l3 >= 0 && one->l3 == other->l3) return "l3";
-    if (one->numa_node == other->numa_node) return one->package == other->package ? "package" : "two-packages";
+    if (one->core == other->core) return {Shared::core};
+    if (one->l2 >= 0 && one->l2 == other->l2) return {Shared::l2};
+    if (one->l3 >= 0 && one->l3 == other->l3) return {Shared::l3};
+    if (one->numa_node == other->numa_node)
+        return {one->package == other->package ? Shared::package : Shared::numa_node};
     const auto from = static_cast<std::size_t>(one->numa_node), to = static_cast<std::size_t>(other->numa_node);
     const bool known = from < topology.numa_distance.size() && to < topology.numa_distance[from].size();
-    return known ? fmt::format("numa-{}", topology.numa_distance[from][to]) : "numa";
+    return {Shared::machine, known ? std::optional(topology.numa_distance[from][to]) : std::nullopt};
+}
+
+std::string name_of(const PairClass& pair) {
+    const std::string name(tmaprobe::name_of(pair.shared));
+    return pair.numa_distance ? fmt::format("{}-{}", name, *pair.numa_distance) : name;
 }
 
 }  // namespace tmaprobe::machine

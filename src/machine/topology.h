@@ -1,8 +1,13 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/names.h"
 #include "base/result.h"
 
 namespace tmaprobe::machine {
@@ -40,9 +45,45 @@ Result<> pin_this_thread(int cpu);
 /// takes most interrupts).
 int default_cpu(const Topology& topology);
 
-/// Where a user may stand on the way between two CPUs, nearest first: "same_cpu", "smt", "l2", "l3",
-/// "package", "two-packages" (of one NUMA node, as some guests have), "numa-<distance>" ("numa" where the
-/// firmware gives none).
-std::string pair_class(const Topology& topology, int first, int second);
+/// What two CPUs have in common, nearest first.
+enum class Shared {
+    nothing_known,
+    cpu,   ///< they are one
+    core,  ///< two hyperthreads
+    l2,
+    l3,
+    package,
+    numa_node,  ///< in two packages, as some guests have it
+    machine     ///< each has its own NUMA node
+};
+
+/// How far two CPUs are from each other.
+struct PairClass {
+    Shared shared = Shared::nothing_known;
+    std::optional<int> numa_distance{};  ///< of two nodes, where the firmware gives it
+    bool operator==(const PairClass&) const = default;
+};
+
+PairClass pair_class(const Topology& topology, int first, int second);
+
+/// As people and records write it: "same_cpu", "smt", "l2", "l3", "package", "two-packages", "numa-21" ("numa" without
+/// a distance); empty where nothing is known.
+std::string name_of(const PairClass& pair);
 
 }  // namespace tmaprobe::machine
+
+namespace tmaprobe {
+
+template <>
+struct Names<machine::Shared> {
+    using enum machine::Shared;
+    static constexpr std::array<std::pair<machine::Shared, std::string_view>, 7> values{{{cpu, "same_cpu"},
+                                                                                         {core, "smt"},
+                                                                                         {l2, "l2"},
+                                                                                         {l3, "l3"},
+                                                                                         {package, "package"},
+                                                                                         {numa_node, "two-packages"},
+                                                                                         {machine, "numa"}}};
+};
+
+}  // namespace tmaprobe

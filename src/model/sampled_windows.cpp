@@ -172,7 +172,7 @@ class WindowSampling {
         // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
         // more than what was seen of the process so far.
         if (hardly_warm_) {
-            FactVariation cold{"caches not warmed", std::move(facts.base), std::move(facts.slots)};
+            FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots)};
             facts = TRY(simulator_.simulate(window));
             facts.variations.push_back(std::move(cold));
         }

@@ -35,15 +35,15 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
         return window.native_ns / all_native * all_cycles / cycles_of(window.base);
     };
     for (std::size_t i = 0; i < windows.size(); ++i) modelled.windows[i].weight = weight(windows[i]);
-    std::map<std::string, Facts> varied;
+    std::map<record::Variation, Facts> varied;
     for (const WindowFacts& window : windows) {
         add(modelled.facts, window.base, weight(window));
         // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what
         // is by chance is only which of its moments they met.
         if (!weighted)
-            modelled.variations.push_back({"window", window.base, {}});
+            modelled.variations.push_back({record::Variation::window, window.base, {}});
         else if (windows.size() > 1)
-            modelled.variations.push_back({"window left out", all_but(window, windows, weight), {}});
+            modelled.variations.push_back({record::Variation::window_left_out, all_but(window, windows, weight), {}});
         for (const auto& variation : window.variations) add(varied[variation.what], variation.facts, weight(window));
     }
     // A window that cannot tell the variations apart is the same in each.
@@ -52,9 +52,7 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
             if (std::none_of(window.variations.begin(), window.variations.end(),
                              [&](const auto& one) { return one.what == what; }))
                 add(facts, window.base, weight(window));
-    for (auto& [what, facts] : varied)
-        modelled.variations.push_back(
-            {what.starts_with("memory latency") ? "memory latency" : what, std::move(facts), {}});
+    for (auto& [what, facts] : varied) modelled.variations.push_back({what, std::move(facts), {}});
     modelled.modelled_ns = all_cycles / cpu.frequency_hz * 1e9;
 }
 

@@ -30,7 +30,7 @@ void add(Facts& sum, const Facts& more, double weight) {
 
 void merge(WindowFacts& sum, const WindowFacts& more) {
     // What cannot tell a variation apart is the same in it.
-    const auto find = [](auto& variations, const std::string& what) {
+    const auto find = [](auto& variations, record::Variation what) {
         return std::find_if(variations.begin(), variations.end(), [&](const auto& one) { return one.what == what; });
     };
     for (const auto& variation : more.variations)
@@ -137,7 +137,7 @@ Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
 Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     const auto start = Clock::now();
     struct Kind {
-        const char* what;
+        record::Variation what;
         MemoryVariation variation;
     };
     note_known_wrong(trace);
@@ -145,11 +145,12 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     if (after_branch_ && !trace.steps.empty())
         learn(last_branch_, trace.instructions[trace.steps[0].instruction].address);
     const MemoryGeometry& memory = geometry_.memory;
-    const Kind kinds[] = {{"no prefetchers", {0, false}},
-                          {"memory latency low", {memory.latency_low_ns, true}},
-                          {"memory latency high", {memory.latency_high_ns, true}},
-                          {"what was never met is held", {0, true, Unknown::held}},
-                          {"what was never met is missed", {0, true, Unknown::missed}}};
+    using enum record::Variation;
+    const Kind kinds[] = {{no_prefetchers, {0, false}},
+                          {memory_latency_low, {memory.latency_low_ns, true}},
+                          {memory_latency_high, {memory.latency_high_ns, true}},
+                          {unknown_held, {0, true, Unknown::held}},
+                          {unknown_missed, {0, true, Unknown::missed}}};
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;

@@ -12,6 +12,7 @@
 #include "model/memory_system.h"
 #include "model/modelled_cpu.h"
 #include "model/own_addresses.h"
+#include "record/kinds.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
 
@@ -33,7 +34,7 @@ inline WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
 
 /// What one thing that is not known may change.
 struct FactVariation {
-    std::string what;  ///< "window", "window left out", "no prefetchers", "memory latency", "memory latency low"
+    record::Variation what = record::Variation::window;
     Facts facts;
     counters::InstructionSlots slots{};  ///< of a single window, where they are asked for
 };

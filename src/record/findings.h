@@ -214,7 +214,7 @@ struct ModelWindow {
 
 /// The same with one thing of the model changed.
 struct ModelVariation {
-    std::string what;
+    Variation what = Variation::window;
     double cycles = 0, instructions = 0;
 };
 

@@ -57,6 +57,19 @@ enum class PageKind {
     size_16g
 };
 
+/// What the model changes, one thing at a time, to see how far its answer depends on what it cannot know.
+enum class Variation {
+    window,           ///< one of a kernel's windows alone
+    window_left_out,  ///< a command's windows without one of them
+    no_prefetchers,   ///< no hardware prefetcher
+    memory_latency,   ///< either limit of the memory's latency, as records of before wrote it
+    memory_latency_low,
+    memory_latency_high,
+    unknown_held,      ///< lines, pages and branches that were never met are in their cache, buffer or predictor
+    unknown_missed,    ///< they are not
+    caches_not_warmed  ///< a short life finds nothing that the life before left
+};
+
 /// Whose top-down tree the metrics are.
 enum class TreeOwner {
     none,      ///< there is no tree
@@ -73,6 +86,21 @@ struct Names<record::Experiment> {
     using enum record::Experiment;
     static constexpr std::array<std::pair<record::Experiment, std::string_view>, 5> values{
         {{run, "run"}, {sweep, "sweep"}, {pairs, "pairs"}, {interference, "interference"}, {replay, "replay"}}};
+};
+
+template <>
+struct Names<record::Variation> {
+    using enum record::Variation;
+    static constexpr std::array<std::pair<record::Variation, std::string_view>, 9> values{
+        {{window, "window"},
+         {window_left_out, "window left out"},
+         {no_prefetchers, "no prefetchers"},
+         {memory_latency, "memory latency"},
+         {memory_latency_low, "memory latency low"},
+         {memory_latency_high, "memory latency high"},
+         {unknown_held, "what was never met is held"},
+         {unknown_missed, "what was never met is missed"},
+         {caches_not_warmed, "caches not warmed"}}};
 };
 
 template <>

@@ -180,7 +180,7 @@ Conditions judge(const CanaryReading& before, const CanaryReading& after, double
 }
 
 Bracket canary_bracket(const machine::Host& host) {
-    if (host.hypervisor == "QEMU TCG") return {};
+    if (host.is_emulated) return {};
     const auto probe = std::make_shared<ReorderProbe>(host.reorder_buffer);
     return canary_bracket([probe] { return read_canary(probe.get()); }, now_ns, canary_limits(host));
 }

@@ -89,7 +89,7 @@ TEST(CalibrationFacts, EveryProbeIsInTheTable) {
 
 TEST(Calibrate, AnEmulatorIsRefused) {
     machine::Host host;
-    host.hypervisor = "QEMU TCG";
+    host.is_emulated = true;
     const auto report = calibrate({}, host, {}, {});
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, ErrorCode::unavailable);

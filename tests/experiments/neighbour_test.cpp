@@ -33,7 +33,7 @@ Result<Subjects> choose(const machine::Topology& topology, const std::string& pl
     request.aggressor = aggressor;
     request.place = place;
     machine::Host host = machine::detect();
-    host.hypervisor = "QEMU TCG";  // no CPU of an invented machine can be looked at
+    host.is_emulated = true;  // no CPU of an invented machine can be looked at
     return choose_subjects(request, host, topology);
 }
 

@@ -32,7 +32,7 @@ struct Xeon {
     double ns(const std::vector<int>& cpus, const std::map<std::string, std::string>& options) const {
         const auto op = options.find("op");
         if (cpus.size() == 1) return op != options.end() && op->second == "inc" ? 3.97 : 10.52;
-        const std::string distance = machine::pair_class(topology, cpus[0], cpus[1]);
+        const std::string distance = name_of(machine::pair_class(topology, cpus[0], cpus[1]));
         return distance == "smt" ? 11.13 : distance == "l3" ? 38.53 : 124.84;
     }
     MeasureOnCpus hand() {

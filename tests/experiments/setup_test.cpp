@@ -29,7 +29,7 @@ TEST(StartRecord, SaysThatTimesInAnEmulatedMachineAreTheEmulators) {
     EXPECT_FALSE(warns(start_record({}, setup), "emulated"));
     setup.host.hypervisor = "KVM";
     EXPECT_FALSE(warns(start_record({}, setup), "emulated"));
-    setup.host.hypervisor = "QEMU TCG";
+    setup.host.is_emulated = true;
     EXPECT_TRUE(warns(start_record({}, setup), "emulated"));
 }
 

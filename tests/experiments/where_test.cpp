@@ -103,7 +103,7 @@ TEST(Where, BoundsOfAKernelAreThoseOfItsWindows) {
 TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
     std::vector<record::Warning> warnings;
     auto first = window(1, {{0x1000, slots(50, 0)}, {0x10000, slots(50, 0)}});
-    first.variations.push_back({"no prefetchers", {}});
+    first.variations.push_back({record::Variation::no_prefetchers, {}});
     first.variations[0].slots.add(0x1000, slots(50, 200));
     first.variations[0].slots.add(0x10000, slots(50, 0));
     const auto second = window(1, {{0x10000, slots(100, 0)}});  // is the same without prefetchers

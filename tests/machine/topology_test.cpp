@@ -37,17 +37,17 @@ Topology from_xml(const std::string& name) {
 std::set<std::string> classes(const Topology& topology) {
     std::set<std::string> found;
     for (const CpuPlace& one : topology.cpus)
-        for (const CpuPlace& other : topology.cpus) found.insert(pair_class(topology, one.cpu, other.cpu));
+        for (const CpuPlace& other : topology.cpus) found.insert(name_of(pair_class(topology, one.cpu, other.cpu)));
     return found;
 }
 
 TEST(Topology, OfTwoSocketsWithHyperthreads) {
     const Topology topology = synthetic("pack:2 [numa] l3:1 l2:4 core:1 pu:2");
     ASSERT_EQ(topology.cpus.size(), 16U);
-    EXPECT_EQ(pair_class(topology, 0, 0), "same_cpu");
-    EXPECT_EQ(pair_class(topology, 0, 1), "smt");
-    EXPECT_EQ(pair_class(topology, 0, 2), "l3");
-    EXPECT_EQ(pair_class(topology, 7, 8).rfind("numa", 0), 0U);
+    EXPECT_EQ(name_of(pair_class(topology, 0, 0)), "same_cpu");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 1)), "smt");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 2)), "l3");
+    EXPECT_EQ(pair_class(topology, 7, 8).shared, Shared::machine);
     EXPECT_EQ(pair_class(topology, 8, 7), pair_class(topology, 7, 8));
     EXPECT_EQ(topology.cpus[15].package, 1);
     EXPECT_EQ(topology.cpus[15].numa_node, 1);
@@ -58,9 +58,9 @@ TEST(Topology, OfSeveralCcxInOnePackage) {
     const Topology topology = synthetic("pack:1 [numa] l3:4 l2:4 core:1 pu:2");
     ASSERT_EQ(topology.cpus.size(), 32U);
     EXPECT_EQ(classes(topology), (std::set<std::string>{"same_cpu", "smt", "l3", "package"}));
-    EXPECT_EQ(pair_class(topology, 6, 7), "smt");
-    EXPECT_EQ(pair_class(topology, 0, 6), "l3");
-    EXPECT_EQ(pair_class(topology, 0, 8), "package");
+    EXPECT_EQ(name_of(pair_class(topology, 6, 7)), "smt");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 6)), "l3");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 8)), "package");
     EXPECT_TRUE(topology.numa_distance.empty());
 }
 
@@ -81,9 +81,9 @@ TEST(Topology, OfAHybridKnowsItsCoreTypes) {
     ASSERT_EQ(topology.cpus.size(), 8U);
     EXPECT_EQ(topology.cpus[0].core_type, "P");
     EXPECT_EQ(topology.cpus[7].core_type, "E");
-    EXPECT_EQ(pair_class(topology, 0, 1), "smt");
-    EXPECT_EQ(pair_class(topology, 4, 7), "l2");  // four E-cores share one L2
-    EXPECT_EQ(pair_class(topology, 0, 4), "l3");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 1)), "smt");
+    EXPECT_EQ(name_of(pair_class(topology, 4, 7)), "l2");  // four E-cores share one L2
+    EXPECT_EQ(name_of(pair_class(topology, 0, 4)), "l3");
     EXPECT_EQ(default_cpu(topology), 3);  // the last P-core's CPU
 }
 
@@ -91,17 +91,17 @@ TEST(Topology, KnowsTheDistancesOfNodes) {
     const Topology topology = from_xml("two_hops.xml");
     ASSERT_EQ(topology.cpus.size(), 4U);
     EXPECT_EQ(classes(topology), (std::set<std::string>{"same_cpu", "numa-21", "numa-31"}));
-    EXPECT_EQ(pair_class(topology, 0, 1), "numa-21");
-    EXPECT_EQ(pair_class(topology, 0, 3), "numa-31");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 1)), "numa-21");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 3)), "numa-31");
 }
 
 TEST(Topology, OfAnOfflineThreadKeepsItsSiblingsCoreApart) {
     // CPU 5 is offline, which moves the core of CPU 4 to another level of hwloc's tree.
     const Topology topology = from_xml("offline_thread.xml");
     ASSERT_EQ(topology.cpus.size(), 7U);
-    EXPECT_EQ(pair_class(topology, 0, 1), "smt");
-    EXPECT_EQ(pair_class(topology, 0, 4), "numa-21");
-    EXPECT_EQ(pair_class(topology, 4, 6), "l3");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 1)), "smt");
+    EXPECT_EQ(name_of(pair_class(topology, 0, 4)), "numa-21");
+    EXPECT_EQ(name_of(pair_class(topology, 4, 6)), "l3");
 }
 
 TEST(Topology, WithoutCpusStillGivesOneToRunOn) { EXPECT_GE(default_cpu(Topology{}), 0); }

@@ -72,7 +72,7 @@ TEST(ModelledCommand, EachOfItsWindowsIsLeftOutOnceForTheBounds) {
     ASSERT_GE(windows, 2);
     int left_out = 0;
     for (const auto& variation : sample->model->variations) {
-        if (variation.what != "window left out") continue;
+        if (variation.what != record::Variation::window_left_out) continue;
         ++left_out;
         EXPECT_GT(variation.instructions, 0);
     }
