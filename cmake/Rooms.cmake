@@ -19,7 +19,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         add_compile_options("SHELL:--param ggc-min-heapsize=524288")
     endif()
 endif()
-set(TMAPROBE_HOT_ROOMS base events metrics trace model_core)
+set(TMAPROBE_HOT_ROOMS base events metrics counters trace model_core)
 
 function(tmaprobe_build_cheaply target room)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${TMAPROBE_UNITY} UNITY_BUILD_BATCH_SIZE 5)

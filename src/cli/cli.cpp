@@ -13,16 +13,17 @@ namespace tmaprobe::cli {
 int main(int argc, char** argv) {
     if (const auto ready = prepare_process(); !ready) return complain(ready.error());
     if (const char* level = std::getenv("TMAPROBE_LOG")) log::set_level(log::level_named(level));
+    // What follows "--" is the user's: no option in it is ours.
+    const auto words = argv + std::min(argc, 1), end = argv + argc;
+    const auto dashes = std::find(words, end, std::string_view("--"));
+    const std::vector<std::string> command(std::min(dashes + 1, end), end);
     Application application(
         "tmaprobe",
         "Where do the pipeline slots go, and what do pages cost: measured where there are counters, "
         "modelled and marked so where there are none.",
-        "tmaprobe " TMAPROBE_VERSION);
+        "tmaprobe " TMAPROBE_VERSION, {words, dashes});
     const CommandLine app = application.command_line();
     int status = 0;
-    // What follows "--" is the user's: no option in it is ours.
-    const auto dashes = std::find(argv + std::min(argc, 1), argv + argc, std::string_view("--"));
-    const std::vector<std::string> command(std::min(dashes + 1, argv + argc), argv + argc);
     add_run_command(app, command, status);
     add_where_command(app, command, status);
     add_sweep_command(app, status);
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
     add_plan_command(app, status);
     add_doctor_command(app, status);
     add_list_command(app, status);
-    const auto parsed = application.parse(static_cast<int>(dashes - argv), argv);
+    const auto parsed = application.parse();
     if (!parsed) return complain(parsed.error());
     if (!parsed->text.empty()) return print(parsed->text);
     return status;

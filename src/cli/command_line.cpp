@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <sstream>
@@ -77,63 +78,94 @@ Check level_number() {
     return Check(CLI::Validator(complaint, ""));
 }
 
-Option Option::type_name(const std::string& name) { return Option(option_->type_name(name)); }
-Option Option::check(const Check& check) { return Option(option_->check(check.validator())); }
-Option Option::required() { return Option(option_->required()); }
-Option Option::delimiter(char separator) { return Option(option_->delimiter(separator)); }
-Option Option::allow_extra_args(bool allowed) { return Option(option_->allow_extra_args(allowed)); }
-Option Option::capture_default_str() { return Option(option_->capture_default_str()); }
-Option Option::expected(int least, int most) { return Option(option_->expected(least, most)); }
-std::size_t Option::count() const { return option_->count(); }
+Option Option::type_name(const std::string& name) {
+    if (option_) option_->type_name(name);
+    return *this;
+}
+Option Option::check(const Check& check) {
+    if (option_) option_->check(check.validator());
+    return *this;
+}
+Option Option::required() {
+    if (option_) option_->required();
+    return *this;
+}
+Option Option::delimiter(char separator) {
+    if (option_) option_->delimiter(separator);
+    return *this;
+}
+Option Option::allow_extra_args(bool allowed) {
+    if (option_) option_->allow_extra_args(allowed);
+    return *this;
+}
+Option Option::capture_default_str() {
+    if (option_) option_->capture_default_str();
+    return *this;
+}
+Option Option::expected(int least, int most) {
+    if (option_) option_->expected(least, most);
+    return *this;
+}
+std::size_t Option::count() const { return option_ ? option_->count() : 0; }
 
 Option CommandLine::add_option(const std::string& names, std::string& value, const std::string& help) {
-    return Option(app_->add_option(names, value, help));
+    return Option(is_named_ ? app_->add_option(names, value, help) : nullptr);
 }
 
 Option CommandLine::add_option(const std::string& names, int& value, const std::string& help) {
-    return Option(app_->add_option(names, value, help));
+    return Option(is_named_ ? app_->add_option(names, value, help) : nullptr);
 }
 
 Option CommandLine::add_option(const std::string& names, double& value, const std::string& help) {
-    return Option(app_->add_option(names, value, help));
+    return Option(is_named_ ? app_->add_option(names, value, help) : nullptr);
 }
 
 Option CommandLine::add_option(const std::string& names, std::vector<std::string>& values, const std::string& help) {
-    return Option(app_->add_option(names, values, help));
+    return Option(is_named_ ? app_->add_option(names, values, help) : nullptr);
 }
 
 Option CommandLine::add_flag(const std::string& names, bool& value, const std::string& help) {
-    return Option(app_->add_flag(names, value, help));
+    return Option(is_named_ ? app_->add_flag(names, value, help) : nullptr);
 }
 
 Option CommandLine::add_flag(const std::string& names, std::function<void(int)> given, const std::string& help) {
     const auto call = [given = std::move(given)](std::int64_t times) { given(static_cast<int>(times)); };
-    return Option(app_->add_flag_function(names, call, help));
+    return Option(is_named_ ? app_->add_flag_function(names, call, help) : nullptr);
 }
 
 CommandLine CommandLine::add_subcommand(const std::string& name, const std::string& help) {
-    return CommandLine(app_->add_subcommand(name, help));
+    CommandLine command(app_->add_subcommand(name, help), words_);
+    command.is_named_ = is_named_ && std::ranges::find(words_, name) != words_.end();
+    return command;
 }
 
-void CommandLine::require_subcommand() { app_->require_subcommand(1); }
+void CommandLine::require_subcommand() {
+    if (is_named_) app_->require_subcommand(1);
+}
 
 std::string CommandLine::subcommand() const {
     const auto given = app_->get_subcommands();
     return given.empty() ? "" : given.front()->get_name();
 }
 
-void CommandLine::footer(const std::string& text) { app_->footer(text); }
+void CommandLine::footer(const std::string& text) {
+    if (is_named_) app_->footer(text);
+}
 
 void CommandLine::check_parsed(std::function<Result<>()> check) {
+    if (!is_named_) return;
     app_->parse_complete_callback([check = std::move(check)] {
         if (const auto right = check(); !right) throw CLI::ValidationError(right.error().what);
     });
 }
 
-void CommandLine::callback(std::function<void()> work) { app_->callback(std::move(work)); }
+void CommandLine::callback(std::function<void()> work) {
+    if (is_named_) app_->callback(std::move(work));
+}
 
-Application::Application(const std::string& name, const std::string& description, const std::string& version)
-    : app_(std::make_unique<CLI::App>(description)) {
+Application::Application(const std::string& name, const std::string& description, const std::string& version,
+                         std::vector<std::string> words)
+    : app_(std::make_unique<CLI::App>(description)), words_(std::move(words)) {
     app_->name(name);
     app_->set_version_flag("--version", version);
     app_->require_subcommand(0, 1);
@@ -141,13 +173,13 @@ Application::Application(const std::string& name, const std::string& description
 
 Application::~Application() = default;
 
-CommandLine Application::command_line() { return CommandLine(app_.get()); }
+CommandLine Application::command_line() { return CommandLine(app_.get(), words_); }
 
-Result<Application::Parsed> Application::parse(int argc, const char* const* argv) {
+Result<Application::Parsed> Application::parse() {
     refuse_empty_values(*app_);
     // CLI11 and the standard library throw; nothing else in the project does.
     try {
-        app_->parse(argc, argv);
+        app_->parse(std::vector<std::string>(words_.rbegin(), words_.rend()));  // the last word first
     } catch (const CLI::Success& done) {
         std::ostringstream text;
         app_->exit(done, text, text);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ Check level_number();
 /// An option or an argument of a command.
 class Option {
   public:
+    /// nullptr: of a command that nobody gave, and never read.
     explicit Option(CLI::Option* option) : option_(option) {}
     Option type_name(const std::string& name);
     Option check(const Check& check);
@@ -67,7 +69,8 @@ class Option {
 /// One command with its options; the program itself is one too.
 class CommandLine {
   public:
-    explicit CommandLine(CLI::App* app) : app_(app) {}
+    /// `words`: all that the user wrote, which live as long as this.
+    CommandLine(CLI::App* app, std::span<const std::string> words) : app_(app), words_(words) {}
 
     /// "--name" or "-n,--name"; a name without dashes is an argument. The value stays as it is where none is given.
     Option add_option(const std::string& names, std::string& value, const std::string& help);
@@ -78,6 +81,8 @@ class CommandLine {
     /// Calls back with how often the flag was given.
     Option add_flag(const std::string& names, std::function<void(int times)> given, const std::string& help);
 
+    /// One that is not among the user's words has a name and a help, and takes no options: to set up those of every
+    /// command took longer than all else that a short answer needs.
     CommandLine add_subcommand(const std::string& name, const std::string& help);
     /// One of the subcommands has to be given.
     void require_subcommand();
@@ -91,12 +96,16 @@ class CommandLine {
 
   private:
     CLI::App* app_;
+    std::span<const std::string> words_;
+    bool is_named_ = true;
 };
 
 /// The whole program's command line.
 class Application {
   public:
-    Application(const std::string& name, const std::string& description, const std::string& version);
+    /// `words`: of the command line, without the program's name.
+    Application(const std::string& name, const std::string& description, const std::string& version,
+                std::vector<std::string> words);
     ~Application();
     Application(const Application&) = delete;
     Application& operator=(const Application&) = delete;
@@ -110,10 +119,11 @@ class Application {
     /// Reads the words and calls back. Options that take a value refuse an empty one: in a script it is a variable that
     /// was forgotten, and must not mean the default. Errors: bad_usage with the nearest right spelling; unavailable
     /// when the memory is used up; system for an exception of a library.
-    Result<Parsed> parse(int argc, const char* const* argv);
+    Result<Parsed> parse();
 
   private:
     std::unique_ptr<CLI::App> app_;
+    std::vector<std::string> words_;
 };
 
 }  // namespace tmaprobe::cli

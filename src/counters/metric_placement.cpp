@@ -75,6 +75,7 @@ std::size_t MetricPlacement::add_alone(const PlannedEvent& event) {
 }
 
 Result<MetricPlacement::Inputs> MetricPlacement::inputs_of(const std::string& metric) {
+    if (const auto known = inputs_.find(metric); known != inputs_.end()) return known->second;
     const auto needed = TRY(metrics::events_needed(table_.metrics, {metric}, constants_));
     Inputs inputs;
     for (const auto& spelling : needed) {
@@ -85,7 +86,7 @@ Result<MetricPlacement::Inputs> MetricPlacement::inputs_of(const std::string& me
         else
             add_once(beside_, event);
     }
-    return inputs;
+    return inputs_[metric] = std::move(inputs);
 }
 
 /// The one topdown group of a PMU: slots, then every topdown event that levels 1 and 2 of the tree use.

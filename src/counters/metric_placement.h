@@ -68,6 +68,7 @@ class MetricPlacement {
     std::vector<Bundle> bundles_;
     std::map<std::string, std::vector<std::size_t>> homes_;
     std::map<std::string, std::vector<PlannedEvent>> topdown_;  ///< by PMU
+    std::map<std::string, Inputs> inputs_;                      ///< by metric, as far as asked
     std::set<int> settled_levels_;
     std::set<std::string> settled_families_;
     std::vector<std::size_t> tree_;  ///< bundles of the levels settled so far

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -89,25 +90,29 @@ class Packer {
 
     bool try_add(Filling& filling, std::size_t number) const {
         const Bundle& bundle = homes_.bundle(number);
-        auto together = filling.events[bundle.pmu];
-        const auto groups = groups_of(bundle, together);
-        for (const EventGroup& group : groups)
-            together.insert(together.end(), group.events.begin(), group.events.end());
-        if (!fits(together, homes_.limits_of(bundle.pmu), format_)) return false;
-        put(filling, number, groups);
+        auto& events = filling.events[bundle.pmu];
+        const auto before = static_cast<std::ptrdiff_t>(events.size());
+        auto groups = groups_of(bundle, events);
+        for (const EventGroup& group : groups) events.insert(events.end(), group.events.begin(), group.events.end());
+        if (!fits(events, homes_.limits_of(bundle.pmu), format_)) {
+            events.erase(events.begin() + before, events.end());
+            return false;
+        }
+        put(filling, number, std::move(groups));
         return true;
     }
 
+    /// Although it does not fit.
     void force(Filling& filling, std::size_t number) const {
-        put(filling, number, groups_of(homes_.bundle(number), filling.events[homes_.bundle(number).pmu]));
+        const Bundle& bundle = homes_.bundle(number);
+        auto& events = filling.events[bundle.pmu];
+        auto groups = groups_of(bundle, events);
+        for (const EventGroup& group : groups) events.insert(events.end(), group.events.begin(), group.events.end());
+        put(filling, number, std::move(groups));
     }
 
-    void put(Filling& filling, std::size_t number, const std::vector<EventGroup>& groups) const {
-        auto& events = filling.events[homes_.bundle(number).pmu];
-        for (const EventGroup& group : groups) {
-            events.insert(events.end(), group.events.begin(), group.events.end());
-            filling.pass.groups.push_back(group);
-        }
+    static void put(Filling& filling, std::size_t number, std::vector<EventGroup> groups) {
+        std::ranges::move(groups, std::back_inserter(filling.pass.groups));
         filling.bundles.push_back(number);
     }
 
