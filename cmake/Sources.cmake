@@ -127,6 +127,7 @@ set(TMAPROBE_SOURCES_judge
     src/judge/interference_findings.cpp
     src/judge/knees.cpp
     src/judge/metric_unit.cpp
+    src/judge/moved_lines.cpp
     src/judge/pass_lengths.cpp
     src/judge/pmus.cpp
     src/judge/predicted_knees.cpp
@@ -224,6 +225,7 @@ set(TMAPROBE_SOURCES_report
     src/report/markdown.cpp
     src/report/numbers.cpp
     src/report/openmetrics.cpp
+    src/report/place_formats.cpp
     src/report/screen.cpp
     src/report/series.cpp
     src/report/sources.cpp

@@ -60,6 +60,7 @@ set(TMAPROBE_SOURCES_tests_judge
     tests/judge/assess_test.cpp
     tests/judge/compare_test.cpp
     tests/judge/knees_test.cpp
+    tests/judge/moved_lines_test.cpp
     tests/judge/pass_lengths_test.cpp
     tests/judge/pmus_test.cpp
     tests/judge/rank_test.cpp
@@ -115,6 +116,7 @@ set(TMAPROBE_SOURCES_tests_record
 set(TMAPROBE_SOURCES_tests_report
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
+    tests/report/place_formats_test.cpp
     tests/report/terminal_test.cpp
     tests/report/text_test.cpp
     tests/report/where_test.cpp

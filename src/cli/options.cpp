@@ -76,7 +76,8 @@ void add_output_options(CommandLine app, OutputOptions& options) {
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
         .type_name("FILE");
     app.add_option("--format", options.format,
-                   "Write json, jsonl, csv, markdown, openmetrics or html instead of the text")
+                   "Write json, jsonl, csv, markdown, openmetrics or html instead of the text; of where also folded, "
+                   "speedscope, callgrind or pprof")
         .type_name("FORMAT");
     app.add_option("-o,--output", options.output,
                    "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")

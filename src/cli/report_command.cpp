@@ -83,7 +83,8 @@ void add_report_command(CommandLine app, int& status) {
         .type_name("RECORD...");
     command
         .add_option("-f,--format", options->output.format,
-                    "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html")
+                    "text (as on the terminal), json, jsonl, csv, markdown, openmetrics or html; of where also folded, "
+                    "speedscope, callgrind or pprof")
         .type_name("FORMAT");
     command.add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout").type_name("FILE");
     add_where_options(command, options->where);

@@ -1,8 +1,8 @@
 #include "cli/where_view.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -39,6 +39,15 @@ std::vector<std::string> lines_of(const std::string& path) {
     return lines;
 }
 
+/// Whether a file changed after another did; of what is not there any more nobody knows.
+bool is_newer(const std::string& file, const std::string& other) {
+    std::error_code unknown;
+    const auto changed = fs::last_write_time(file, unknown);
+    if (unknown) return false;
+    const auto other_changed = fs::last_write_time(other, unknown);
+    return !unknown && changed > other_changed;
+}
+
 }  // namespace
 
 void add_where_options(CommandLine command, WhereWords& words) {
@@ -60,15 +69,18 @@ report::WhereView where_view(const WhereWords& words, const std::vector<record::
     view.top = static_cast<std::size_t>(words.top);
     view.annotate = words.annotate;
     if (words.annotate.empty()) return view;
-    std::set<std::string> files;
+    std::map<std::string, std::string> module_of;  // by source file
     for (const auto& record : records)
         for (const auto& run : record.runs)
             if (run.extra.where)
                 for (const auto* instruction : report::instructions_of(*run.extra.where, words.annotate))
-                    files.insert(instruction->file);
-    for (const std::string& file : files)
-        if (const auto path = file.empty() ? std::nullopt : find_source(file, words.source_folders))
-            view.sources[file] = lines_of(*path);
+                    module_of.emplace(instruction->file, instruction->module);
+    for (const auto& [file, module] : module_of) {
+        const auto path = file.empty() ? std::nullopt : find_source(file, words.source_folders);
+        if (!path) continue;
+        view.sources[file] = lines_of(*path);
+        if (is_newer(*path, module)) view.newer_sources.insert(file);
+    }
     return view;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/sizes.h"
+#include "judge/moved_lines.h"
 #include "judge/timing_warnings.h"
 
 namespace tmaprobe::judge {
@@ -232,6 +233,9 @@ RunComparison compare_runs(const Run& before, const Run& after, const std::strin
         comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
     if (const auto* change = largest_move(comparison, in_translation))
         comparison.sentences.push_back(move_sentence(comparison, *change, other_pages));
+    if (before.extra.where && after.extra.where)
+        for (std::string& sentence : moved_lines(*before.extra.where, *after.extra.where))
+            comparison.sentences.push_back(std::move(sentence));
     return comparison;
 }
 

@@ -103,6 +103,8 @@ void show_annotated(Screen& screen, const Where& where, const WhereView& view) {
     screen.entry(screen.ink(Ink::bold, "Code") + "     ",
                  fmt::format("{}: {} of slots; instructions that none were put down to are left out", view.annotate,
                              percent(sum)));
+    for (const std::string& file : view.newer_sources)
+        screen.entry("", file + " was changed after the program was built: its lines may be others by now");
     const CodePlace* before = nullptr;
     for (const auto* one : instructions) {
         const bool new_line = !before || before->file != one->file || before->first_line != one->first_line ||

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct WhereView {
     std::size_t top = 10;                                     ///< rows
     std::string annotate;                                     ///< a function whose instructions are to be shown
     std::map<std::string, std::vector<std::string>> sources;  ///< lines of source files, by the name in the record
+    std::set<std::string> newer_sources;                      ///< those that changed after their program was built
 };
 
 /// Of a kind.

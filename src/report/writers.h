@@ -12,7 +12,8 @@ namespace tmaprobe::report {
 /// records that the format cannot hold.
 Result<std::string> render(const std::vector<record::Record>& records, const std::string& format);
 
-/// "json", "jsonl", "csv", "markdown", "openmetrics", "html".
+/// "json", "jsonl", "csv", "markdown", "openmetrics", "html", and those of places in the code: "folded", "speedscope",
+/// "callgrind", "pprof".
 std::vector<std::string> writer_formats();
 
 }  // namespace tmaprobe::report

@@ -115,8 +115,11 @@ TEST(Annotated, SourceStandsAboveItsInstructions) {
     style.where.annotate = "parse_value";
     style.where.sources["/src/json.c"] = std::vector<std::string>(240, "    if (c == '\"') quote();");
     const std::string text = render_terminal(record_of(parsed()), style);
+    EXPECT_THAT(text, Not(HasSubstr("was changed after")));
     EXPECT_THAT(text, HasSubstr("json.c:217      if (c == '\"') quote();"));
     EXPECT_THAT(text, testing::ContainsRegex("40.0%  0x1234  nop +mispredicted branches"));
+    style.where.newer_sources = {"/src/json.c"};
+    EXPECT_THAT(render_terminal(record_of(parsed()), style), HasSubstr("/src/json.c was changed after the program"));
 }
 
 }  // namespace

@@ -1,0 +1,298 @@
+// Places in the code in the formats of other tools: what each is is said where it is written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "base/json/writer.h"
+#include "report/formats.h"
+#include "report/protobuf.h"
+#include "report/text.h"
+#include "report/where.h"
+
+namespace tmaprobe::report {
+namespace {
+
+using record::CauseSlots;
+using record::CodePlace;
+using record::Where;
+
+template <class Visit>
+void for_each_where(const Records& records, Visit&& visit) {
+    for (const auto& record : records)
+        for (const auto& run : record.runs)
+            if (run.extra.where) visit(*run.extra.where);
+}
+
+/// Slots are weighted and so no whole numbers; these formats want some. What rounding takes from one it gives to the
+/// next, so that the sum is that of all, rounded once.
+class WholeSlots {
+  public:
+    std::uint64_t next(double slots) {
+        exact_ += slots;
+        const auto due = static_cast<std::uint64_t>(std::llround(std::max(0.0, exact_)));
+        const std::uint64_t now = due - given_;
+        given_ = due;
+        return now;
+    }
+
+  private:
+    double exact_ = 0;
+    std::uint64_t given_ = 0;
+};
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string module_of(const CodePlace& place) {
+    return place.module.empty() ? "code made while it ran" : clean(place.module);
+}
+
+std::string name_of(const CodePlace& place) {
+    if (!place.function.empty()) return clean(place.function);
+    return fmt::format("{}+{:#x}", clean(file_name(module_of(place))), place.address);
+}
+
+/// From the outermost to the innermost: module, function, what is inlined into it, line.
+std::vector<std::string> stack_of(const CodePlace& line) {
+    std::vector<std::string> stack{file_name(module_of(line))};
+    if (!line.inlined_into.empty()) stack.push_back(clean(line.inlined_into));
+    stack.push_back(name_of(line));
+    if (line.first_line) stack.push_back(fmt::format("{}:{}", clean(file_name(line.file)), line.first_line));
+    return stack;
+}
+
+constexpr const char* further = "further places";
+
+/// Calls `visit(stack, cause, slots)` for all that lines take.
+template <class Visit>
+void for_each_stack(const Where& where, Visit&& visit) {
+    for (const CodePlace& line : where.lines)
+        for (const auto& [cause, slots] : line.slots) visit(stack_of(line), cause, slots);
+    for (const auto& [cause, slots] : where.further_lines) visit(std::vector<std::string>{further}, cause, slots);
+}
+
+/// What has any slots, in the order of names.
+std::vector<std::string> causes_of(const Records& records) {
+    std::map<std::string, bool> any;
+    for_each_where(records, [&](const Where& where) {
+        for (const auto& [cause, slots] : where.slots) any[cause] = true;
+    });
+    std::vector<std::string> causes;
+    for (const auto& [cause, is_there] : any) causes.push_back(cause);
+    return causes;
+}
+
+double of_cause(const CauseSlots& slots, const std::string& cause) {
+    const auto found = slots.find(cause);
+    return found == slots.end() ? 0 : found->second;
+}
+
+/// All slots, then those of each cause, as whole numbers.
+class WholeRow {
+  public:
+    explicit WholeRow(const std::vector<std::string>& causes) : causes_(causes), by_cause_(causes.size()) {}
+    std::vector<std::uint64_t> next(const CauseSlots& slots) {
+        std::vector<std::uint64_t> row{0};
+        for (std::size_t i = 0; i < causes_.size(); ++i) {
+            row.push_back(by_cause_[i].next(of_cause(slots, causes_[i])));
+            row[0] += row.back();
+        }
+        return row;
+    }
+
+  private:
+    const std::vector<std::string>& causes_;
+    std::vector<WholeSlots> by_cause_;
+};
+
+}  // namespace
+
+std::string write_folded(const Records& records) {
+    std::string text;
+    WholeSlots whole;
+    for_each_where(records, [&](const Where& where) {
+        for_each_stack(where, [&](const std::vector<std::string>& stack, const std::string& cause, double slots) {
+            const std::uint64_t count = whole.next(slots);
+            if (!count) return;
+            for (std::string frame : stack) {
+                std::ranges::replace(frame, ';', ':');
+                text += frame + ";";
+            }
+            text += fmt::format("{} {}\n", cause, count);
+        });
+    });
+    return text;
+}
+
+std::string write_speedscope(const Records& records) {
+    std::map<std::string, std::size_t> numbers;
+    std::vector<std::string> frames;
+    const auto number = [&](const std::string& frame) {
+        const auto [known, is_new] = numbers.try_emplace(frame, frames.size());
+        if (is_new) frames.push_back(frame);
+        return known->second;
+    };
+    struct Profile {
+        std::vector<std::vector<std::size_t>> samples;
+        std::vector<double> weights;
+        double all = 0;
+    };
+    std::vector<Profile> profiles;
+    for_each_where(records, [&](const Where& where) {
+        Profile& profile = profiles.emplace_back();
+        for_each_stack(where, [&](const std::vector<std::string>& stack, const std::string& cause, double slots) {
+            auto& sample = profile.samples.emplace_back();
+            for (const std::string& frame : stack) sample.push_back(number(frame));
+            sample.push_back(number(cause));
+            profile.weights.push_back(slots);
+            profile.all += slots;
+        });
+    });
+    json::Writer writer;
+    writer.begin_object();
+    writer.member("$schema", "https://www.speedscope.app/file-format-schema.json");
+    writer.member("exporter", "tmaprobe");
+    writer.member("name", "slots by place and cause");
+    writer.key("shared");
+    writer.begin_object();
+    writer.key("frames");
+    writer.begin_array();
+    for (const std::string& frame : frames) {
+        writer.begin_object();
+        writer.member("name", frame);
+        writer.end_object();
+    }
+    writer.end_array();
+    writer.end_object();
+    writer.key("profiles");
+    writer.begin_array();
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+        writer.begin_object();
+        writer.member("type", "sampled");
+        writer.member("name", fmt::format("slots, run {}", i + 1));
+        writer.member("unit", "none");
+        writer.member("startValue", 0.0);
+        writer.member("endValue", profiles[i].all);
+        writer.member("samples", profiles[i].samples);
+        writer.member("weights", profiles[i].weights);
+        writer.end_object();
+    }
+    writer.end_array();
+    writer.end_object();
+    return writer.take();
+}
+
+std::string write_callgrind(const Records& records) {
+    const auto causes = causes_of(records);
+    std::string text = "# callgrind format\nversion: 1\ncreator: tmaprobe\npositions: instr line\nevents: slots";
+    for (const std::string& cause : causes) text += " " + cause;
+    text += "\n";
+    WholeRow row(causes);
+    std::vector<std::uint64_t> sums(causes.size() + 1);
+    const auto costs = [&](const CauseSlots& slots) {
+        std::string numbers;
+        const auto whole = row.next(slots);
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            numbers += fmt::format(" {}", whole[i]);
+            sums[i] += whole[i];
+        }
+        return numbers + "\n";
+    };
+    for_each_where(records, [&](const Where& where) {
+        using Of = std::tuple<std::string, std::string, std::string>;  // module, file, function
+        std::map<Of, std::vector<const CodePlace*>> functions;
+        for (const CodePlace& one : where.instructions)
+            functions[{module_of(one), one.file.empty() ? "???" : clean(one.file),
+                       one.inlined_into.empty() ? name_of(one) : clean(one.inlined_into)}]
+                .push_back(&one);
+        for (const auto& [of, instructions] : functions) {
+            text += fmt::format("\nob={}\nfl={}\nfn={}\n", std::get<0>(of), std::get<1>(of), std::get<2>(of));
+            for (const CodePlace* one : instructions)
+                text += fmt::format("{:#x} {}", one->address, one->first_line) + costs(one->slots);
+        }
+        if (!where.further_instructions.empty())
+            text += fmt::format("\nob=???\nfl=???\nfn={}\n0x0 0", further) + costs(where.further_instructions);
+    });
+    text += "\ntotals:";
+    for (const std::uint64_t sum : sums) text += fmt::format(" {}", sum);
+    return text + "\n";
+}
+
+/// profile.proto of github.com/google/pprof: a sample of an instruction has one location, of as many lines as functions
+/// are inlined there; its values are all slots, and those of each cause.
+std::string write_pprof(const Records& records) {
+    const auto causes = causes_of(records);
+    std::map<std::string, std::uint64_t> strings{{"", 0}};
+    std::vector<std::string> table{""};
+    const auto text = [&](const std::string& given) {
+        const auto [known, is_new] = strings.try_emplace(given, table.size());
+        if (is_new) table.push_back(given);
+        return known->second;
+    };
+    Protobuf profile, functions, mappings, locations, samples;
+    const auto value_type = [&](const std::string& name) {
+        return Protobuf().number(1, text(name)).number(2, text("slots")).bytes();
+    };
+    profile.bytes(1, value_type("slots"));
+    for (const std::string& cause : causes) profile.bytes(1, value_type(cause));
+    std::map<std::pair<std::string, std::string>, std::uint64_t> function_numbers;
+    const auto function = [&](const std::string& name, const std::string& file) {
+        const auto [known, is_new] = function_numbers.try_emplace({name, file}, function_numbers.size() + 1);
+        if (is_new)
+            functions.bytes(5, Protobuf()
+                                   .number(1, known->second)
+                                   .number(2, text(name))
+                                   .number(3, text(name))
+                                   .number(4, text(file))
+                                   .bytes());
+        return known->second;
+    };
+    std::map<std::string, std::uint64_t> mapping_numbers;
+    const auto mapping = [&](const std::string& module) {
+        const auto [known, is_new] = mapping_numbers.try_emplace(module, mapping_numbers.size() + 1);
+        // All that its symbols say is known: nobody needs to look it up again.
+        if (is_new)
+            mappings.bytes(3, Protobuf()
+                                  .number(1, known->second)
+                                  .number(3, ~std::uint64_t{0} >> 1)
+                                  .number(5, text(module))
+                                  .number(7, 1)
+                                  .number(8, 1)
+                                  .number(9, 1)
+                                  .number(10, 1)
+                                  .bytes());
+        return known->second;
+    };
+    std::uint64_t next_location = 1;
+    WholeRow row(causes);
+    const auto add = [&](const CauseSlots& slots, std::uint64_t location) {
+        samples.bytes(2, Protobuf().packed(1, {location}).packed(2, row.next(slots)).bytes());
+    };
+    for_each_where(records, [&](const Where& where) {
+        for (const CodePlace& one : where.instructions) {
+            Protobuf location;
+            location.number(1, next_location).number(2, mapping(module_of(one))).number(3, one.address);
+            const auto line = [&](const std::string& name, std::uint64_t number) {
+                location.bytes(4, Protobuf().number(1, function(name, clean(one.file))).number(2, number).bytes());
+            };
+            line(name_of(one), one.first_line);
+            if (!one.inlined_into.empty()) line(clean(one.inlined_into), 0);
+            locations.bytes(4, location.bytes());
+            add(one.slots, next_location++);
+        }
+        if (where.further_instructions.empty()) return;
+        locations.bytes(
+            4,
+            Protobuf().number(1, next_location).bytes(4, Protobuf().number(1, function(further, "")).bytes()).bytes());
+        add(where.further_instructions, next_location++);
+    });
+    profile.add(samples).add(mappings).add(locations).add(functions);
+    for (const std::string& one : table) profile.bytes(6, one);
+    profile.number(14, 1);  // the default of the sample types: "slots", the first string
+    return profile.bytes();
+}
+
+}  // namespace tmaprobe::report
