@@ -69,6 +69,7 @@ set(TMAPROBE_SOURCES_counters
 set(TMAPROBE_SOURCES_events
     src/events/calibration_facts.cpp
     src/events/classification.cpp
+    src/events/clock_limits.cpp
     src/events/core_data.cpp
     src/events/cpu_geometry.cpp
     src/events/embedded.cpp
@@ -122,6 +123,7 @@ set(TMAPROBE_SOURCES_experiments
 set(TMAPROBE_SOURCES_judge
     src/judge/assess.cpp
     src/judge/bottleneck.cpp
+    src/judge/clock_check.cpp
     src/judge/compare.cpp
     src/judge/count_index.cpp
     src/judge/interference_findings.cpp
@@ -189,6 +191,7 @@ set(TMAPROBE_SOURCES_model
     src/model/model.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
+    src/model/repeatable_simulation.cpp
     src/model/sampled_windows.cpp
     src/model/sampled_windows_text.cpp
     src/model/set_associative.cpp

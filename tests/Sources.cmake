@@ -58,6 +58,7 @@ set(TMAPROBE_SOURCES_tests_experiments
 )
 set(TMAPROBE_SOURCES_tests_judge
     tests/judge/assess_test.cpp
+    tests/judge/clock_check_test.cpp
     tests/judge/compare_test.cpp
     tests/judge/knees_test.cpp
     tests/judge/moved_lines_test.cpp
@@ -98,6 +99,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_waits_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
+    tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
     tests/model/window_likeness_test.cpp
 )

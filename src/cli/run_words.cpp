@@ -72,6 +72,8 @@ void add_workload_options(CommandLine app, RunWords& words) {
            "What the model's samples may cost a command, and how long it may simulate, as a multiple of the usual")
         .check(between(0.1, 100.0))
         .type_name("N");
+    app.add_flag("--repeatable", words.repeatable,
+                 "Model one more run of the command, from its start under the tracer: slower, and the same each time");
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
@@ -146,9 +148,15 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.repeat.warm_up = words.warm_up;
     request.counting.seconds = words.seconds;
     request.counting.effort = words.effort;
+    // A kernel is modelled alike each time anyway.
+    request.counting.repeatable = words.repeatable && !words.command.empty();
     request.counting.calibration = {!words.no_calibration, words.calibration};
     if (words.no_calibration && !words.calibration.empty())
         return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");
+    if (words.repeatable && words.command.empty() && words.kernel.empty())
+        return fail(ErrorCode::bad_usage,
+                    "--repeatable runs a command once more, and what runs already is not run again",
+                    "name a command after --");
     if (words.seconds > 0 && words.pids.empty())
         return fail(ErrorCode::bad_usage, "--seconds says how long a process that runs already is looked at",
                     "name one with --pid");

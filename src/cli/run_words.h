@@ -19,6 +19,7 @@ struct RunWords {
     int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
     std::vector<std::string> pids;
     double seconds = 0, effort = 1;
+    bool repeatable = false;
     std::string calibration;
     bool no_calibration = false;
     bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,

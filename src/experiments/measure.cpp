@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "counters/perf/perf.h"
 #include "counters/software.h"
+#include "events/clock_limits.h"
 #include "experiments/count_warnings.h"
 #include "experiments/counting.h"
 #include "experiments/measure_parts.h"
@@ -20,6 +21,7 @@
 #include "experiments/where.h"
 #include "experiments/workloads.h"
 #include "judge/assess.h"
+#include "judge/clock_check.h"
 #include "judge/pmus.h"
 #include "judge/timing_warnings.h"
 #include "timing/canary.h"
@@ -68,6 +70,19 @@ Result<> say_counters_lost(bool kernel, const Setup& setup, const Counted& count
     return {};
 }
 
+/// Against the run of the command by itself that came before.
+Result<> judge_by_clock(const CountingRequest& request, const std::vector<CommandRun>& runs, record::ClockCheck& check,
+                        std::vector<record::Warning>& warnings) {
+    for (const auto& one : runs)
+        if (!one.traced && one.exit_status == 0 && (check.measured_ns == 0 || one.user_ns < check.measured_ns))
+            check.measured_ns = one.user_ns;
+    if (check.measured_ns <= 0) return {};
+    check.ratio = check.modelled_ns / check.measured_ns;
+    const auto limits = TRY(events::read_clock_limits(request.library));
+    if (auto doubtful = judge::judge_clock(limits, check)) warnings.push_back(std::move(*doubtful));
+    return {};
+}
+
 }  // namespace
 
 Result<> add_counts(counters::CounterSource& source, const CountingRequest& request, const RepeatRequest& repeat,
@@ -112,6 +127,8 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     auto& run = measured.run;
     if (counted.perf) run.extra.perf = std::move(counted.perf);
     if (counted.model) run.extra.model = std::move(counted.model);
+    if (run.extra.model && run.extra.model->clock_check)
+        TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));
     if (counted.attribution) run.extra.where = where_of(*counted.attribution, measured.warnings);
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);

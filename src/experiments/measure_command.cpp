@@ -178,7 +178,8 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
 
     const auto sources = make_sources(request.counting, setup);
     const int runs = std::max(1, request.repeat.repetitions);
-    const bool native = runs > 1 || std::ranges::all_of(sources, runs_natively);
+    // A run under the tracer from its start tells no time.
+    const bool native = runs > 1 || request.counting.repeatable || std::ranges::all_of(sources, runs_natively);
     add_input_warning(runs + request.repeat.warm_up, measured.warnings);
     const auto warmed = TRY(warm_up(workload, request.repeat.warm_up, on_progress));
     measured.exit_status = first_failure(warmed);

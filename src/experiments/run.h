@@ -55,6 +55,7 @@ struct CountingRequest {
     std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
     double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
     bool attribute = false;           ///< say which places in the code take the slots (RunExtra::where)
+    bool repeatable = false;          ///< model a run of its own, the same each time
     double effort = 1;                ///< how much more than usual the model's samples may cost
     CalibrationChoice calibration;    ///< model only
     events::Library library;

@@ -241,6 +241,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     if (!table && !unknown_host) return pass_on(table);
 
     machine::Host as_seen = unknown_host ? without_table(host) : host;
+    setup.target_is_host = target_is_host;
     if (table && target_is_host)
         if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
     setup.decision = TRY(decide_source(request, as_seen, target_is_host));

@@ -21,10 +21,11 @@ struct Setup {
     machine::Host host;
     machine::Topology topology;
     std::optional<events::Table> table;  ///< of the target; empty: this CPU has none, only time is measured
-    int level = 1;                       ///< of the tree, as it was asked for
-    metrics::Constants constants;        ///< what the formulas ask of the machine
-    std::vector<std::string> metrics;    ///< names of the metrics wanted
-    int levels_to_be_had = 0;            ///< of the tree, from the decided sources
+    bool target_is_host = false;
+    int level = 1;                     ///< of the tree, as it was asked for
+    metrics::Constants constants;      ///< what the formulas ask of the machine
+    std::vector<std::string> metrics;  ///< names of the metrics wanted
+    int levels_to_be_had = 0;          ///< of the tree, from the decided sources
     Decision decision;
     std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
     std::vector<record::Warning> warnings;

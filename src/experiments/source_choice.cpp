@@ -4,6 +4,7 @@
 #include "counters/perf/perf.h"
 #include "experiments/setup.h"
 #include "model/model.h"
+#include "timing/canary.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -78,6 +79,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             options.assume_pages = request.assume_pages;
             options.effort = request.effort;
             options.attribute = request.attribute;
+            options.repeatable = request.repeatable;
             options.seconds = request.seconds;
             if (request.scope.kind == counters::Scope::Kind::process) options.processes = {request.scope.pid};
             options.processes.insert(options.processes.end(), request.further_pids.begin(), request.further_pids.end());
@@ -86,6 +88,13 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             constexpr int loading_ms = 2;
             if (request.source == SourceChoice::automatic && !request.attribute) options.command_alone_ms = loading_ms;
             options.calibration = setup.calibration;
+            // Under an emulator no clock means anything.
+            if (setup.target_is_host && !setup.host.is_emulated)
+                options.core_clock_hz = [limits = timing::canary_limits(setup.host)] {
+                    const auto reading = timing::read_canary();
+                    const bool shared = reading.ipc < limits.least_share * limits.expected_ipc;
+                    return shared ? 0 : reading.clock_hz;
+                };
             return model::make_source(request.library, *setup.table, setup.host, options);
         }
         default:

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,11 @@ struct ModelOptions {
     std::vector<pid_t> processes;  ///< that run already, to be sampled instead of a command
     double seconds = 0;            ///< for so long; 0: until they end, or a signal comes
     double effort = 1;             ///< how much more than usual samples and simulation may cost
+    bool repeatable = false;       ///< a command is followed from its start, with windows at numbers of instructions
     bool attribute = false;        ///< say which instructions the slots are put down to (Sample::attribution)
+    /// Measures the clock of the core that it is called on, in Hz (0: it cannot, or another uses the core too); empty
+    /// where the target is not this machine.
+    std::function<double()> core_clock_hz;
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
 };
 

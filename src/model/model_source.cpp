@@ -10,6 +10,7 @@
 #include "model/llvm/decoder.h"
 #include "model/mapping.h"
 #include "model/modelled_cpu.h"
+#include "model/repeatable_simulation.h"
 #include "model/simulation.h"
 
 namespace tmaprobe::model {
@@ -53,6 +54,8 @@ class ModelSource final : public counters::CounterSource {
         std::string detail = fmt::format("simulated with LLVM's {} scheduling data on the instructions that ran",
                                          geometry_.core.llvm_cpu);
         if (!geometry_.core.borrowed_model.empty()) detail += "; " + geometry_.core.borrowed_model;
+        if (options_.repeatable)
+            detail += "; in a run of its own from start to end under the tracer, beside the one that is timed";
         if (options_.calibration)
             detail += fmt::format("; calibrated on this machine on {}", options_.calibration->measured.substr(0, 10));
         return {record::SourceKind::model, cpu_id_, detail};
@@ -64,6 +67,7 @@ class ModelSource final : public counters::CounterSource {
         if (workload.only_waits())
             return simulate_processes(options_.processes, options_.seconds, *core_, *decoder_, geometry_, options_);
         if (command.empty()) return simulate_kernel(workload, *core_, *decoder_, geometry_, options_);
+        if (options_.repeatable) return simulate_repeatably(command, *core_, *decoder_, geometry_, options_);
         return simulate_command(command, *core_, *decoder_, geometry_, options_);
     }
 
@@ -127,6 +131,7 @@ class ModelSource final : public counters::CounterSource {
         detail.facts.insert(m.facts.begin(), m.facts.end());
         for (const auto& [reason, windows] : m.ended_early)
             detail.ended_early[std::string(trace::name_of(reason))] = windows;
+        detail.clock_check = m.clock_check;
         if (m.sampling) {
             detail.sampling = *m.sampling;
             detail.measured_ns = static_cast<double>(m.elapsed_ns);

@@ -38,6 +38,7 @@ struct Modelled {
     std::uint64_t elapsed_ns = 0;                          ///< of a command, from its start to its end, by the clock
     std::optional<counters::SlotAttribution> attribution;  ///< where it was asked for
     std::optional<record::Sampling> sampling;  ///< of a command or process: what was sampled, and what that cost it
+    std::optional<record::ClockCheck> clock_check;  ///< where it was asked for
     double processor_ns = 0;  ///< of a command and the children that it waited for, or of processes meanwhile
     std::vector<record::Event> software_events;
     bool interrupted = false;  ///< a signal to us ended it before its time

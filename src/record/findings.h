@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "record/clock_check.h"
 #include "record/kinds.h"
 #include "record/sampling.h"
 
@@ -237,8 +238,9 @@ struct ModelDetail {
     std::vector<ModelVariation> variations;
     std::map<std::string, std::string> not_modelled;  ///< event: why
     PageKind assumed_pages = PageKind::none;
-    std::optional<Sampling> sampling;   ///< of a command or process that was sampled
-    std::optional<double> measured_ns;  ///< how long it took by the clock
+    std::optional<ClockCheck> clock_check;  ///< of a model of this machine
+    std::optional<Sampling> sampling;       ///< of a command or process that was sampled
+    std::optional<double> measured_ns;      ///< how long it took by the clock
     bool interrupted = false;
 };
 

@@ -102,7 +102,9 @@ std::string run_section(const Record& record, const Run& run) {
     if (const auto pages = pages_label(run); !pages.empty()) title += ", pages " + safe(pages);
     if (const auto state = state_of(run); !state.empty()) title = safe(state) + ": " + title;
     const std::string monitors = monitors_text(run);
+    const std::string clock = clock_sentence(run);
     std::string text = "### " + title + "\n\nTime: " + time_text(run) + "\n\n" +
+                       (clock.empty() ? "" : "Clock: " + safe(clock) + "\n\n") +
                        (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + metrics_table(run);
     if (!run.metrics.empty()) text += safe(verdict(record, run)) + "\n\n";
     for (const auto& step : next_steps(record, run))

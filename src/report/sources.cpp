@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sizes.h"
 #include "report/numbers.h"
 #include "report/text.h"
 
@@ -52,6 +53,14 @@ std::string without_hardware(const record::Record& record) {
     return (timed ? "TIME ONLY: " : "SOFTWARE EVENTS ONLY: ") + counted;
 }
 
+/// Of a model that one of the runs is of.
+bool has_doubtful_model(const record::Record& record) {
+    return std::ranges::any_of(record.runs, [](const record::Run& run) {
+        return run.extra.model && run.extra.model->clock_check &&
+               run.extra.model->clock_check->verdict == record::ClockVerdict::doubtful;
+    });
+}
+
 std::string stopped(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
     return text;
@@ -81,11 +90,29 @@ std::string source_sentence(const record::Record& record) {
     if (source.kind == record::SourceKind::replay)
         return "REPLAYED from recorded counts, tables" + target + "." + own + why;
     if (source.kind == record::SourceKind::none) return without_hardware(record) + why;
-    std::string text = "MODELLED" + target +
-                       ": the counts come from a simulation of the instructions that ran, not from counters" +
+    std::string text = "MODELLED" + target + ": " + (has_doubtful_model(record) ? "DOUBTFUL by the clock; " : "") +
+                       "the counts come from a simulation of the instructions that ran, not from counters" +
                        of_the_time(record);
     if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
+}
+
+std::string clock_sentence(const record::Run& run) {
+    if (!run.extra.model || !run.extra.model->clock_check) return {};
+    const auto& check = *run.extra.model->clock_check;
+    if (check.measured_ns <= 0) return {};
+    const std::string text =
+        fmt::format("modelled {}, measured {} in its own code: ratio {:.2f} over all {:.0f} million instructions",
+                    format_ns(check.modelled_ns), format_ns(check.measured_ns), check.ratio, check.instructions * 1e-6);
+    switch (check.verdict) {
+        case record::ClockVerdict::doubtful:
+            return "DOUBTFUL: " + text;
+        case record::ClockVerdict::not_judged:
+            return "not judged: " + text;
+        case record::ClockVerdict::agrees:
+            break;
+    }
+    return text;
 }
 
 std::string host_sentence(const record::Record& record) {

@@ -86,6 +86,10 @@ void show_time(Screen& screen, const Run& run) {
         screen.entry("", "cycles: " + time.cycles_source);
 }
 
+void show_clock(Screen& screen, const Run& run) {
+    if (const auto sentence = clock_sentence(run); !sentence.empty()) screen.entry("Clock", sentence);
+}
+
 /// By which figures the kernel's vectors were chosen.
 void show_variant_trial(Screen& screen, const Run& run) {
     const auto& trial = run.extra.variant_trial;
@@ -154,6 +158,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_variant_trial(screen, run);
     show_time(screen, run);
     show_software_events(screen, run);
+    show_clock(screen, run);
     show_monitors(screen, run);
     show_tree(screen, record, run);
     show_other_metrics(screen, run);

@@ -222,6 +222,7 @@ void write_run(ViewWriter& out, const Record& record, const Run& run, Definition
         out.text("effective", run.pages ? name_of(run.pages->effective) : "");
         write_state(out, run);
         write_time(out, run.time);
+        out.text("clock", clock_sentence(run));
         write_metrics(out, run, definitions);
         out.text("verdict", run.metrics.empty() ? "" : verdict(record, run));
         out.each("steps", next_steps(record, run), [&](const NextStep& step) {

@@ -51,6 +51,24 @@ struct Description<record::ModelVariation> {
 };
 
 template <>
+struct Description<record::ClockCheck> {
+    using T = record::ClockCheck;
+    static constexpr std::string_view name = "clock_check",
+                                      meaning =
+                                          "The model of this machine against its clock: all "
+                                          "instructions of a command, against a run of it by itself";
+    static constexpr auto fields = std::make_tuple(
+        field("verdict", &T::verdict,
+              "agrees; doubtful: beyond the limit of events/clock-check.json; not_judged: too few windows"),
+        field("windows", &T::windows, "Simulated windows, on which the modelled time stands"),
+        optional("instructions", &T::instructions, "Instructions that were executed"),
+        optional("clock_hz", &T::clock_hz, "Clock of the core, measured, in Hz"),
+        optional("ratio", &T::ratio, "Modelled over measured time"),
+        optional("measured_ns", &T::measured_ns, "Processor time of the command in its own code"),
+        optional("modelled_ns", &T::modelled_ns, "Of all its instructions, at that clock"));
+};
+
+template <>
 struct Description<record::ModelDetail> {
     using T = record::ModelDetail;
     static constexpr std::string_view name = "model_detail", meaning = "What the model ran on";
@@ -79,6 +97,7 @@ struct Description<record::ModelDetail> {
         optional("variations", &T::variations, "The same with one thing of the model changed"),
         optional("not_modelled", &T::not_modelled, "Events that the model cannot give: why"),
         optional("assumed_pages", &T::assumed_pages, "--assume-pages: page size that the model took for all memory"),
+        optional("clock_check", &T::clock_check, "The model against this machine's clock"),
         optional("sampling", &T::sampling, "Of a command or process that was sampled"),
         optional("measured_ns", &T::measured_ns, "How long the command took by the clock, in nanoseconds"),
         optional("interrupted", &T::interrupted, "A signal ended it before its time"));

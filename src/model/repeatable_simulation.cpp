@@ -1,0 +1,230 @@
+#include "model/repeatable_simulation.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "base/file.h"
+#include "model/sum_of_windows.h"
+#include "process/held_command.h"
+#include "trace/translator.h"
+
+namespace tmaprobe::model {
+namespace {
+
+/// The run is so many strata of one length, with a window in each.
+constexpr std::size_t first_stratum = 200'000;  ///< instructions
+constexpr std::size_t longest_warm_up = 1'000'000, least_simulated = 1000, most_strata = 64;
+
+/// The same chance each time (splitmix64).
+std::uint64_t chance(std::uint64_t of) {
+    of += 0x9e3779b97f4a7c15;
+    of = (of ^ of >> 30) * 0xbf58476d1ce4e5b9;
+    of = (of ^ of >> 27) * 0x94d049bb133111eb;
+    return of ^ of >> 31;
+}
+
+/// In the child: nothing of where things lie is left to chance.
+void execute(const std::vector<std::string>& command) {
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::personality(ADDR_NO_RANDOMIZE);
+    char** last = environ;
+    while (last && *last) ++last;
+    if (last) std::sort(environ, last, [](const char* one, const char* other) { return std::strcmp(one, other) < 0; });
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    constexpr int not_executed = 127;
+    ::_exit(not_executed);
+}
+
+/// Of all mappings that it may write: how much it is that is resident of them is the machine's affair.
+std::uint64_t writable_bytes(pid_t process) {
+    std::istringstream lines(read_file("/proc/" + std::to_string(process) + "/maps").value_or(""));
+    std::uint64_t sum = 0;
+    for (std::string line; std::getline(lines, line);) {
+        unsigned long long begin = 0, end = 0;
+        char rights[5] = "";
+        if (std::sscanf(line.c_str(), "%llx-%llx %4s", &begin, &end, rights) == 3 && rights[1] == 'w')
+            sum += end - begin;
+    }
+    return sum;
+}
+
+/// Whether the system call at hand makes a thread or a process, which is not followed.
+bool starts_another(const trace::Registers& registers) {
+#if defined(__x86_64__)
+    const auto number = static_cast<long>(registers.native.rax);
+    if (number == SYS_fork || number == SYS_vfork) return true;
+#elif defined(__aarch64__)
+    const auto number = static_cast<long>(registers.native.regs[8]);
+#endif
+    return number == SYS_clone || number == SYS_clone3;
+}
+
+class RepeatableSimulation {
+  public:
+    RepeatableSimulation(core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options)
+        : decoder_(decoder), cpu_(cpu), options_(options), simulator_(core, cpu) {}
+
+    Result<Modelled> run(const std::vector<std::string>& command) {
+        // Which pages are huge is the machine's affair, too.
+        constexpr std::uint64_t small_page = 4096;
+        simulator_.set_pages(TRY(assumed_pages(options_)).value_or(trace::PageMap::uniform(small_page)));
+        if (options_.attribute) simulator_.attribute_slots();
+        const std::uint64_t start = process::now_ns();
+        auto process = TRY(trace::TracedProcess::fork_function([&] { execute(command); }));
+        const auto executed = TRY(process.resume());
+        if (executed.why != trace::Stop::Why::event)
+            return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");
+        trace::Tracer tracer(process, decoder_, options_.software_always);
+        tracer.on_system_call = [this](trace::TracedProcess&, const trace::Registers& registers) {
+            follows_all_ &= !starts_another(registers);
+            return trace::Tracer::CallAnswer::carry_out;
+        };
+        trace::Translator translator(process, tracer);
+        TRY(follow_strata(process, translator));
+        TRY(process.finish());
+        modelled_.elapsed_ns = process::now_ns() - start;
+        modelled_.exit_status = process.exit_status();
+        modelled_.translated = translator.translates();
+        modelled_.native_ns = static_cast<double>(modelled_.elapsed_ns);
+        sum_strata();
+        return std::move(modelled_);
+    }
+
+  private:
+    struct Stratum {
+        WindowFacts facts;
+        double instructions = 0;  ///< that it stands for
+    };
+
+    Result<> follow_strata(trace::TracedProcess& process, trace::Translator& translator) {
+        while (!ended_) {
+            const std::size_t begin = strata_.size() * length_;
+            const std::size_t warm_up = std::min(length_ / 2, longest_warm_up);
+            const std::size_t room = length_ - warm_up - options_.window_instructions;
+            const std::size_t place = begin + chance(begin ^ length_) % room;
+            TRY(go_to(translator, place, {}));
+            simulator_.begin_moment(writable_bytes(process.pid()));
+            modelled_.warmed += TRY(go_to(translator, place + warm_up,
+                                          [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
+                                              simulator_.follow(instruction, step);
+                                          }));
+            trace::Trace window;
+            TRY(go_to(translator, executed_ + options_.window_instructions,
+                      [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
+            if (options_.attribute) mappings_ = process::code_mappings_of(process.pid());
+            if (window.steps.size() >= least_simulated) TRY(add(window, translator));
+            TRY(go_to(translator, begin + length_, {}));
+            // The end of the run, too short for a window of its own, is the last one's.
+            if (!strata_.empty())
+                strata_.back().instructions += static_cast<double>(executed_ - std::exchange(last_end_, executed_));
+            if (strata_.size() == most_strata) halve();
+        }
+        return {};
+    }
+
+    /// Lets it execute up to a number of instructions, some more at most; how many that were.
+    Result<std::size_t> go_to(trace::Translator& translator, std::size_t position, const trace::OnStep& on_step) {
+        constexpr std::size_t at_once = 1'000'000;
+        const std::size_t before = executed_;
+        while (!ended_ && executed_ < position) {
+            const auto traced = TRY(translator.steps(std::min(at_once, position - executed_), on_step));
+            executed_ += traced.steps;
+            modelled_.traced.undecodable += traced.undecodable;
+            modelled_.traced.stepped_in_software += traced.stepped_in_software;
+            if (traced.ended_early != trace::EndedEarly::none) {
+                // From here on it cannot be followed; it goes on by itself.
+                ++modelled_.ended_early[traced.ended_early];
+                follows_all_ = false;
+                ended_ = true;
+            }
+            ended_ |= traced.ended;
+        }
+        return executed_ - before;
+    }
+
+    Result<> add(trace::Trace& window, const trace::Translator& translator) {
+        window.instructions = translator.instructions();
+        modelled_.traced.steps += window.steps.size();
+        auto facts = TRY(simulator_.simulate(window));
+        if (options_.attribute) facts.mappings = mappings_;
+        strata_.push_back({std::move(facts), 0});
+        return {};
+    }
+
+    /// Strata become twice as long, and each keeps one of its two windows.
+    void halve() {
+        std::vector<Stratum> kept;
+        for (std::size_t i = 0; i + 1 < strata_.size(); i += 2) {
+            Stratum& one = strata_[i + (chance(length_ + i) & 1)];
+            one.instructions = strata_[i].instructions + strata_[i + 1].instructions;
+            kept.push_back(std::move(one));
+        }
+        strata_ = std::move(kept);
+        length_ *= 2;
+    }
+
+    void sum_strata() {
+        if (strata_.empty()) {
+            modelled_.warnings.push_back(
+                {"nothing_traced",
+                 fmt::format("nothing is modelled: the command ended after {} instructions, before its first window",
+                             executed_),
+                 "give it more to do"});
+            return;
+        }
+        std::vector<WindowFacts> windows;
+        double whole_cycles = 0;
+        for (Stratum& stratum : strata_) {
+            const double per_instruction = cycles_of(stratum.facts.base) / stratum.facts.base["instructions"];
+            stratum.facts.native_ns = per_instruction * stratum.instructions / cpu_.frequency_hz * 1e9;
+            whole_cycles += per_instruction * stratum.instructions;
+            windows.push_back(std::move(stratum.facts));
+        }
+        sum_up(windows, true, cpu_, modelled_);
+        if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
+        add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
+        modelled_.simulating_ns = simulator_.simulating_ns();
+        modelled_.simulated_instructions = simulator_.simulated_instructions();
+        const double clock_hz = options_.core_clock_hz ? options_.core_clock_hz() : 0;
+        if (clock_hz <= 0 || !follows_all_) return;
+        auto& check = modelled_.clock_check.emplace();
+        check.windows = windows.size();
+        check.instructions = static_cast<double>(executed_);
+        check.clock_hz = clock_hz;
+        check.modelled_ns = whole_cycles / clock_hz * 1e9;
+    }
+
+    trace::Decoder& decoder_;
+    const ModelledCpu& cpu_;
+    const ModelOptions& options_;
+    WindowSimulator simulator_;
+    std::vector<Stratum> strata_;
+    std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;
+    bool ended_ = false;
+    bool follows_all_ = true;  ///< its time is that of what was followed
+    std::vector<process::CodeMapping> mappings_;
+    Modelled modelled_;
+};
+
+}  // namespace
+
+Result<Modelled> simulate_repeatably(const std::vector<std::string>& command, core::Core& core, trace::Decoder& decoder,
+                                     const ModelledCpu& cpu, const ModelOptions& options) {
+    return RepeatableSimulation(core, decoder, cpu, options).run(command);
+}
+
+}  // namespace tmaprobe::model
