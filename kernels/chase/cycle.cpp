@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "base/random.h"
 #include "base/sizes.h"
 #include "kernels/chase/chase.h"
-#include "kernels/random.h"
 
 namespace tmaprobe::kernels::chase {
 namespace {

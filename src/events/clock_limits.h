@@ -10,8 +10,8 @@ namespace tmaprobe::events {
 
 /// When a model of this machine is doubted, from events/clock-check.json.
 struct ClockLimits {
-    double ratio = 0;           ///< modelled over measured time of the same instructions, or the other way
-    std::uint64_t windows = 1;  ///< timed ones; of fewer nothing is said
+    double ratio = 0;           ///< modelled over measured time of a whole command, or the other way
+    std::uint64_t windows = 1;  ///< simulated ones; of fewer nothing is said
 };
 
 /// Errors: bad_input for a broken file.

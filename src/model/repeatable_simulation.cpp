@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "model/sum_of_windows.h"
 #include "process/held_command.h"
 #include "trace/translator.h"
@@ -24,13 +25,8 @@ namespace {
 constexpr std::size_t first_stratum = 200'000;  ///< instructions
 constexpr std::size_t longest_warm_up = 1'000'000, least_simulated = 1000, most_strata = 64;
 
-/// The same chance each time (splitmix64).
-std::uint64_t chance(std::uint64_t of) {
-    of += 0x9e3779b97f4a7c15;
-    of = (of ^ of >> 30) * 0xbf58476d1ce4e5b9;
-    of = (of ^ of >> 27) * 0x94d049bb133111eb;
-    return of ^ of >> 31;
-}
+/// The same chance each time.
+std::uint64_t chance(std::uint64_t of) { return Random(of).next(); }
 
 /// In the child: nothing of where things lie is left to chance.
 void execute(const std::vector<std::string>& command) {

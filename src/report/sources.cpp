@@ -53,13 +53,7 @@ std::string without_hardware(const record::Record& record) {
     return (timed ? "TIME ONLY: " : "SOFTWARE EVENTS ONLY: ") + counted;
 }
 
-/// Of a model that one of the runs is of.
-bool has_doubtful_model(const record::Record& record) {
-    return std::ranges::any_of(record.runs, [](const record::Run& run) {
-        return run.extra.model && run.extra.model->clock_check &&
-               run.extra.model->clock_check->verdict == record::ClockVerdict::doubtful;
-    });
-}
+bool has_doubtful_model(const record::Record& record) { return std::ranges::any_of(record.runs, has_doubtful_clock); }
 
 std::string stopped(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
@@ -95,6 +89,11 @@ std::string source_sentence(const record::Record& record) {
                        of_the_time(record);
     if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
+}
+
+bool has_doubtful_clock(const record::Run& run) {
+    return run.extra.model && run.extra.model->clock_check &&
+           run.extra.model->clock_check->verdict == record::ClockVerdict::doubtful;
 }
 
 std::string clock_sentence(const record::Run& run) {

@@ -223,6 +223,7 @@ void write_run(ViewWriter& out, const Record& record, const Run& run, Definition
         write_state(out, run);
         write_time(out, run.time);
         out.text("clock", clock_sentence(run));
+        if (has_doubtful_clock(run)) out.flag("doubtful", true);
         write_metrics(out, run, definitions);
         out.text("verdict", run.metrics.empty() ? "" : verdict(record, run));
         out.each("steps", next_steps(record, run), [&](const NextStep& step) {

@@ -8,7 +8,7 @@ function addRun(parent, run, alone) {
   parent.append(el("p", {}, !time.known ? `Time unavailable: ${time.reason}` :
     `${nanoseconds(time.ns.median)} per ${time.operation} (median of ${time.ns.count}, ${nanoseconds(time.ns.min)} to ${nanoseconds(time.ns.max)}, MAD ${nanoseconds(time.ns.mad)}; ${time.clean} clean, ${time.disturbed} disturbed)`
     + (time.rate ? `, ${rate(time.rate.median)}` : "") + (known(time.cyclesPerByte) ? `, ${three(time.cyclesPerByte)} cycles/byte` : "")));
-  if (run.clock) parent.append(el("p", { class: run.clock.startsWith("DOUBTFUL") ? "warning" : "soft" }, `Clock: ${run.clock}`));
+  if (run.clock) parent.append(el("p", { class: run.doubtful ? "warning" : "soft" }, `Clock: ${run.clock}`));
   if (run.obtained) parent.append(el("p", { class: "soft" }, `Memory: ${run.obtained}${run.effective ? `, held by the TLB as ${run.effective}` : ""}`));
   if (run.monitors.length) parent.append(el("p", { class: "soft" }, `Monitored by resctrl: ${run.monitors.map((one) => `${one.title} ${one.text}`).join(", ")}`));
   if (run.metrics.length) {

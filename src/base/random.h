@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace tmaprobe::kernels {
+namespace tmaprobe {
 
-/// Steele and Vigna's splitmix64: small, quick, and the same on every machine, so that a kernel's layout
-/// depends on the seed alone.
+/// Steele and Vigna's splitmix64: small, quick, and the same on every machine, so that what is made with
+/// it, a kernel's layout or a choice of windows, depends on the seed alone.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -25,4 +25,4 @@ class Random {
     std::uint64_t state_;
 };
 
-}  // namespace tmaprobe::kernels
+}  // namespace tmaprobe
