@@ -264,6 +264,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
+    src/trace/counted_memory.cpp
     src/trace/copy_clock.cpp
     src/trace/copy_input.cpp
     src/trace/injected_call.cpp

@@ -38,10 +38,8 @@ Result<std::vector<record::Record>> read_all(const std::vector<std::string>& fil
         work();
     }
     std::vector<record::Record> records;
-    for (auto& some : read) {
-        if (!some) return pass_on(some);
-        for (auto& record : *some) records.push_back(std::move(record));
-    }
+    for (auto& some : read)
+        for (auto& record : TRY(std::move(some))) records.push_back(std::move(record));
     return records;
 }
 

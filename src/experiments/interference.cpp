@@ -77,11 +77,9 @@ Result<record::Record> measure_state(const LoadState& state, const Subject& vict
 
     std::optional<Neighbour> neighbour;
     if (state.loaded) {
-        auto started = Neighbour::start(aggressor, [&](pid_t pid) -> Result<> {
+        neighbour = TRY(Neighbour::start(aggressor, [&](pid_t pid) -> Result<> {
             return aggressor_group ? aggressor_group->add_task(pid) : Result<>{};
-        });
-        if (!started) return pass_on(started);
-        neighbour = std::move(*started);
+        }));
     }
     // Read while it runs: what a process held of the cache is soon gone when it has ended.
     std::vector<Look> looks;

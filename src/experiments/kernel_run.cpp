@@ -96,10 +96,9 @@ Result<KernelRun> choose_kernel_run(const WorkloadRequest& request, const Setup&
     if (!variant) return pass_on(variant);
     point.variant = std::move(*variant);
 
-    auto cpus = choose_cpus(request, *kernel, setup, point.runs_here);
-    if (!cpus) return pass_on(cpus);
-    point.parameters.cpus = std::move(cpus->cpus);
-    point.why_these_cpus = std::move(cpus->why);
+    auto cpus = TRY(choose_cpus(request, *kernel, setup, point.runs_here));
+    point.parameters.cpus = std::move(cpus.cpus);
+    point.why_these_cpus = std::move(cpus.why);
     if (request.size_bytes && !kernel->uses_memory)
         return fail(ErrorCode::bad_usage, "kernel " + request.kernel + " takes no --size");
     if (!request.pages.empty() && !kernel->uses_memory)

@@ -37,13 +37,12 @@ void append(std::vector<Item>& items, const std::vector<Item>& more) {
 Result<counters::Plan> plan_for(const counters::CounterSource& source, const CountingRequest& request,
                                 const Setup& setup) {
     const auto further = TRY(further_events(*setup.table, request.events));
-    auto plan = counters::make_plan(*setup.table, setup.metrics, further.events, source.limits(), setup.constants,
-                                    request.policy);
-    if (!plan) return pass_on(plan);
-    append(plan->notes, further.notes);
-    plan->level = request.level;
-    plan->user = request.count_user;
-    plan->kernel = request.count_kernel;
+    auto plan = TRY(counters::make_plan(*setup.table, setup.metrics, further.events, source.limits(), setup.constants,
+                                        request.policy));
+    append(plan.notes, further.notes);
+    plan.level = request.level;
+    plan.user = request.count_user;
+    plan.kernel = request.count_kernel;
     return plan;
 }
 
@@ -330,9 +329,9 @@ Result<std::vector<timing::Timing>> time_built(const Setup& setup, const std::ve
         if (on_progress) on_progress({in_turn ? "timing in turn" : "timing", share, {}});
     };
     if (in_turn) return timing::time_in_turn(contestants, request, on_repetition);
-    auto timing = timing::time_region(contestants.front().region, contestants.front().bracket, request, on_repetition);
-    if (!timing) return pass_on(timing);
-    return std::vector<timing::Timing>{std::move(*timing)};
+    auto timing =
+        TRY(timing::time_region(contestants.front().region, contestants.front().bracket, request, on_repetition));
+    return std::vector<timing::Timing>{std::move(timing)};
 }
 
 void add_timing(const KernelRun& point, const timing::Timing& timing, const kernels::Work& work, bool one_of_several,

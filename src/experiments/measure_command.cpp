@@ -131,11 +131,10 @@ void add_input_warning(int runs, std::vector<record::Warning>& warnings) {
 Result<Runs> warm_up(counters::Workload& workload, int runs, const OnProgress& on_progress) {
     if (runs == 0) return Runs{};
     const auto clock = counters::make_clock_source();
-    auto warmed = count(*clock, workload, {}, 1, runs, [&](const Progress& progress) {
+    auto warmed = TRY(count(*clock, workload, {}, 1, runs, [&](const Progress& progress) {
         if (on_progress) on_progress({"warming up", progress.done, {}});
-    });
-    if (!warmed) return pass_on(warmed);
-    return std::move(warmed->runs);
+    }));
+    return std::move(warmed.runs);
 }
 
 /// The decided sources, or why one of them cannot be had.

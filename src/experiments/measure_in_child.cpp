@@ -37,32 +37,31 @@ Result<record::Record> measure_in_child(const std::function<Result<record::Recor
                                         const std::function<Result<>(pid_t)>& before_release,
                                         const std::function<bool()>& interrupted,
                                         const std::function<void()>& on_tick) {
-    auto child = process::Child::start([&](int output) {
+    auto child = TRY(process::Child::start([&](int output) {
         const auto record = measure();
         const std::string text = record ? record::serialize(*record) : encode(record.error());
         static_cast<void>(write_descriptor(output, text, "the parent's pipe"));
-    });
-    if (!child) return pass_on(child);
-    TRY(before_release(child->pid()));
-    child->release();
+    }));
+    TRY(before_release(child.pid()));
+    child.release();
 
     std::string text;
     char buffer[65536];
     constexpr int look_up_ms = 20;
     for (;;) {
         if (interrupted && interrupted()) return fail(ErrorCode::interrupted, "interrupted");
-        pollfd ready{child->output(), POLLIN, 0};
+        pollfd ready{child.output(), POLLIN, 0};
         if (::poll(&ready, 1, look_up_ms) <= 0) {
             if (on_tick) on_tick();
             continue;
         }
-        const ssize_t got = ::read(child->output(), buffer, sizeof buffer);
+        const ssize_t got = ::read(child.output(), buffer, sizeof buffer);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         text.append(buffer, static_cast<std::size_t>(got));
     }
-    while (child->alive()) ::usleep(200);
-    return decode(text, child->how());
+    while (child.alive()) ::usleep(200);
+    return decode(text, child.how());
 }
 
 }  // namespace tmaprobe::experiments

@@ -165,10 +165,9 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
     timing_request.tightness = 0.02;
     timing_request.budget_ns = 80e6;
     const auto clock = counters::make_clock_source();
-    const auto timing = timing::time_region(
+    const auto timing = TRY(timing::time_region(
         timed_region(*clock, workload),
-        timing::watch_threads(timing::canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {});
-    if (!timing) return pass_on(timing);
+        timing::watch_threads(timing::canary_bracket(host), workload.kernel().threads(), cpus), timing_request, {}));
     record::Run run;
     run.kernel = kernel->name;
     run.variant = variant.name;
@@ -177,7 +176,7 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
     run.parameters.threads = cpus.size();
     run.parameters.cpus = cpus;
     const auto work = workload.kernel().per_iteration();
-    run.time = timing::summarize_timing(*timing, {work.operations, work.bytes}, kernel->operation);
+    run.time = timing::summarize_timing(timing, {work.operations, work.bytes}, kernel->operation);
     return run;
 }
 

@@ -244,11 +244,10 @@ Result<std::unique_ptr<counters::CounterSource>> make_model_source(const events:
         return fail(
             ErrorCode::unavailable, fmt::format("{} code cannot be modelled on {}", host.architecture, target.folder),
             "instructions are traced as they run: model an Arm CPU on an Arm machine, an x86 CPU on an x86 machine");
-    auto core = core::make_core(geometry->core);
-    if (!core) return pass_on(core);
+    auto core = TRY(core::make_core(geometry->core));
     auto decoder = TRY(core::make_decoder(host.architecture));
-    return std::make_unique<ModelSource>(std::move(*geometry), std::move(*mapping), std::move(*core),
-                                         std::move(decoder), target.cpu_id, options);
+    return std::make_unique<ModelSource>(std::move(*geometry), std::move(*mapping), std::move(core), std::move(decoder),
+                                         target.cpu_id, options);
 }
 
 }  // namespace tmaprobe::model

@@ -47,15 +47,14 @@ class Simulation {
         auto pages = TRY(assumed_pages(options_));
         simulator_.set_pages(pages ? *pages : trace::PageMap::of_process(::getpid()));
         if (options_.attribute) simulator_.attribute_slots();
-        auto process = trace::TracedProcess::fork_function([this] { run_kernel(); });
-        if (!process) return pass_on(process);
-        TRY(wait_for_start(*process));
+        auto process = TRY(trace::TracedProcess::fork_function([this] { run_kernel(); }));
+        TRY(wait_for_start(process));
         simulator_.set_addresses(OwnAddresses(
-            read_file("/proc/" + std::to_string(process->pid()) + "/maps").value_or(""), simulator_.pages()));
-        trace::Tracer tracer(*process, decoder_, options_.software_always);
-        trace::Translator translator(*process, tracer);
+            read_file("/proc/" + std::to_string(process.pid()) + "/maps").value_or(""), simulator_.pages()));
+        trace::Tracer tracer(process, decoder_, options_.software_always);
+        trace::Translator translator(process, tracer);
         for (int i = 0; i < options_.windows; ++i) {
-            auto running = TRY(skip(*process, translator));
+            auto running = TRY(skip(process, translator));
             if (!running) break;
             auto ended = TRY(window(translator));
             if (ended) break;
@@ -155,17 +154,16 @@ class Simulation {
         trace::Trace trace;
         bool ended = warmed.ended;
         if (!ended) {
-            auto traced = translator.steps(options_.window_instructions,
-                                           [&](const trace::StaticInstruction&, const trace::Step& step) {
-                                               if (trace.steps.size() < options_.window_instructions)
-                                                   trace.steps.push_back(step);
-                                           });
-            if (!traced) return pass_on(traced);
+            const auto traced = TRY(translator.steps(options_.window_instructions,
+                                                     [&](const trace::StaticInstruction&, const trace::Step& step) {
+                                                         if (trace.steps.size() < options_.window_instructions)
+                                                             trace.steps.push_back(step);
+                                                     }));
             modelled_.traced.steps += trace.steps.size();
-            modelled_.traced.undecodable += traced->undecodable;
-            modelled_.traced.stepped_in_software += traced->stepped_in_software;
-            if (traced->ended_early != trace::EndedEarly::none) ++modelled_.ended_early[traced->ended_early];
-            ended = traced->ended;
+            modelled_.traced.undecodable += traced.undecodable;
+            modelled_.traced.stepped_in_software += traced.stepped_in_software;
+            if (traced.ended_early != trace::EndedEarly::none) ++modelled_.ended_early[traced.ended_early];
+            ended = traced.ended;
         }
         modelled_.tracing_ns += ns_since(start);
         trace.instructions = translator.instructions();

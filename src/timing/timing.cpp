@@ -14,15 +14,13 @@ constexpr double lost_share = 0.01;
 Result<std::uint64_t> calibrate(const TimedRegion& region, double wanted_ns) {
     std::uint64_t iterations = 1;
     for (;;) {
-        auto elapsed = region.run(iterations);
-        if (!elapsed) return pass_on(elapsed);
-        if (elapsed->wall_ns >= wanted_ns) {
+        auto elapsed = TRY(region.run(iterations));
+        if (elapsed.wall_ns >= wanted_ns) {
             // A thread that lost its CPU for a moment fills any time: only what lasts twice is believed.
-            elapsed = region.run(iterations);
-            if (!elapsed) return pass_on(elapsed);
-            if (elapsed->wall_ns >= wanted_ns / 2) return iterations;
+            elapsed = TRY(region.run(iterations));
+            if (elapsed.wall_ns >= wanted_ns / 2) return iterations;
         }
-        const double missing = wanted_ns / elapsed->wall_ns;
+        const double missing = wanted_ns / elapsed.wall_ns;
         iterations = missing < 4 ? static_cast<std::uint64_t>(static_cast<double>(iterations) * missing * 1.05) + 1
                                  : iterations * 4;
     }

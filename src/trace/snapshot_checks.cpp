@@ -123,12 +123,6 @@ Descriptors descriptors_of(pid_t process) {
     return found;
 }
 
-/// Memory whose users are counted: seals are refused, and segments are not removed, while another has it mapped.
-bool shares_what_may_not_be_held(pid_t process) {
-    const auto maps = read_file(folder_of(process) + "/maps");
-    return maps && (maps->find("/SYSV") != std::string::npos || maps->find("/memfd:") != std::string::npos);
-}
-
 /// Whether another thread waits for children of every kind: it would be told of the helper that a copy takes.
 bool waits_for_clones(pid_t process, pid_t but) {
     const std::string folder = folder_of(process) + "/task";
@@ -173,7 +167,10 @@ Candidate examine(pid_t process, pid_t thread, bool stopped_by_us) {
     if (field(*status, "VmRSS").empty()) return missed(Missed::gone);  // no memory: of the kernel, or about to end
     if (is_sandboxed(*status)) return missed(Missed::sandboxed);
     if (field(*status, "NSpid").find('\t') != std::string::npos) return missed(Missed::other_namespace);
-    if (shares_what_may_not_be_held(process)) return missed(Missed::shared_memory);
+    candidate.counted = counted_mappings(process);
+    // While a fork leaves it out, another thread's own children would not get it either.
+    if (!candidate.counted.empty() && field(*status, "Threads") != "1")
+        return missed(Missed::shared_memory, "several threads share memory whose users are counted");
     if (!is_64_bit(process)) return missed(Missed::other_code);
     auto descriptors = descriptors_of(process);
     if (descriptors.special) return missed(Missed::special_files);

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "trace/counted_memory.h"
 #include "trace/snapshot.h"
 #include "trace/waiting_input.h"
 
@@ -22,6 +24,7 @@ struct Candidate {
     std::uint64_t resident_bytes = 0;
     pid_t parent = 0;  ///< as we see it
     InputDescriptors input;
+    std::vector<CountedMapping> counted;
 };
 
 /// Looks at a thread from outside, without disturbing it.

@@ -3,6 +3,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -264,6 +265,13 @@ struct SnapshotTaker {
         snapshot.resident_bytes = candidate.resident_bytes;
         snapshot.faults_before = minor_faults(process);
 
+        int signal = 0;
+        if (!set_counted_memory(original, MADV_DONTFORK, signal)) {
+            set_counted_memory(original, MADV_DOFORK, signal);
+            original.restore();
+            let_go(signal);
+            return miss(signal ? Missed::signalled : Missed::shared_memory);
+        }
         // A child of its own parent, where that is us; else its own, without an exit signal.
         const bool sibling = reaper > 0 && candidate.parent == reaper;
         const std::uint64_t relation = sibling ? CLONE_PARENT : 0;
@@ -280,8 +288,9 @@ struct SnapshotTaker {
             snapshot.files = open_files(process);
             snapshot.input = waiting_input(process, candidate.input);
         }
-        int signal = cloned.signal;
-        if (helper > 0 && cloned.value && !sibling) signal = reap(original, *cloned.value);
+        if (cloned.signal) signal = cloned.signal;
+        if (helper > 0 && cloned.value && !sibling) reap(original, *cloned.value, signal);
+        set_counted_memory(original, MADV_DOFORK, signal);
         original.restore();
         let_go(signal);
         if (failed) return miss(*failed);
@@ -336,23 +345,40 @@ struct SnapshotTaker {
         return Missed::old_kernel;
     }
 
-    /// The original's wait for the helper, with all signals put off, so that none comes between. Which signal did all
-    /// the same.
-    int reap(RemoteCalls& original, std::int64_t helper) const {
+    /// A call that must not be left out: all signals are put off, so that none comes between. One that comes all the
+    /// same is to be delivered when the original is let go.
+    std::optional<std::int64_t> call_surely(RemoteCalls& original, long number,
+                                            const std::array<std::uint64_t, 6>& arguments, int& signal) const {
         sigset_t own{};
         constexpr std::size_t mask_bytes = 8;
         const auto bytes = reinterpret_cast<void*>(mask_bytes);
-        if (::ptrace(PTRACE_GETSIGMASK, thread, bytes, &own) != 0) return 0;
+        if (::ptrace(PTRACE_GETSIGMASK, thread, bytes, &own) != 0) return std::nullopt;
         sigset_t all;
         sigfillset(&all);
         ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &all);
         // A stop of the whole process may come all the same, before the call has begun.
         constexpr int most_tries = 16;
-        RemoteCalls::Answer reaped;
-        for (int i = 0; i < most_tries && !reaped.value && !reaped.gone && !reaped.signal; ++i)
-            reaped = original.call(SYS_wait4, {static_cast<std::uint64_t>(helper), 0, WNOHANG | __WALL, 0});
+        RemoteCalls::Answer answer;
+        for (int i = 0; i < most_tries && !answer.value && !answer.gone; ++i) {
+            answer = original.call(number, arguments);
+            if (answer.signal) signal = answer.signal;
+        }
         ::ptrace(PTRACE_SETSIGMASK, thread, bytes, &own);
-        return reaped.signal;
+        return answer.value;
+    }
+
+    void reap(RemoteCalls& original, std::int64_t helper, int& signal) const {
+        call_surely(original, SYS_wait4, {static_cast<std::uint64_t>(helper), 0, WNOHANG | __WALL, 0}, signal);
+    }
+
+    /// MADV_DONTFORK: the copy gets none of it. MADV_DOFORK: the original's own children get it again.
+    bool set_counted_memory(RemoteCalls& original, std::uint64_t advice, int& signal) const {
+        bool all = true;
+        for (const CountedMapping& mapping : candidate.counted)
+            if (mapping.forked)
+                all &= call_surely(original, SYS_madvise, {mapping.begin, mapping.end - mapping.begin, advice},
+                                   signal) == 0;
+        return all;
     }
 
     /// What the original need not wait for.
@@ -372,6 +398,7 @@ struct SnapshotTaker {
         std::string shared;
         const bool alone = make_mappings_private(copy, calls, shared);
         if (!alone) return miss(Missed::shared_memory, shared);
+        bring_in(candidate.counted, process, copy, calls);
         snapshot.time_stamp = stop_clocks(copy, calls);
         if (!calls.restore()) return miss(Missed::gone);
         attempt.snapshot = std::move(snapshot);

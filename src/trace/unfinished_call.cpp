@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,6 +43,18 @@ bool is_endless_source(pid_t process, std::uint64_t descriptor) {
     return std::ranges::find(sources, std::string_view(target)) != std::end(sources);
 }
 
+/// What ends early at its end alone: of others, the next call may wait for more.
+bool is_regular_file(pid_t process, std::uint64_t descriptor) {
+    struct stat status{};
+    const std::string link = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+    return ::stat(link.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool read_memory(pid_t process, std::uint64_t at, void* to, std::size_t bytes) {
+    const iovec local{to, bytes}, remote{reinterpret_cast<void*>(at), bytes};
+    return ::process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
 }  // namespace
 
 bool in_system_call(const Registers& registers) { return static_cast<std::int64_t>(registers.native.orig_rax) >= 0; }
@@ -79,20 +92,28 @@ std::optional<UnfinishedCall> UnfinishedCall::find(pid_t process, pid_t thread, 
         case SYS_getrandom:
             call.parts_ = {{native.rdi, native.rsi}};
             break;
-        case SYS_writev: {
-            constexpr std::uint64_t most = 1024;  // the kernel takes no more
-            std::vector<iovec> list(std::min<std::uint64_t>(native.rdx, most));
-            const std::size_t bytes = list.size() * sizeof(iovec);
-            const iovec local{list.data(), bytes}, remote{reinterpret_cast<void*>(native.rsi), bytes};
-            if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes))
+        case SYS_writev:
+            if (!call.take_parts(process, native.rsi, native.rdx)) return std::nullopt;
+            break;
+        case SYS_sendmsg: {
+            msghdr message{};
+            if (!read_memory(process, native.rsi, &message, sizeof message) ||
+                !call.take_parts(process, reinterpret_cast<std::uint64_t>(message.msg_iov), message.msg_iovlen))
                 return std::nullopt;
-            for (const iovec& each : list)
-                call.parts_.push_back({reinterpret_cast<std::uint64_t>(each.iov_base), each.iov_len});
             break;
         }
+        case SYS_sendfile:
+            if (!is_regular_file(process, native.rsi)) return std::nullopt;
+            call.count_ = &user_regs_struct::r10;
+            break;
+        case SYS_copy_file_range:
+            if (!is_regular_file(process, native.rdi)) return std::nullopt;
+            call.count_ = &user_regs_struct::r8;
+            break;
         default:
             break;
     }
+    if (call.count_) call.total_ = native.*call.count_;
     for (const Part& part : call.parts_) call.total_ += part.bytes;
     constexpr std::uint64_t most_at_once = 0x7ffff000;  // of one call, without any signal
     call.total_ = std::min(call.total_, most_at_once);
@@ -102,6 +123,14 @@ std::optional<UnfinishedCall> UnfinishedCall::find(pid_t process, pid_t thread, 
     return call;
 }
 
+bool UnfinishedCall::take_parts(pid_t process, std::uint64_t list, std::uint64_t count) {
+    constexpr std::uint64_t most = 1024;  // the kernel takes no more
+    std::vector<iovec> parts(std::min(count, most));
+    if (!read_memory(process, list, parts.data(), parts.size() * sizeof(iovec))) return false;
+    for (const iovec& part : parts) parts_.push_back({reinterpret_cast<std::uint64_t>(part.iov_base), part.iov_len});
+    return true;
+}
+
 UnfinishedCall::Outcome UnfinishedCall::begin() {
     if (::ptrace(PTRACE_SETOPTIONS, thread_, nullptr, PTRACE_O_TRACESYSGOOD) != 0) return Outcome::killed;
     return call_for_the_rest();
@@ -109,31 +138,46 @@ UnfinishedCall::Outcome UnfinishedCall::begin() {
 
 UnfinishedCall::Outcome UnfinishedCall::call_for_the_rest() {
     Registers call = stopped_;
-    auto& native = call.native;
+    call.native.rax = call.native.orig_rax;
+    if (count_)
+        call.native.*count_ = asked_ = total_ - done_;
+    else
+        ask_for_parts(call.native);
+    call.native.orig_rax = ~0ull;
+    call.set_instruction_pointer(stopped_.instruction_pointer() - instruction_bytes);
+    entered_ = false;
+    if (!write_registers(thread_, call)) return Outcome::killed;
+    return run_to_next_stop();
+}
+
+void UnfinishedCall::ask_for_parts(user_regs_struct& call) {
     std::uint64_t before = 0;
     std::size_t at = 0;
     while (before + parts_[at].bytes <= done_) before += parts_[at++].bytes;
     const std::uint64_t within = done_ - before;
     const Part rest{parts_[at].at + within, std::min(parts_[at].bytes - within, total_ - done_)};
-    native.rax = native.orig_rax;
     asked_ = rest.bytes;
-    if (native.orig_rax == SYS_getrandom) {
-        native.rdi = rest.at;
-        native.rsi = rest.bytes;
-    } else if (native.orig_rax == SYS_writev && within == 0) {
-        native.rsi += at * sizeof(iovec);
-        native.rdx = parts_.size() - at;
-        asked_ = total_ - done_;
-    } else {
-        if (native.orig_rax == SYS_writev) native.rax = SYS_write;
-        native.rsi = rest.at;
-        native.rdx = rest.bytes;
+    const auto number = static_cast<long>(call.orig_rax);
+    if (number == SYS_getrandom) {
+        call.rdi = rest.at;
+        call.rsi = rest.bytes;
+        return;
     }
-    native.orig_rax = ~0ull;
-    call.set_instruction_pointer(stopped_.instruction_pointer() - instruction_bytes);
-    entered_ = false;
-    if (!write_registers(thread_, call)) return Outcome::killed;
-    return run_to_next_stop();
+    if (number == SYS_writev && within == 0) {
+        call.rsi += at * sizeof(iovec);
+        call.rdx = parts_.size() - at;
+        asked_ = total_ - done_;
+        return;
+    }
+    if (number == SYS_writev) call.rax = SYS_write;
+    if (number == SYS_sendmsg) {
+        // Descriptors and the like that came along are sent already.
+        call.rax = SYS_sendto;
+        call.r10 = call.rdx;  // flags
+        call.r8 = call.r9 = 0;
+    }
+    call.rsi = rest.at;
+    call.rdx = rest.bytes;
 }
 
 UnfinishedCall::Outcome UnfinishedCall::run_to_next_stop() {

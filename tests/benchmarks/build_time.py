@@ -37,7 +37,8 @@ def processor_seconds(command, folder):
     output = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"build_time: {' '.join(command)} failed in {folder}:\n{output.decode()[-3000:]}")
+        print(f"build_time: {' '.join(command)} failed in {folder}:\n{output.decode()[-3000:]}", flush=True)
+        raise SystemExit(1)
     return used.ru_utime + used.ru_stime
 
 
@@ -88,10 +89,10 @@ def main():
             one.start()
         for one in builds:
             one.join()
-        if arguments.commit in found and "HEAD" in found:
-            print(f"HEAD / {arguments.commit}: {found['HEAD'] / found[arguments.commit]:.3f}")
-        if "HEAD" not in found:
+        if len(found) < len(trees):  # the exit of a thread is its own
             raise SystemExit(1)
+        if arguments.commit in found:
+            print(f"HEAD / {arguments.commit}: {found['HEAD'] / found[arguments.commit]:.3f}")
         times = after_one_change(trees["HEAD"], arguments.files)
         slowest = sorted(times.items(), key=lambda one: -one[1])[:5]
         print(f"one file changed: {len(times)} rebuilds, median {sorted(times.values())[len(times) // 2]:.1f} s; slowest:")

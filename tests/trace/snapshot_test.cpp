@@ -6,7 +6,9 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -181,6 +183,53 @@ TEST(Snapshot, SharesNoMemoryThatItCouldWrite) {
     EXPECT_EQ(program.board().rounds, before);
     ::kill(program.pid(), SIGCONT);
     EXPECT_EQ(program.end(), 5);
+}
+
+std::string mappings_with_flags(pid_t process) {
+    return read_file("/proc/" + std::to_string(process) + "/smaps").value_or("");
+}
+
+/// How many are attached, and who was the last, is seen by everybody.
+TEST(Snapshot, IsNotAttachedToSegmentsOfTheOriginal) {
+    const int id = ::shmget(IPC_PRIVATE, 3 * 4096, 0600);
+    ASSERT_GE(id, 0);
+    static constexpr std::uint64_t word = 0x1122334455667788;
+    Program program([id](Board& board) {
+        auto* memory = static_cast<volatile std::uint64_t*>(::shmat(id, nullptr, 0));
+        memory[0] = word;
+        board.rounds = reinterpret_cast<std::uint64_t>(memory);
+        board.ready = 1;
+        while (board.go_on) {
+        }
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(memory[0] == word ? 4 : 5);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    });
+    const std::uint64_t at = program.board().rounds;
+    shmid_ds before{}, after{};
+    ASSERT_EQ(::shmctl(id, IPC_STAT, &before), 0);
+    auto attempt = copy_of(program.pid());
+    EXPECT_EQ(::shmctl(id, IPC_STAT, &after), 0);
+    ::shmctl(id, IPC_RMID, nullptr);
+    ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed) << " " << attempt.why;
+    EXPECT_EQ(after.shm_nattch, 1u);
+    EXPECT_EQ(after.shm_lpid, before.shm_lpid);
+    EXPECT_EQ(mappings_with_flags(program.pid()).find(" dc "), std::string::npos);
+    // The copy has what was there, and nothing of what was never touched.
+    const pid_t copy = attempt.snapshot->copy();
+    EXPECT_EQ(mappings_with_flags(copy).find("/SYSV"), std::string::npos);
+    std::uint64_t read = 0;
+    const iovec local{&read, sizeof read};
+    const auto read_at = [&](std::uint64_t address) {
+        const iovec remote{reinterpret_cast<void*>(address), sizeof read};
+        return ::process_vm_readv(copy, &local, 1, &remote, 1, 0) == sizeof read;
+    };
+    EXPECT_TRUE(read_at(at));
+    EXPECT_EQ(read, word);
+    EXPECT_FALSE(read_at(at + 4096));
+    EXPECT_EQ(program.end(), 4) << "a child of the original has the segment";
 }
 
 TEST(Snapshot, IsNotTakenOfWhatWaits) {

@@ -1,7 +1,9 @@
 // What is under way when a thread is stopped: calls that a signal would end with less than was asked for, though none
 // came, and threads that are another, or wait for another, before they stop.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -71,6 +73,71 @@ void long_gathered_writes() {
     const iovec parts[] = {part(one), part(two), part(three)};
     std::thread taker = reader(ends[0]);
     whole([&] { return writev(ends[1], parts, 3); }, one.size() + two.size() + three.size());
+    close(ends[1]);
+    taker.join();
+}
+
+/// A message of two parts, with a descriptor that is to arrive once.
+void long_messages() {
+    int ends[2];
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+    std::vector<char> one(300'000, 'x'), two(200'000, 'y');
+    iovec parts[] = {{one.data(), one.size()}, {two.data(), two.size()}};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    *reinterpret_cast<int*>(CMSG_DATA(header)) = 0;
+    long long sent = 0, arrived = 0;
+    std::thread taker([&] {
+        std::vector<char> buffer(60'000);
+        for (;;) {
+            alignas(cmsghdr) char got[CMSG_SPACE(sizeof(int))] = {};
+            iovec part{buffer.data(), buffer.size()};
+            msghdr taken{};
+            taken.msg_iov = &part;
+            taken.msg_iovlen = 1;
+            taken.msg_control = got;
+            taken.msg_controllen = sizeof got;
+            if (recvmsg(ends[0], &taken, 0) <= 0) return;
+            if (const cmsghdr* came = CMSG_FIRSTHDR(&taken); came) {
+                ++arrived;
+                close(*reinterpret_cast<const int*>(CMSG_DATA(came)));
+            }
+            busy(0.01);
+        }
+    });
+    whole(
+        [&] {
+            ++sent;
+            return sendmsg(ends[1], &message, MSG_NOSIGNAL);
+        },
+        one.size() + two.size());
+    close(ends[1]);
+    taker.join();
+    expect_equal("descriptors that did not arrive once", arrived - sent, 0);
+}
+
+/// The kernel copies a file into a pipe, from where the last call ended.
+void long_copies_by_the_kernel() {
+    const int file = must(memfd_create("case", 0), "memfd_create");
+    must(ftruncate(file, kMegabyte), "ftruncate");
+    int ends[2];
+    must(pipe(ends), "pipe");
+    std::thread taker = reader(ends[0]);
+    whole(
+        [&] {
+            off_t from = 0;
+            const ssize_t done = sendfile(ends[1], file, &from, kMegabyte);
+            return from == done ? done : -1;
+        },
+        kMegabyte);
     close(ends[1]);
     taker.join();
 }
@@ -225,6 +292,8 @@ int main(int argc, char** argv) {
         {"long_writes_to_a_pipe", long_writes_to_a_pipe},
         {"long_writes_to_a_socket", long_writes_to_a_socket},
         {"long_gathered_writes", long_gathered_writes},
+        {"long_messages", long_messages},
+        {"long_copies_by_the_kernel", long_copies_by_the_kernel},
         {"bytes_in_order", bytes_in_order},
         {"long_reads_of_zeros", long_reads_of_zeros},
         {"long_reads_of_random_bytes", long_reads_of_random_bytes},

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/remote_calls.h"
+
+namespace tmaprobe::trace {
+
+/// A shared mapping whose users the kernel counts: a System V segment, which is removed when nobody has it any more,
+/// or a memfd file, which cannot be sealed while another can write it. A copy must not have it, not for a moment.
+struct CountedMapping {
+    std::uint64_t begin = 0, end = 0;  ///< addresses
+    int protection = 0;                ///< PROT_*
+    bool forked = false;               ///< a child would get it; else the program itself has seen to it
+};
+
+/// Those of a process that runs.
+std::vector<CountedMapping> counted_mappings(pid_t process);
+
+/// Gives a stopped copy, which does not have them, private memory with what these mappings hold, as far as the
+/// original has touched it: to read further pages would make them exist for all. What is left out is a fault in the
+/// copy, which ends its window.
+void bring_in(const std::vector<CountedMapping>& mappings, pid_t original, pid_t copy, RemoteCalls& calls);
+
+}  // namespace tmaprobe::trace
