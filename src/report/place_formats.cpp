@@ -50,7 +50,7 @@ std::string module_of(const CodePlace& place) {
     return place.module.empty() ? "code made while it ran" : clean(place.module);
 }
 
-std::string name_of(const CodePlace& place) {
+std::string function_of(const CodePlace& place) {
     if (!place.function.empty()) return clean(place.function);
     return fmt::format("{}+{:#x}", clean(file_name(module_of(place))), place.address);
 }
@@ -59,7 +59,7 @@ std::string name_of(const CodePlace& place) {
 std::vector<std::string> stack_of(const CodePlace& line) {
     std::vector<std::string> stack{file_name(module_of(line))};
     if (!line.inlined_into.empty()) stack.push_back(clean(line.inlined_into));
-    stack.push_back(name_of(line));
+    stack.push_back(function_of(line));
     if (line.first_line) stack.push_back(fmt::format("{}:{}", clean(file_name(line.file)), line.first_line));
     return stack;
 }
@@ -206,7 +206,7 @@ std::string write_callgrind(const Records& records) {
         std::map<Of, std::vector<const CodePlace*>> functions;
         for (const CodePlace& one : where.instructions)
             functions[{module_of(one), one.file.empty() ? "???" : clean(one.file),
-                       one.inlined_into.empty() ? name_of(one) : clean(one.inlined_into)}]
+                       one.inlined_into.empty() ? function_of(one) : clean(one.inlined_into)}]
                 .push_back(&one);
         for (const auto& [of, instructions] : functions) {
             text += fmt::format("\nob={}\nfl={}\nfn={}\n", std::get<0>(of), std::get<1>(of), std::get<2>(of));
@@ -278,7 +278,7 @@ std::string write_pprof(const Records& records) {
             const auto line = [&](const std::string& name, std::uint64_t number) {
                 location.bytes(4, Protobuf().number(1, function(name, clean(one.file))).number(2, number).bytes());
             };
-            line(name_of(one), one.first_line);
+            line(function_of(one), one.first_line);
             if (!one.inlined_into.empty()) line(clean(one.inlined_into), 0);
             locations.bytes(4, location.bytes());
             add(one.slots, next_location++);
