@@ -279,6 +279,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/snapshot_checks.cpp
     src/trace/software_step.cpp
     src/trace/take_snapshot.cpp
+    src/trace/touched_memory.cpp
     src/trace/traced_process.cpp
     src/trace/tracer.cpp
     src/trace/translation_area.cpp

@@ -61,13 +61,13 @@ std::optional<record::Warning> found_idle(pid_t process) {
 /// Why nothing is modelled, in words. `looked_at`: processes that ran already.
 record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows& windows,
                                  const std::vector<pid_t>& looked_at) {
-    const std::string took = format_ns(static_cast<double>(modelled.elapsed_ns)),
-                      used = format_ns(modelled.processor_ns);
     const auto& sampling = windows.sampling;
+    // Of processes that ran already, what their descendants used, too: they are looked at as well.
+    const double used_ns = looked_at.empty() ? modelled.processor_ns : sampling.processor_ns;
+    const std::string took = format_ns(static_cast<double>(modelled.elapsed_ns)), used = format_ns(used_ns);
     for (const pid_t process : looked_at)
         if (auto idle = found_idle(process)) return *idle;
-    if (!looked_at.empty() && sampling.pauses.copies == 0 &&
-        modelled.processor_ns < 0.1 * static_cast<double>(modelled.elapsed_ns))
+    if (!looked_at.empty() && sampling.pauses.copies == 0 && used_ns < 0.1 * static_cast<double>(modelled.elapsed_ns))
         return {"nothing_traced",
                 fmt::format("nothing is modelled: in {} what was looked at used a CPU for {}; the rest it slept or "
                             "waited",
@@ -78,7 +78,7 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
         return {"nothing_traced",
                 fmt::format("nothing is modelled: the command took {} and used a CPU for {} of it; the rest it waited",
                             took, used),
-                "what a program waits for cannot be modelled; --source none counts its software events"};
+                "what a program waits for cannot be modelled: strace -f -c or perf trace shows what it is"};
     if (sampling.pauses.copies > 0) {
         const auto most = std::max_element(sampling.ended_early.begin(), sampling.ended_early.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });

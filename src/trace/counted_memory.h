@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/remote_calls.h"
-
 namespace tmaprobe::trace {
 
 /// A shared mapping whose users the kernel counts: a System V segment, which is removed when nobody has it any more,
@@ -19,10 +17,5 @@ struct CountedMapping {
 
 /// Those of a process that runs.
 std::vector<CountedMapping> counted_mappings(pid_t process);
-
-/// Gives a stopped copy, which does not have them, private memory with what these mappings hold, as far as the
-/// original has touched it: to read further pages would make them exist for all. What is left out is a fault in the
-/// copy, which ends its window.
-void bring_in(const std::vector<CountedMapping>& mappings, pid_t original, pid_t copy, RemoteCalls& calls);
 
 }  // namespace tmaprobe::trace

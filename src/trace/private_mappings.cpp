@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "trace/touched_memory.h"
 
 namespace tmaprobe::trace {
 namespace {
@@ -68,14 +69,17 @@ std::vector<SharedMapping> shared_mappings(pid_t copy) {
 
 class Privatizer {
   public:
-    Privatizer(pid_t copy, RemoteCalls& calls)
+    Privatizer(pid_t original, pid_t copy, RemoteCalls& calls)
         : copy_(copy),
           calls_(calls),
+          touched_(original, copy, calls),
           memory_(::open(("/proc/" + std::to_string(copy) + "/mem").c_str(), O_RDWR | O_CLOEXEC)) {}
 
     bool replace(const SharedMapping& mapping) {
         if (mapping.is_device()) return false;
-        if (mapping.bytes() > most_copied - copied_) return map_again(mapping);
+        if (mapping.bytes() > most_copied - copied_)
+            return map_again(mapping) ||
+                   (mapping.is_memory() && touched_.bring_in(mapping.begin, mapping.end, mapping.protection, true));
         copied_ += mapping.bytes();
         return copy_contents(mapping);
     }
@@ -170,14 +174,15 @@ class Privatizer {
     static constexpr std::size_t scratch_bytes = std::size_t{most_copied / page};
     pid_t copy_;
     RemoteCalls& calls_;
+    TouchedMemory touched_;
     Fd memory_;
     std::uint64_t scratch_ = 0, copied_ = 0;
 };
 
 }  // namespace
 
-bool make_mappings_private(pid_t copy, RemoteCalls& calls, std::string& why) {
-    Privatizer privatizer(copy, calls);
+bool make_mappings_private(pid_t original, pid_t copy, RemoteCalls& calls, std::string& why) {
+    Privatizer privatizer(original, copy, calls);
     for (const SharedMapping& mapping : shared_mappings(copy)) {
         const bool written = mapping.protection & PROT_WRITE;
         if (!written && !mapping.is_device()) continue;  // mprotect() of it ends a window

@@ -27,6 +27,7 @@
 #include "trace/private_mappings.h"
 #include "trace/remote_calls.h"
 #include "trace/snapshot_checks.h"
+#include "trace/touched_memory.h"
 #include "trace/turns.h"
 
 // How a copy is made. A copy that the original forked itself would be a child to wait for, with its descriptors open.
@@ -395,10 +396,12 @@ struct SnapshotTaker {
         ::prlimit(copy, RLIMIT_CORE, &no_core, nullptr);
         // Should memory become short all the same, this goes first.
         static_cast<void>(write_file("/proc/" + std::to_string(copy) + "/oom_score_adj", "1000"));
+        TouchedMemory touched(process, copy, calls);
+        for (const CountedMapping& mapping : candidate.counted)
+            touched.bring_in(mapping.begin, mapping.end, mapping.protection, false);
         std::string shared;
-        const bool alone = make_mappings_private(copy, calls, shared);
+        const bool alone = make_mappings_private(process, copy, calls, shared);
         if (!alone) return miss(Missed::shared_memory, shared);
-        bring_in(candidate.counted, process, copy, calls);
         snapshot.time_stamp = stop_clocks(copy, calls);
         if (!calls.restore()) return miss(Missed::gone);
         attempt.snapshot = std::move(snapshot);

@@ -43,12 +43,15 @@ bool is_endless_source(pid_t process, std::uint64_t descriptor) {
     return std::ranges::find(sources, std::string_view(target)) != std::end(sources);
 }
 
-/// What ends early at its end alone: of others, the next call may wait for more.
-bool is_regular_file(pid_t process, std::uint64_t descriptor) {
+bool is_of_kind(pid_t process, std::uint64_t descriptor, mode_t kind) {
     struct stat status{};
     const std::string link = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
-    return ::stat(link.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    return ::stat(link.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
+
+/// What ends early at its end alone: of others, the next call may wait for more.
+bool is_regular_file(pid_t process, std::uint64_t descriptor) { return is_of_kind(process, descriptor, S_IFREG); }
+bool is_socket(pid_t process, std::uint64_t descriptor) { return is_of_kind(process, descriptor, S_IFSOCK); }
 
 bool read_memory(pid_t process, std::uint64_t at, void* to, std::size_t bytes) {
     const iovec local{to, bytes}, remote{reinterpret_cast<void*>(at), bytes};
@@ -103,7 +106,8 @@ std::optional<UnfinishedCall> UnfinishedCall::find(pid_t process, pid_t thread, 
             break;
         }
         case SYS_sendfile:
-            if (!is_regular_file(process, native.rsi)) return std::nullopt;
+            // Into a pipe it goes as far as there is room, and no further.
+            if (!is_regular_file(process, native.rsi) || !is_socket(process, native.rdi)) return std::nullopt;
             call.count_ = &user_regs_struct::r10;
             break;
         case SYS_copy_file_range:

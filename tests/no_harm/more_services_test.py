@@ -163,7 +163,7 @@ class Servers(unittest.TestCase):
             run("pgbench", *address, "-q", "-i", "bench")
             load = subprocess.Popen(self.as_nobody("pgbench", *address, "-c", "3", "-T", str(3 * SECONDS), "bench"),
                                     cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.looked_at(process)
+            self.assertGreater(self.looked_at(process).windows(), 0, "none of its processes could be copied")
             out, err = load.communicate(timeout=120)
             self.assertEqual(load.returncode, 0, out + err)
             if "failed transactions" in out:  # from PostgreSQL 15 on
