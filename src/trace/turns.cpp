@@ -9,13 +9,13 @@ namespace {
 
 void take_turn(pid_t task, int policy, int priority) {
     const sched_param parameters{priority};
-    ::sched_setscheduler(task, policy | SCHED_RESET_ON_FORK, &parameters);
+    ::sched_setscheduler(task, policy, &parameters);
 }
 
 }  // namespace
 
 void hurry(pid_t task) { take_turn(task, SCHED_FIFO, 1); }
-void take_time(pid_t task) { take_turn(task, SCHED_OTHER, 0); }
+void take_time(pid_t task) { take_turn(task, SCHED_OTHER | SCHED_RESET_ON_FORK, 0); }
 
 void come_here(pid_t task) {
     const int here = ::sched_getcpu();
@@ -36,11 +36,11 @@ Undisturbed::Undisturbed() : policy_(::sched_getscheduler(0)) {
     sigset_t all;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before_);
-    hurry(0);
+    take_turn(0, SCHED_FIFO | SCHED_RESET_ON_FORK, 1);
 }
 
 Undisturbed::~Undisturbed() {
-    take_turn(0, policy_ & ~SCHED_RESET_ON_FORK, 0);
+    take_turn(0, policy_ | SCHED_RESET_ON_FORK, 0);
     ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
