@@ -155,6 +155,7 @@ TEST(Terminal, SoftwareEventsOfARunningProcessAreNotCalledTime) {
 TEST(Terminal, PairsSayWhatOneCoreAloneTakes) {
     const auto text = unwrapped(load_written("pairs"));
     EXPECT_THAT(text, HasSubstr("One core locked increment"));
+    EXPECT_THAT(text, HasSubstr("8.49 ns"));
     EXPECT_THAT(text, Not(HasSubstr("?")));
 }
 
