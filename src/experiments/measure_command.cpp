@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "counters/perf/session.h"
 #include "experiments/measure.h"
@@ -154,6 +155,14 @@ bool can_do_without(const Error& error) {
     return error.code == ErrorCode::unavailable || error.code == ErrorCode::no_permission;
 }
 
+/// Each source counts what software counts, too, in runs of its own: those of the first are shown.
+void keep_first_software_events(std::vector<record::Event>& events) {
+    std::set<std::string> seen;
+    std::erase_if(events, [&](const record::Event& event) {
+        return event.pmu == "software" && !seen.insert(event.name).second;
+    });
+}
+
 bool interrupted(const Runs& runs) { return !runs.empty() && runs.back().interrupted; }
 
 }  // namespace
@@ -218,6 +227,7 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
         measured.exit_status.reset();
         return measured;
     }
+    keep_first_software_events(measured.run.events);
     add_time(measured.command_runs, measured.run);
     judge::add_timing_warnings(measured.run.time, "", measured.warnings);
     add_failures(measured.command_runs, measured.warnings);
