@@ -158,7 +158,7 @@ std::vector<Check> check_limits(const Environment& around) {
         checks.push_back({State::warning, "too_many_files",
                           fmt::format("only {} open files are allowed; each event needs one per thread or CPU",
                                       around.access.fd_limit),
-                          "ulimit -n 65536"});
+                          "sudo prlimit --pid $$ --nofile=65536"});
     else
         checks.push_back(
             {State::ok, "open_files", fmt::format("{} open files are allowed", around.access.fd_limit), {}});

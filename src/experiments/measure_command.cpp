@@ -158,9 +158,8 @@ bool can_do_without(const Error& error) {
 /// Each source counts what software counts, too, in runs of its own: those of the first are shown.
 void keep_first_software_events(std::vector<record::Event>& events) {
     std::set<std::string> seen;
-    std::erase_if(events, [&](const record::Event& event) {
-        return event.pmu == "software" && !seen.insert(event.name).second;
-    });
+    std::erase_if(
+        events, [&](const record::Event& event) { return event.pmu == "software" && !seen.insert(event.name).second; });
 }
 
 bool interrupted(const Runs& runs) { return !runs.empty() && runs.back().interrupted; }

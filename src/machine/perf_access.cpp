@@ -3,11 +3,13 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/file.h"
 #include "machine/pmu_devices.h"
@@ -72,7 +74,10 @@ PerfAccess detect_perf_access() {
     access.core_pmu = !core_pmus().empty();
     access.nmi_watchdog = read_line("/proc/sys/kernel/nmi_watchdog") == "1";
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) access.fd_limit = static_cast<long>(limit.rlim_cur);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        constexpr rlim_t most = std::numeric_limits<long>::max();
+        access.fd_limit = static_cast<long>(std::min(limit.rlim_max, most));
+    }
     return access;
 }
 

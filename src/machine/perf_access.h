@@ -19,7 +19,7 @@ struct PerfAccess {
     std::string kernel;        ///< uname -r
     bool core_pmu = false;     ///< sysfs shows a core PMU
     bool nmi_watchdog = false;
-    long fd_limit = 0;               ///< RLIMIT_NOFILE, soft
+    long fd_limit = 0;               ///< RLIMIT_NOFILE, hard: the soft one is raised to it
     KernelVersion kernel_version{};  ///< of Linux, whatever the distribution calls it; all 0: not known
     std::string counter_users{};     ///< as find_counter_users() has them; looked for only where counters are taken
 };

@@ -114,7 +114,7 @@ PerfProblem diagnose(int error_number, Asked asked, const PerfAccess& access) {
             return {PerfCause::too_many_files,
                     "out of file descriptors (limit " + std::to_string(access.fd_limit) +
                         "): each event needs one per thread or CPU",
-                    "ulimit -n 65536, or fewer metrics, threads or CPUs"};
+                    "sudo prlimit --pid $$ --nofile=65536 raises it for this shell; or fewer metrics, threads or CPUs"};
         case ESRCH:
             return {PerfCause::no_such_process, "there is no such process or thread", "ps -e shows those there are"};
         case E2BIG:

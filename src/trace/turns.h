@@ -7,7 +7,8 @@
 // Who has a CPU while a program is stopped. All of this is done where the kernel allows it, and left where it does not.
 namespace tmaprobe::trace {
 
-/// What holds the original up goes before all others, and so does what it starts. Of a task that we have made ourselves.
+/// What holds the original up goes before all others, and so does what it starts. Of a task that we have made
+/// ourselves.
 void hurry(pid_t task);
 /// The ordinary policy.
 void take_time(pid_t task);

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +217,51 @@ TEST_F(PerfSource, CommandKeepsTheSignalMask) {
     const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload);
     ASSERT_TRUE(sample);
     EXPECT_EQ(sample->exit_status, 0);
+}
+
+TEST_F(PerfSource, OpensMoreFilesThanTheSoftLimitAndLeavesTheLimitAsItWas) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit low = before;
+    low.rlim_cur = open_files() + 8;
+    if (low.rlim_cur + 64 > before.rlim_max) GTEST_SKIP() << "the hard limit of open files is as low as the soft one";
+    std::vector<PlannedEvent> many(32, software("task-clock", task_clock));
+    // The command sees the limit that the shell gave us, although counters are open beside it.
+    Command workload({"sh", "-c", "test $(ulimit -n) = " + std::to_string(low.rlim_cur)});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    const auto sample = measure(command, plan_of(many), workload);
+    rlimit after{};
+    ::getrlimit(RLIMIT_NOFILE, &after);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_TRUE(sample) << sample.error().what;
+    EXPECT_EQ(sample->exit_status, 0);
+    EXPECT_EQ(sample->events.size(), 32u);
+    EXPECT_EQ(after.rlim_cur, low.rlim_cur);
+}
+
+/// Starts and ends threads all the time, for a while.
+pid_t process_that_churns_threads() {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    for (int i = 0; i < 8; ++i)
+        std::thread([] {
+            for (;;) std::thread([] {}).join();
+        }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    ::_exit(0);
+}
+
+TEST_F(PerfSource, CountsAProcessWhoseThreadsComeAndGo) {
+    std::vector<PlannedEvent> events(6, software("task-clock", task_clock));
+    for (int round = 0; round < 20; ++round) {
+        const pid_t child = process_that_churns_threads();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        Command nothing({});
+        const auto sample = measure({Scope::Kind::process, child, {}}, plan_of(events), nothing);
+        ::waitpid(child, nullptr, 0);
+        ASSERT_TRUE(sample) << "attempt " << round << ": " << sample.error().what;
+        EXPECT_GT(sample->events[0].reading.raw, 0u);
+    }
 }
 
 TEST_F(PerfSource, MissingProgramIsAnErrorAndLeavesNothingBehind) {

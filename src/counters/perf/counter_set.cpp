@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +83,26 @@ void log_open(const PlannedEvent& event, const perf_event_attr& attributes, bool
         +attributes.exclude_user, +attributes.exclude_kernel, +attributes.inherit, +attributes.disabled,
         +attributes.enable_on_exec, is_leader ? "leader" : "member", error == 0 ? "open" : std::strerror(error));
 }
+
+/// While it lives, as many files may be open as this process may allow itself. What is started later has the limit
+/// that it would have without us.
+class CounterSet::MoreOpenFiles {
+  public:
+    MoreOpenFiles() {
+        if (::getrlimit(RLIMIT_NOFILE, &before_) != 0 || before_.rlim_cur == before_.rlim_max) return;
+        const rlimit most{before_.rlim_max, before_.rlim_max};
+        raised_ = ::setrlimit(RLIMIT_NOFILE, &most) == 0;
+    }
+    MoreOpenFiles(const MoreOpenFiles&) = delete;
+    MoreOpenFiles& operator=(const MoreOpenFiles&) = delete;
+    ~MoreOpenFiles() {
+        if (raised_) ::setrlimit(RLIMIT_NOFILE, &before_);
+    }
+
+  private:
+    rlimit before_{};
+    bool raised_ = false;
+};
 
 /// One scheduling group: its libperf list and the maps it was opened with.
 struct CounterSet::Evlist {
@@ -167,6 +188,7 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
 Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const CountingTarget& target) {
     initialise_library();
     CounterSet set;
+    set.more_open_files_ = std::make_unique<MoreOpenFiles>();
     const auto pmus = machine::core_pmus();
     auto threads = target.threads;
     const auto new_list = [&]() -> Evlist* {

@@ -88,12 +88,14 @@ class CounterSet {
     void read(std::vector<RawCount>& counts, Order order = Order::hardware_first) const;
 
   private:
+    class MoreOpenFiles;
     struct Evlist;
     struct Member;
     int open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const CountingTarget& target,
                     const std::vector<machine::Pmu>& pmus);
     void read_kind(std::vector<RawCount>& counts, bool software) const;
     std::size_t instances_ = 0;
+    std::unique_ptr<MoreOpenFiles> more_open_files_;  ///< outlives the descriptors
     std::vector<std::unique_ptr<Evlist>> lists_;
     std::vector<Member> members_;
     std::vector<OpenedEvent> opened_;

@@ -59,13 +59,19 @@ Result<CountingTarget> make_target(const Session& session, const std::optional<p
     return target;
 }
 
-/// A process may start and end threads while its counters are opened: then the list is taken again.
+/// A process may end threads while its counters are opened: then it is tried without these. Those that start are
+/// counted with the threads that start them.
 Result<CounterSet> open_set(const Session& session, const std::optional<process::HeldCommand>& command,
                             const std::vector<EventGroup>& groups) {
-    for (int attempt = 0;; ++attempt) {
-        const auto target = TRY(make_target(session, command));
+    auto target = TRY(make_target(session, command));
+    for (int in_vain = 0;;) {
         auto set = CounterSet::open(groups, target);
-        if (set || session.scope.kind != Scope::Kind::process || attempt == 3) return set;
+        if (set || session.scope.kind != Scope::Kind::process || in_vain == 3) return set;
+        const auto there = TRY(threads_of(session.scope.pid));
+        const auto ended = std::erase_if(target.threads,
+                                         [&](pid_t thread) { return std::ranges::find(there, thread) == there.end(); });
+        if (target.threads.empty()) target.threads = there;
+        in_vain += ended == 0;
     }
 }
 
