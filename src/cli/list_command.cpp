@@ -14,6 +14,7 @@
 #include "kernels/kernel.h"
 #include "machine/host.h"
 #include "metrics/evaluate.h"
+#include "metrics/expression.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -164,7 +165,7 @@ int list_metrics(const ListWords& words) {
             row.member("category", metric.category);
             row.member("subcategory", metric.subcategory);
             row.member("unit", metric.scale_unit);
-            row.member("formula", metric.expression);
+            row.member("formula", metrics::without_escapes(metric.expression));
             row.member("threshold", metric.threshold);
             row.member("groups", metric.groups);
             row.member("description", metric.description);
@@ -174,7 +175,7 @@ int list_metrics(const ListWords& words) {
                             place_of(metric), metric.description);
         if (!never.empty()) text += fmt::format("    unavailable: {}\n", never);
         if (!words.formula) continue;
-        text += fmt::format("    = {}\n", metric.expression);
+        text += fmt::format("    = {}\n", metrics::without_escapes(metric.expression));
         if (!metric.threshold.empty()) text += fmt::format("    flagged if {}\n", metric.threshold);
         if (metric.project_threshold)
             text += fmt::format("    flagged above {} (this project's threshold)\n", *metric.project_threshold);

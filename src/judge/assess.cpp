@@ -265,7 +265,7 @@ record::Metric describe(const MetricDefinition& definition, const UnitConversion
     metric.next = definition.next;
     metric.larger_pages = definition.larger_pages;
     metric.description = definition.description;
-    metric.formula = definition.expression;
+    metric.formula = metrics::without_escapes(definition.expression);
     return metric;
 }
 

@@ -15,11 +15,6 @@ EvaluatedValue without_value(MissingCause::Kind kind, std::size_t index = 0, con
     return {0, {kind, static_cast<std::uint32_t>(index), expression}};
 }
 
-std::string without_escapes(std::string text) {
-    std::erase(text, '\\');
-    return text;
-}
-
 /// Three-valued: one decisive operand is enough, as perf has it.
 EvaluatedValue logical(Operator operation, const EvaluatedValue& a, const EvaluatedValue& b) {
     const double decisive = operation == Operator::logical_or ? 1 : 0;

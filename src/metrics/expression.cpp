@@ -302,6 +302,11 @@ class ExpressionParser {
     int depth_ = 0;
 };
 
+std::string without_escapes(std::string text) {
+    std::erase(text, '\\');
+    return text;
+}
+
 Result<Expression> Expression::parse(std::string_view text) { return ExpressionParser(text).parse(); }
 
 }  // namespace tmaprobe::metrics

@@ -43,6 +43,9 @@ struct ExpressionNode {
     std::uint32_t begin = 0, end = 0;  ///< the part of the text that it stands for
 };
 
+/// As people read an expression or a name in it: "topdown\-retiring" is topdown-retiring.
+std::string without_escapes(std::string text);
+
 /// A parsed metric expression in the language of Linux's perf (tools/perf/util/expr.y), which is:
 /// `a if b else c`, then | ^ & (logical), then < >, then + -, then * / %, then unary minus; functions
 /// min, max, d_ratio, source_count, aggr_nr, has_event and strcmp_cpuid_str; #constants; names that may
