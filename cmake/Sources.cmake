@@ -9,6 +9,7 @@ set(TMAPROBE_SOURCES_base
     src/base/log.cpp
     src/base/process_end.cpp
     src/base/result.cpp
+    src/base/shell.cpp
     src/base/sizes.cpp
     src/base/statistics.cpp
     src/base/suggest.cpp
@@ -229,6 +230,7 @@ set(TMAPROBE_SOURCES_report
     src/report/numbers.cpp
     src/report/openmetrics.cpp
     src/report/place_formats.cpp
+    src/report/sampling_line.cpp
     src/report/screen.cpp
     src/report/series.cpp
     src/report/sources.cpp

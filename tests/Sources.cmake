@@ -8,6 +8,7 @@ set(TMAPROBE_SOURCES_tests_base
     tests/base/json/writer_test.cpp
     tests/base/log_test.cpp
     tests/base/result_test.cpp
+    tests/base/shell_test.cpp
     tests/base/sizes_test.cpp
     tests/base/statistics_test.cpp
     tests/base/suggest_test.cpp
@@ -119,6 +120,7 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
     tests/report/place_formats_test.cpp
+    tests/report/sampling_line_test.cpp
     tests/report/terminal_test.cpp
     tests/report/text_test.cpp
     tests/report/where_test.cpp

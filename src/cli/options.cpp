@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/shell.h"
 #include "base/suggest.h"
 #include "record/json/file.h"
 #include "report/terminal.h"
@@ -242,28 +243,15 @@ Result<std::vector<int>> parse_cpu_list(const std::string& text) {
 }
 
 std::string command_line() {
-    const auto raw = read_file("/proc/self/cmdline");
-    if (!raw) return "tmaprobe";
-    std::string line;
-    std::size_t at = 0;
-    while (at < raw->size()) {
-        const std::string word = raw->substr(at, raw->find('\0', at) - at);
-        at += word.size() + 1;
-        const bool plain = !word.empty() && word.find_first_not_of(
-                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                "_-+=./:,@%^") == std::string::npos;
-        if (!line.empty()) line += ' ';
-        if (line.empty()) {
-            line = "tmaprobe";  // not where the binary lies on this machine
-        } else if (plain) {
-            line += word;
-        } else {
-            line += '\'';
-            for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-            line += '\'';
-        }
+    std::vector<std::string> words{"tmaprobe"};  // not where the binary lies on this machine
+    const std::string raw = read_file("/proc/self/cmdline").value_or("");
+    std::size_t at = raw.find('\0');
+    while (at != raw.npos && at + 1 < raw.size()) {
+        const std::size_t end = raw.find('\0', at + 1);
+        words.push_back(raw.substr(at + 1, end - at - 1));
+        at = end;
     }
-    return line;
+    return shell_quoted(words);
 }
 
 }  // namespace tmaprobe::cli

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/numbers.h"
+#include "report/sampling_line.h"
 #include "report/text.h"
 #include "report/tree.h"
 
@@ -73,23 +74,13 @@ NextStep pages_step(const record::Record& record, const record::Run& run) {
             {}};
 }
 
-/// An event of the node's formula that can be sampled to find the code behind it.
+/// Where the code behind a node is found.
 NextStep sample_step(const record::Record& record, const record::Run& run, const Metric& node) {
     if (record.source.kind != record::SourceKind::perf || node.formula.empty()) return {};
-    for (const auto& event : run.events) {
-        const bool general = event.name.find("CYCLES") != std::string::npos ||
-                             event.name.find("cycles") != std::string::npos ||
-                             event.name.find("SLOTS") != std::string::npos || event.name.starts_with("slots") ||
-                             event.name.starts_with("topdown");
-        if (general || event.config.empty() || event.pmu.empty() || event.pmu == "software" || event.reading.raw == 0)
-            continue;
-        if (node.formula.find(event.name) == std::string::npos) continue;
-        const bool typed = record.command_line.starts_with("tmaprobe ");
-        return {fmt::format("Find the code behind {} by sampling {}:", node.name, event.name),
-                fmt::format("perf record -e {}/config={}/ -c 200003 -- {}", event.pmu, event.config,
-                            typed ? record.command_line + " --source none" : "COMMAND")};
-    }
-    return {};
+    const record::Event* event = event_to_sample(run, node);
+    if (!event) return {};
+    return {fmt::format("Find the code behind {} by sampling {}:", node.name, event->name),
+            sampling_line(record, run, *event)};
 }
 
 }  // namespace
