@@ -181,6 +181,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/slots.cpp
     src/model/core/store_forwarding.cpp
     src/model/core/timeline.cpp
+    src/model/core/wrong_path.cpp
     src/model/llvm/decoder.cpp
     src/model/llvm/describe.cpp
     src/model/llvm/describe_x86.cpp
@@ -189,6 +190,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/target.cpp
     src/model/mapping.cpp
     src/model/memory_system.cpp
+    src/model/memory_system_prefetch.cpp
     src/model/model.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp

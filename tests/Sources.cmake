@@ -103,6 +103,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
     tests/model/window_likeness_test.cpp
+    tests/model/wrong_path_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp

@@ -10,9 +10,7 @@ namespace {
 constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
 constexpr std::uint64_t page_entry_bytes = 8;
-constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
-constexpr std::size_t many_pages = 1 << 16;   // more than the buffers of any target hold
-constexpr std::size_t channel_turns = 4096;   // lines that memory sends within the reach of the reorder buffer
+constexpr std::size_t many_pages = 1 << 16;  // more than the buffers of any target hold
 
 /// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
 /// size, and within 49 bits, which is what the third level's tags have room for.
@@ -53,7 +51,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       memory_cycles_(static_cast<std::uint64_t>(
           std::lround((variation.latency_ns > 0 ? variation.latency_ns : geometry.memory.latency_ns) * 1e-9 *
                       geometry.frequency_hz))),
-      line_cycles_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),
+      from_memory_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),
       l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
       l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
       l2_(cache_of(geometry.l2, SetAssociative::Replacement::least_recent)),
@@ -95,7 +93,7 @@ void MemorySystem::begin_window() {
     l1_outstanding_.clear();
     l2_outstanding_.clear();
     walks_outstanding_.clear();
-    transfers_.assign(channel_turns, 0);
+    from_memory_.clear();
     oldest_cycle_ = 0;
     timed_ = true;
     reset_facts();
@@ -237,11 +235,11 @@ bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit
            })) < limit;
 }
 
-std::uint64_t MemorySystem::transfer_after(std::uint64_t cycle) {
-    // The channel's time is cut into turns, one for each line. A turn that was taken long ago is free again.
+std::uint64_t LineChannel::after(std::uint64_t cycle) {
+    if (line_cycles_ <= 0) return cycle;
     std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
-    while (transfers_[turn % channel_turns] == turn) ++turn;
-    transfers_[turn % channel_turns] = turn;
+    while (taken_[turn % turns] == turn) ++turn;
+    taken_[turn % turns] = turn;
     return std::max(cycle, static_cast<std::uint64_t>(static_cast<double>(turn - 1) * line_cycles_));
 }
 
@@ -259,7 +257,7 @@ std::uint64_t MemorySystem::from_memory(std::uint64_t cycle) {
     ++lines_from_memory_;
     count(MemoryFact::lines_from_memory);
     if (!timed_) return cycle;
-    return transfer_after(cycle) + memory_cycles_;
+    return from_memory_.after(cycle) + memory_cycles_;
 }
 
 void MemorySystem::into_l2(std::uint64_t line) {
@@ -369,6 +367,16 @@ void MemorySystem::prefetch(std::uint64_t address, std::uint64_t cycle) {
     data(address / line_bytes, cycle + translation, false);
 }
 
+unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) {
+    const unsigned translation = translate(address, cycle, false, false);
+    const std::uint64_t line = address / line_bytes, start = cycle + translation;
+    const Filled filled = data(line, start, false);
+    train(line, start, filled.level != 1);
+    const std::uint64_t waited = std::max(filled.ready_at, start) - cycle;
+    if (filled.level == 1) return translation;
+    return static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
+}
+
 unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
     const unsigned translation = translate(address, cycle, false, true);
     const std::uint64_t line = address / line_bytes;
@@ -377,56 +385,6 @@ unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
     const Filled filled = below(line, cycle + translation);
     count(filled.level == 2 ? MemoryFact::l2_code_hits : MemoryFact::l2_code_misses);
     return static_cast<unsigned>(filled.ready_at - cycle);
-}
-
-void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
-    if (!prefetching_) return;
-    const std::uint64_t lines_per_page = small_page / line_bytes;
-    const auto ask = [&](std::uint64_t wanted, bool into_l1) {
-        const bool same_page = wanted / lines_per_page == line / lines_per_page;
-        if (!same_page && !geometry_.prefetchers.cross_pages) return;
-        if (into_l1 ? l1_data_.find(wanted) : l2_.find(wanted)) return;
-        // A prefetch that finds no room is dropped.
-        if (into_l1 && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
-        if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;
-        count(MemoryFact::lines_prefetched);
-        const std::uint64_t start = same_page ? cycle : cycle + translate(wanted * line_bytes, cycle, false, false);
-        if (into_l1)
-            data(wanted, start, false);
-        else
-            below(wanted, start);
-    };
-    if (streams_.empty()) return;
-    // One stream per page: lines that follow one another in one direction, and on into the next page where the
-    // CPU does that.
-    constexpr std::int64_t near = 2;
-    const std::uint64_t page = line / lines_per_page;
-    const auto continues = [&](const Stream& candidate) {
-        if (candidate.last_line / lines_per_page == page) return true;
-        return geometry_.prefetchers.cross_pages && candidate.hits >= first_confident_hits &&
-               std::abs(static_cast<std::int64_t>(line - candidate.last_line)) <= near;
-    };
-    Stream* stream = nullptr;
-    for (Stream& candidate : streams_)
-        if (candidate.used && continues(candidate)) stream = &candidate;
-    if (!stream) {
-        stream = &*std::min_element(streams_.begin(), streams_.end(),
-                                    [](const Stream& a, const Stream& b) { return a.used < b.used; });
-        *stream = {line, ++use_clock_, 0, 0, line};
-        return;
-    }
-    stream->used = ++use_clock_;
-    const std::int64_t moved = static_cast<std::int64_t>(line - stream->last_line);
-    if (moved == 0) return;
-    const std::int64_t direction = moved > 0 ? 1 : -1;
-    stream->hits = direction == stream->direction && std::abs(moved) <= near ? stream->hits + 1 : 0;
-    stream->direction = direction;
-    stream->last_line = line;
-    if (stream->hits < first_confident_hits) return;
-    if (geometry_.prefetchers.next_line && missed) ask(line + static_cast<std::uint64_t>(direction), true);
-    const std::int64_t distance = static_cast<std::int64_t>(geometry_.prefetchers.distance_lines);
-    for (std::int64_t ahead = 1; ahead <= distance; ++ahead)
-        ask(line + static_cast<std::uint64_t>(direction * ahead), ahead <= distance / 4);
 }
 
 void MemorySystem::warm(const trace::StaticInstruction& instruction, const trace::Step& step) {

@@ -32,6 +32,22 @@ struct MemoryVariation {
     Unknown unknown = Unknown::likely;
 };
 
+/// A way on which lines follow one another. Its time is cut into turns, one for each line, which are given in any
+/// order; a turn that was taken long ago is free again.
+class LineChannel {
+  public:
+    /// 0 cycles: as many at once as there are.
+    explicit LineChannel(double line_cycles) : line_cycles_(line_cycles) {}
+    void clear() { taken_.assign(turns, 0); }
+    /// The first free turn, at this cycle or later; it is taken.
+    std::uint64_t after(std::uint64_t cycle);
+
+  private:
+    static constexpr std::size_t turns = 4096;  ///< lines that are sent within the reach of the reorder buffer
+    double line_cycles_;
+    std::vector<std::uint64_t> taken_;  ///< which line has each turn
+};
+
 /// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
 /// itself. Addresses are virtual: physical colouring and sharing with other cores are not modelled.
 /// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and
@@ -44,6 +60,7 @@ class MemorySystem final : public core::MemoryTiming {
     core::Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     void prefetch(std::uint64_t address, std::uint64_t cycle) override;
+    unsigned load_in_vain(std::uint64_t address, std::uint64_t cycle) override;
     unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
 
     /// Before a window: the access changes caches, buffers and prefetchers, and takes no time.
@@ -98,7 +115,6 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
     std::uint64_t wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle);
-    std::uint64_t transfer_after(std::uint64_t cycle);
     /// When the line is there for a question at `cycle`: not after it, when it is not on its way. What asks first in
     /// program order need not be first in time: an earlier question brings the line earlier.
     std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
@@ -114,7 +130,7 @@ class MemorySystem final : public core::MemoryTiming {
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;
-    double line_cycles_;
+    LineChannel from_memory_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
     std::vector<SetAssociative> tlbs_;
@@ -126,7 +142,6 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<Stream> streams_;
     std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
     std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
-    std::vector<std::uint64_t> transfers_;                ///< which line has each turn of the channel
     std::uint64_t oldest_cycle_ = 0;                      ///< no question is about one before it
     std::uint64_t use_clock_ = 0;
     std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;

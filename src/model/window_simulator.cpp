@@ -154,7 +154,7 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
-    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, facts.slots));
+    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true, facts.slots));
     facts.base = std::move(base);
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
@@ -164,12 +164,14 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
         facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
         if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
+        // Without prefetchers nothing at all is loaded before it is asked for.
+        const bool wrong_paths_load = kind.variation.prefetch;
         MemorySystem varied = memory_;
         BranchPredictor predictor = predictor_before;
         varied.vary(kind.variation);
         if (kind.variation.unknown == Unknown::missed) predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}};
-        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, variation.slots));
+        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, wrong_paths_load, variation.slots));
         facts.variations.push_back(std::move(variation));
     }
     for (const trace::Step& step : trace.steps) {
@@ -183,7 +185,7 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
 }
 
 Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                             counters::InstructionSlots& slots) {
+                                             bool wrong_paths_load, counters::InstructionSlots& slots) {
     constexpr std::size_t longest_lead_in = 2000;
     memory.begin_window();
     std::optional<SlotTally> tally;
@@ -196,7 +198,8 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
                                   if (tally) tally->reset();
                               },
                               tally ? &*tally : nullptr,
-                              &op_cache_};
+                              &op_cache_,
+                              wrong_paths_load};
     const std::uint64_t unknown_before = predictor.unknown();
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;

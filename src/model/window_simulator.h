@@ -112,7 +112,7 @@ class WindowSimulator {
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                counters::InstructionSlots& slots);
+                                bool wrong_paths_load, counters::InstructionSlots& slots);
 
     core::Core& core_;
     const ModelledCpu& geometry_;

@@ -28,6 +28,8 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       general_registers_(parameters.general_registers),
       vector_registers_(parameters.vector_registers),
       stores_retire_(parameters.store_buffer),
+      wrong_path_(parameters, trace, memory,
+                  [this](std::size_t step) -> const InstructionDescriptor& { return descriptor(step, false); }),
       seen_(2 * trace.instructions.size(), nullptr),
       ready_(most_units, 0),
       added_(most_units, 0) {
@@ -344,9 +346,14 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
         ++facts_.branches_taken;
         front_end_.took_branch();
     }
-    if (!branches_.mispredicts(branch, taken, next)) return;
-    ++facts_.mispredicts;
+    const bool wrong = branches_.mispredicts(branch, taken, next);
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);
+    if (what.conditional && window_.wrong_paths_load) {
+        if (wrong) wrong_path_.follow(step, taken, times.renamed, resolved, ready_);
+        wrong_path_.note(step, taken);
+    }
+    if (!wrong) return;
+    ++facts_.mispredicts;
     slots_.mispredicted(trace_.steps[step].instruction, resolved, resolved + parameters_.recovery_cycles);
     front_end_.restart(resolved + parameters_.mispredict_penalty);
 }

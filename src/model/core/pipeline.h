@@ -7,6 +7,7 @@
 #include "model/core/front_end.h"
 #include "model/core/ports.h"
 #include "model/core/store_forwarding.h"
+#include "model/core/wrong_path.h"
 
 namespace tmaprobe::model::core {
 
@@ -67,6 +68,7 @@ class Pipeline {
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;
     SameAddress same_address_;
+    WrongPath wrong_path_;
     std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused
     std::vector<std::uint64_t> ready_;                ///< of each unit
     std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written

@@ -42,6 +42,9 @@ class MemoryTiming {
     virtual std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
     /// A hint that nothing waits for.
     virtual void prefetch(std::uint64_t address, std::uint64_t cycle) = 0;
+    /// A load that nobody will ask the result of, but that brings its line all the same; cycles beyond a first-level
+    /// hit until what depends on it could go on.
+    virtual unsigned load_in_vain(std::uint64_t, std::uint64_t) { return 0; }
     /// Cycles beyond a first-level hit until the code line can be decoded.
     virtual unsigned fetch(std::uint64_t address, std::uint64_t cycle) = 0;
 };
@@ -61,6 +64,7 @@ struct Window {
     std::function<void()> on_counting;  ///< called when the lead-in is over
     SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
     const OpCache* op_cache = nullptr;  ///< as it is before the window; null: empty
+    bool wrong_paths_load = true;       ///< what the right path asks for later
 };
 
 struct Simulated {
