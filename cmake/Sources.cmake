@@ -201,6 +201,7 @@ set(TMAPROBE_SOURCES_model
     src/model/slot_tally.cpp
     src/model/simulation.cpp
     src/model/software_events.cpp
+    src/model/spinning.cpp
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
     src/model/window_simulator.cpp

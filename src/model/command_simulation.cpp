@@ -139,11 +139,15 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
                              "which is not modelled: the tree is of the rest",
                              100 * in_kernel),
                  "fewer or larger system calls (batches, pipelining) take less of it"});
-        if (windows.facts.size() == 1)
-            modelled.warnings.push_back({"model_one_window",
-                                         "one window of the command was modelled: the bounds do not cover what another "
-                                         "moment of it would have given",
-                                         "give it more to do"});
+        constexpr double nearly_one = 1.5;
+        if (like_so_many_moments(windows.facts) < nearly_one)
+            modelled.warnings.push_back(
+                {"model_one_window",
+                 fmt::format("{} modelled: the bounds do not cover what another moment of it would have given",
+                             windows.facts.size() == 1
+                                 ? "one window of the command was"
+                                 : "windows of one moment, which stands for nearly all of the command's time, were"),
+                 "give it more to do"});
     }
     modelled.sampling = std::move(windows.sampling);
 }

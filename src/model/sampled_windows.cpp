@@ -10,10 +10,11 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <string_view>
 
+#include "model/spinning.h"
 #include "model/sum_of_windows.h"
+#include "model/task_shares.h"
 #include "model/window_likeness.h"
 #include "process/held_command.h"
 #include "trace/copy_calls.h"
@@ -22,9 +23,14 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t most_waiting_copies = 8;
+// Small copies may wait in greater number: each holds what its process has written since.
+constexpr std::size_t most_waiting_copies = 8, most_small_waiting_copies = 24;
+constexpr std::uint64_t most_waiting_bytes = 256u << 20;
 constexpr std::size_t shortest_window = 1000;  ///< instructions
-constexpr double search_ns = 45e6;             ///< of processor time, for a window like the moment that was sampled
+constexpr std::size_t further_windows = 3, windows_apart = 100'000;
+// While what is sampled runs, moments are what is scarce: models of them have time afterwards.
+constexpr std::uint64_t only_samples_ns = 500'000'000, late_ns = 10'000'000;
+constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
 
 /// Recorded instructions of a copy, by number; not yet seen by the caches.
 using Steps = std::vector<trace::Step>;
@@ -48,6 +54,7 @@ class WindowSampling {
         if (options_.attribute) simulator_.attribute_slots();
         stepped_back_ = process::step_back(::getpid());
         const std::uint64_t start = process::now_ns();
+        models_from_ns_ = start + only_samples_ns;
         if (request_.held_command)
             take_first(ready);
         else
@@ -56,7 +63,7 @@ class WindowSampling {
             const std::uint64_t now = process::now_ns();
             if (now >= sampler_.next_ns())
                 take();
-            else if (!copies_.empty())
+            else if (!copies_.empty() && now >= models_from_ns_)
                 model_next();
             else
                 orders_.over(std::min<std::int64_t>(
@@ -65,7 +72,12 @@ class WindowSampling {
         come_forward();
         const std::uint64_t end = process::now_ns();
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
-        while (!copies_.empty() && static_cast<double>(process::now_ns() - end) < budget_ns) model_next();
+        while (!copies_.empty() && static_cast<double>(process::now_ns() - end) < budget_ns) {
+            // There may be no time for all: those that are left out are not to be the last ones of the run.
+            if (copies_.front().snapshot.copy() != first_copy_)
+                std::swap(copies_.front(), copies_[random_() % copies_.size()]);
+            model_next();
+        }
         return finish();
     }
 
@@ -76,16 +88,25 @@ class WindowSampling {
     }
 
     void take() {
+        // Whoever waits so long for a CPU had better not spend on models what it gets.
+        if (const std::uint64_t now = process::now_ns(); now > sampler_.next_ns() + late_ns)
+            models_from_ns_ = now + only_samples_ns;
         auto sample = sampler_.take();
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
-        if (copies_.size() >= most_waiting_copies) {
+        if (no_more_may_wait()) {
             const auto dropped = copies_.begin() + static_cast<std::ptrdiff_t>(random_() % copies_.size());
             (dropped + 1 == copies_.end() ? *sample : dropped[1]).stands_for_ns += dropped->stands_for_ns;
             drop(*dropped);
             copies_.erase(dropped);
         }
         copies_.push_back(std::move(*sample));
+    }
+
+    bool no_more_may_wait() const {
+        std::uint64_t bytes = 0;
+        for (const auto& waiting : copies_) bytes += waiting.snapshot.resident_bytes;
+        return copies_.size() >= (bytes > most_waiting_bytes ? most_waiting_copies : most_small_waiting_copies);
     }
 
     /// What is sampled is over: now somebody waits for us.
@@ -181,13 +202,11 @@ class WindowSampling {
 
     /// A moment is more than one window of it: a few more, a little apart, as long as that is cheap.
     Result<> add_further_windows(trace::Translator& translator, WindowFacts& facts) {
-        constexpr int most = 3;
-        constexpr std::size_t apart = 100'000;
         constexpr double budget_ns = 120e6;
         const double start = own_processor_ns();
-        for (int i = 0; i < most && own_processor_ns() - start < budget_ns; ++i) {
-            auto traced =
-                TRY(translator.steps(apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
+        for (std::size_t i = 0; i < further_windows && own_processor_ns() - start < budget_ns; ++i) {
+            auto traced = TRY(translator.steps(
+                windows_apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
                     simulator_.follow(instruction, step);
                     ++executed_;
                 }));
@@ -262,6 +281,7 @@ class WindowSampling {
         const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
         const double start = own_processor_ns();
         Steps waiting;  // the last chunk, of which the window may be
+        std::vector<Steps> of_moment;
         std::size_t done = 0;
         bool ended = false, warm = false, found = false;
         std::string_view early;
@@ -277,6 +297,7 @@ class WindowSampling {
             ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
             if (traced.ended_early != trace::EndedEarly::none) early = trace::name_of(traced.ended_early);
             if (!done) sampled_.emplace(fresh);
+            if (!ended && !warm && !from_start) keep_of_moment(fresh, done, of_moment);
             done += fresh.size();
             found_.translated |= translator.translates();
             if (!ended) {
@@ -301,6 +322,10 @@ class WindowSampling {
         }
         followed += done;
         hardly_warm_ = ended && followed < WarmUpLimits{}.least;
+        if (!of_moment.empty() && (ended || !is_like_sampled(waiting))) {
+            follow(waiting, waiting.size(), translator);
+            return simulate_moment(sample, of_moment, done, translator);
+        }
         // The first part of a short life is for the caches.
         const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
         follow(waiting, waiting.size() - window, translator);
@@ -313,6 +338,31 @@ class WindowSampling {
         auto facts = TRY(simulate(trace));
         // Where slots are put down to instructions, each window is by itself.
         if (!ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(translator, facts));
+        return facts;
+    }
+
+    /// Some windows of the moment itself and of what is like it, a little apart, are taken out of what warms the
+    /// caches: where the life of the copy is short, or never comes to the like again, they are simulated when the
+    /// caches know what came after them, which is as much like what came before them as anything that can be had.
+    void keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const {
+        if (kept.size() > further_windows || done < kept.size() * windows_apart || !is_like_sampled(fresh)) return;
+        const auto window = std::min(options_.window_instructions, fresh.size());
+        kept.emplace_back(fresh.end() - static_cast<std::ptrdiff_t>(window), fresh.end());
+        fresh.resize(fresh.size() - window);
+    }
+
+    Result<WindowFacts> simulate_moment(const trace::Sample& sample, std::vector<Steps>& windows, std::size_t done,
+                                        const trace::Translator& translator) {
+        stands_for_ns_ = sample.stands_for_ns;
+        found_.warmed += done;
+        if (options_.attribute) windows.resize(1);
+        WindowFacts facts;
+        for (Steps& steps : windows) {
+            found_.steps += steps.size();
+            found_.warmed -= steps.size();
+            auto more = TRY(simulate({translator.instructions(), std::move(steps)}));
+            facts.base.empty() ? std::swap(facts, more) : merge(facts, more);
+        }
         return facts;
     }
 
@@ -333,40 +383,6 @@ class WindowSampling {
         found_.in_software += traced.stepped_in_software;
     }
 
-    /// A short loop that writes nothing, reads the same all the time, and comes back to the same registers: it waits
-    /// for what only another thread could change.
-    static bool spins(const Steps& steps, trace::Tracer& tracer, const trace::TracedProcess& process,
-                      const trace::Translator& translator) {
-        constexpr std::size_t longest_loop = 16, most_addresses = 2, looked_at = 1000;
-        if (steps.size() < looked_at) return false;
-        std::set<std::uint32_t> instructions;
-        std::set<std::uint64_t> loads;
-        for (auto step = steps.end() - looked_at; step != steps.end(); ++step) {
-            instructions.insert(step->instruction);
-            if (step->load) loads.insert(step->load);
-            const bool writes = step->store != 0 || translator.instructions()[step->instruction].system;
-            if (writes || instructions.size() > longest_loop || loads.size() > most_addresses) return false;
-        }
-        const auto first = process.registers();
-        if (!first) return false;
-        for (std::size_t i = 0; i < 2 * longest_loop; ++i) {
-            trace::Trace ignored;
-            const auto stepped = tracer.trace(1, ignored);
-            const auto now = process.registers();
-            if (!stepped || stepped->ended || !now) return false;
-            if (same_general(*first, *now)) return true;
-        }
-        return false;
-    }
-
-    static bool same_general(const trace::Registers& one, const trace::Registers& other) {
-        if (one.instruction_pointer() != other.instruction_pointer()) return false;
-        constexpr int general_registers = 16;
-        for (int i = 0; i < general_registers; ++i)
-            if (one.general(i) != other.general(i)) return false;
-        return true;
-    }
-
     SampledWindows finish() {
         auto& sampling = found_.sampling;
         for (auto& left : copies_) drop(left);
@@ -377,30 +393,13 @@ class WindowSampling {
                            static_cast<double>(cost.total_pause_ns), cost.copied_pages};
         sampling.processor_ns = sampler_.processor_ns();
         sampling.system_ns = sampler_.system_ns();
-        share_out();
+        sampling.by_task = task_shares(sampling.windows);
         found_.why_missed = sampler_.why_missed();
         found_.simulated = simulator_.simulated_instructions();
         found_.simulating_ns = simulator_.simulating_ns();
         found_.pages_partly_known = simulator_.pages().partly_known();
         found_.tasks = sampler_.threads_seen();
         return std::move(found_);
-    }
-
-    void share_out() {
-        auto& tasks = found_.sampling.by_task;
-        double all = 0;
-        for (const auto& window : found_.sampling.windows) {
-            all += window.stands_for_ns;
-            const auto same = [&](const record::TaskShare& task) {
-                return task.pid == window.pid && task.program == window.program;
-            };
-            auto task = std::find_if(tasks.begin(), tasks.end(), same);
-            if (task == tasks.end()) task = tasks.insert(task, {window.program, window.pid, 0});
-            task->share += window.stands_for_ns;
-        }
-        for (auto& task : tasks) task.share = all > 0 ? task.share / all : 1.0 / static_cast<double>(tasks.size());
-        std::sort(tasks.begin(), tasks.end(),
-                  [](const auto& one, const auto& other) { return one.share > other.share; });
     }
 
     const SamplingRequest& request_;
@@ -418,6 +417,7 @@ class WindowSampling {
     std::map<pid_t, Joined> joined_;         ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     pid_t first_copy_ = -1, traced_copy_ = -1;
+    std::uint64_t models_from_ns_ = 0;  ///< before, only samples are taken
     bool in_front_ = false, stepped_back_ = false;
     process::GivesWay gives_way_;
     std::size_t executed_ = 0;               ///< instructions of the copy that is traced

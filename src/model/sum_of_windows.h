@@ -13,6 +13,9 @@ namespace tmaprobe::model {
 /// The page sizes that the user wants to be assumed, if any. Errors: bad_usage.
 Result<std::optional<trace::PageMap>> assumed_pages(const ModelOptions& options);
 
+/// How many moments that stand for the same time each would say as much of the whole.
+double like_so_many_moments(const std::vector<WindowFacts>& windows);
+
 /// Adds the windows up, as facts and as variations. `weighted`: each weighs as the time that it stands for.
 void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled);
 

@@ -65,18 +65,17 @@ TEST(ModelledCommand, OneThatEndsBeforeItsFirstWindowIsTimedAndSaidNotToBeModell
     EXPECT_THAT(warning_ids(*sample), testing::Contains("nothing_traced"));
 }
 
-TEST(ModelledCommand, EachOfItsWindowsIsLeftOutOnceForTheBounds) {
+TEST(ModelledCommand, ItsMomentsAreDrawnAgainForTheBounds) {
     const auto sample = measure({"/bin/sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"}, 2);
     ASSERT_TRUE(sample.has_value()) << sample.error().what;
-    const auto windows = static_cast<int>(sample->model->windows);
-    ASSERT_GE(windows, 2);
-    int left_out = 0;
+    ASSERT_GE(sample->model->windows, 2u);
+    int drawn = 0;
     for (const auto& variation : sample->model->variations) {
         if (variation.what != record::Variation::window_left_out) continue;
-        ++left_out;
+        ++drawn;
         EXPECT_GT(variation.instructions, 0);
     }
-    EXPECT_EQ(left_out, windows);
+    EXPECT_GE(drawn, 20);
 }
 
 TEST(ModelledCommand, WindowsBeginAfterTheTimeThatItWasLeftAlone) {
