@@ -21,6 +21,7 @@ set(TMAPROBE_SOURCES_cli
     src/cli/command_line.cpp
     src/cli/compare_command.cpp
     src/cli/doctor_command.cpp
+    src/cli/help.cpp
     src/cli/interference_command.cpp
     src/cli/interrupt.cpp
     src/cli/list_command.cpp
@@ -29,11 +30,13 @@ set(TMAPROBE_SOURCES_cli
     src/cli/pairs_command.cpp
     src/cli/plan_command.cpp
     src/cli/prepare_process.cpp
+    src/cli/progress.cpp
     src/cli/replay_command.cpp
     src/cli/report_command.cpp
     src/cli/run_command.cpp
     src/cli/run_words.cpp
     src/cli/sweep_command.cpp
+    src/cli/terminal.cpp
     src/cli/where_command.cpp
     src/cli/where_view.cpp
 )
@@ -109,6 +112,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/neighbour.cpp
     src/experiments/pairs.cpp
     src/experiments/replay.cpp
+    src/experiments/replay_target.cpp
     src/experiments/requirements.cpp
     src/experiments/run.cpp
     src/experiments/setup.cpp
@@ -226,10 +230,12 @@ set(TMAPROBE_SOURCES_record
 set(TMAPROBE_SOURCES_report
     src/report/calibration.cpp
     src/report/comparison.cpp
+    src/report/comparison_formats.cpp
     src/report/csv.cpp
     src/report/findings.cpp
     src/report/html.cpp
     src/report/markdown.cpp
+    src/report/markdown_text.cpp
     src/report/numbers.cpp
     src/report/openmetrics.cpp
     src/report/place_formats.cpp

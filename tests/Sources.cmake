@@ -119,6 +119,7 @@ set(TMAPROBE_SOURCES_tests_record
     tests/record/schema_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_report
+    tests/report/comparison_test.cpp
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
     tests/report/place_formats_test.cpp
@@ -152,4 +153,7 @@ set(TMAPROBE_SOURCES_tests_kernels
     tests/kernels/sha256_test.cpp
     tests/kernels/stream_test.cpp
     tests/kernels/team_test.cpp
+)
+set(TMAPROBE_SOURCES_tests_cli
+    tests/cli/progress_test.cpp
 )

@@ -73,6 +73,7 @@ void add_calibrate_command(CommandLine app, int& status) {
     command.add_option("-o,--output", words->file, "Where the facts go; default: this CPU's file in the cache folder")
         .type_name("FILE");
     command.add_option("--cpu", words->cpu, "The CPU that is measured; default: the quietest").type_name("CPU");
+    command.example("tmaprobe calibrate", "takes a minute or so; the model then has this core's own latencies");
     command.callback([words, &status] { status = run_calibrate(*words); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/log.h"
 #include "cli/commands.h"
@@ -13,15 +12,12 @@ namespace tmaprobe::cli {
 int main(int argc, char** argv) {
     if (const auto ready = prepare_process(); !ready) return complain(ready.error());
     if (const char* level = std::getenv("TMAPROBE_LOG")) log::set_level(log::level_named(level));
-    // What follows "--" is the user's: no option in it is ours.
-    const auto words = argv + std::min(argc, 1), end = argv + argc;
-    const auto dashes = std::find(words, end, std::string_view("--"));
-    const std::vector<std::string> command(std::min(dashes + 1, end), end);
     Application application(
         "tmaprobe",
         "Where do the pipeline slots go, and what do pages cost: measured where there are counters, "
-        "modelled and marked so where there are none.",
-        "tmaprobe " TMAPROBE_VERSION, {words, dashes});
+        "modelled and marked so where there are none",
+        "tmaprobe " TMAPROBE_VERSION, {argv + std::min(argc, 1), argv + argc});
+    std::vector<std::string> command;  // the user's, to be measured: no option in it is ours
     const CommandLine app = application.command_line();
     int status = 0;
     add_run_command(app, command, status);
@@ -36,6 +32,7 @@ int main(int argc, char** argv) {
     add_plan_command(app, status);
     add_doctor_command(app, status);
     add_list_command(app, status);
+    command = application.take_measured_command();
     const auto parsed = application.parse();
     if (!parsed) return complain(parsed.error());
     if (!parsed->text.empty()) return print(parsed->text);

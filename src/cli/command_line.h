@@ -2,12 +2,13 @@
 
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/help.h"
 
 namespace CLI {
 class App;
@@ -66,11 +67,20 @@ class Option {
     CLI::Option* option_;
 };
 
+/// What the user wrote, and what the help says beside the options; lives as long as the Application.
+struct CommandLineShared {
+    std::vector<std::string> words;
+    bool every_command = false;  ///< all options are set up: something is made of the whole help
+    std::map<const CLI::App*, std::vector<HelpExample>> examples;
+};
+
 /// One command with its options; the program itself is one too.
 class CommandLine {
   public:
-    /// `words`: all that the user wrote, which live as long as this.
-    CommandLine(CLI::App* app, std::span<const std::string> words) : app_(app), words_(words) {}
+    CommandLine(CLI::App* app, CommandLineShared& shared) : app_(app), shared_(&shared) {}
+
+    /// The options that are added from here on stand under this heading in the help.
+    void group(const std::string& title) { group_ = title; }
 
     /// "--name" or "-n,--name"; a name without dashes is an argument. The value stays as it is where none is given.
     Option add_option(const std::string& names, std::string& value, const std::string& help);
@@ -88,6 +98,9 @@ class CommandLine {
     void require_subcommand();
     /// The subcommand that was given; empty: none.
     std::string subcommand() const;
+    /// A real command line for the help, and what it does.
+    void example(const std::string& command, const std::string& what);
+    /// A paragraph below the help, of this command alone.
     void footer(const std::string& text);
     /// Called when all words are read, before anything is done. Errors end the program as bad usage.
     void check_parsed(std::function<Result<>()> check);
@@ -95,8 +108,11 @@ class CommandLine {
     void callback(std::function<void()> work);
 
   private:
+    Option added(CLI::Option* option) const;
+
     CLI::App* app_;
-    std::span<const std::string> words_;
+    CommandLineShared* shared_;
+    std::string group_ = "Options";
     bool is_named_ = true;
 };
 
@@ -112,6 +128,11 @@ class Application {
 
     CommandLine command_line();
 
+    /// Takes the command that is to be measured off the words, once all options are known: what stands behind "--", or,
+    /// without that, from the first word on that is no option, no option's value and no command's name, if a program of
+    /// that name can be run. Empty: none is named.
+    std::vector<std::string> take_measured_command();
+
     /// What reading the words came to.
     struct Parsed {
         std::string text;  ///< of --help or --version, to be printed; empty: the commands' callbacks did the work
@@ -122,8 +143,12 @@ class Application {
     Result<Parsed> parse();
 
   private:
+    /// "help", "help sweep", "help --man" as what they stand for. Empty: the words are something else.
+    Result<std::string> asked_help();
+
     std::unique_ptr<CLI::App> app_;
-    std::vector<std::string> words_;
+    CommandLineShared shared_;
+    std::string version_;
 };
 
 }  // namespace tmaprobe::cli

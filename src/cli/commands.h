@@ -10,7 +10,8 @@ namespace tmaprobe::cli {
 // Each command lives in <name>_command.cpp. Adding one to the application registers its options and a
 // callback that does the work and leaves the exit status in `status`.
 
-/// The main job, without a command word: a kernel, or the user's `command` (what stood after "--").
+/// The main job, without a command word: a kernel, or the user's `command`, which is known when
+/// the words are read; it must outlive `app`.
 void add_run_command(CommandLine app, const std::vector<std::string>& command, int& status);
 
 /// Which code takes the slots: of a kernel, or of the user's `command`.

@@ -4,11 +4,13 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "judge/compare.h"
 #include "record/json/file.h"
 #include "report/comparison.h"
+#include "report/formats.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -38,10 +40,25 @@ Result<record::Record> read_last(const std::string& path) {
     return std::move(records.back());
 }
 
-int write_result(const std::vector<judge::RunComparison>& comparisons, const OutputOptions& output) {
+/// The page shows both records, and what was found stands above them.
+std::string page_of(record::Record before, record::Record after, const std::vector<record::Comparison>& list) {
+    after.extra.comparison.assign(list.begin(), list.end());
+    return report::write_html({std::move(after), std::move(before)});
+}
+
+int write_result(const std::vector<judge::RunComparison>& comparisons, const OutputOptions& output,
+                 const record::Record& before, const record::Record& after) {
     std::vector<record::Comparison> list;
     for (const auto& comparison : comparisons) list.push_back(judge::summary_of(comparison));
     const auto document = [&] { return record::serialize(list); };
+    const auto text = [&] {
+        if (output.format == "json") return document();
+        if (output.format == "jsonl") return record::serialize_lines(list);
+        if (output.format == "csv") return report::comparisons_csv(list);
+        if (output.format == "markdown") return report::comparisons_markdown(list);
+        if (output.format == "html") return page_of(before, after, list);
+        return report::render_comparisons(list, terminal_style(output));
+    };
     int status = 0;
     if (!output.json.empty() && output.json != "-")
         if (const auto written = write_file(output.json, document()); !written) status = complain(written.error());
@@ -49,9 +66,7 @@ int write_result(const std::vector<judge::RunComparison>& comparisons, const Out
         status = print(document());
         if (output.output.empty()) return status;
     }
-    return std::max(
-        status, deliver(output.format == "json" ? document() : report::render_comparisons(list, terminal_style(output)),
-                        output));
+    return std::max(status, deliver(text(), output));
 }
 
 /// Exit status of a comparison whose times cannot be told apart from noise: neither fine nor slower.
@@ -91,8 +106,10 @@ int judge_against(const std::vector<judge::RunComparison>& comparisons, double l
 }
 
 int compare(const CompareWords& words) {
-    if (!words.output.format.empty() && words.output.format != "json")
-        return complain({ErrorCode::bad_usage, "compare writes text or --format json", {}});
+    static const std::vector<std::string> formats{"json", "jsonl", "csv", "markdown", "html"};
+    if (!words.output.format.empty() && std::ranges::find(formats, words.output.format) == formats.end())
+        return complain({ErrorCode::bad_usage, "compare has no format called '" + words.output.format + "'",
+                         suggest(words.output.format, formats)});
     if (const auto writable = check_output(words.output); !writable) return complain(writable.error());
     Result<double> limit = 0.0;
     if (!words.fail_above.empty()) limit = parse_percent(words.fail_above);
@@ -103,7 +120,7 @@ int compare(const CompareWords& words) {
 
     const auto comparisons = judge::compare_records(*before, *after, words.before, words.after, words.different);
     if (!comparisons) return complain(comparisons.error());
-    const int written = write_result(*comparisons, words.output);
+    const int written = write_result(*comparisons, words.output, *before, *after);
     const int judged =
         words.fail_above.empty() ? judge(*comparisons) : judge_against(*comparisons, *limit, words.fail_above);
     return written != 0 ? written : judged;
@@ -122,10 +139,18 @@ void add_compare_command(CommandLine app, int& status) {
         .add_option("--fail-above", words->fail_above,
                     "Exit with 1 if AFTER is slower by more than this, with confidence")
         .type_name("PERCENT");
-    add_output_options(command, words->output);
+    command.group("Output");
+    command
+        .add_option("--json", words->output.json, "Write the comparison to FILE ('-': to stdout, instead of the text)")
+        .type_name("FILE");
+    command.add_option("--format", words->output.format, "Write json, jsonl, csv, markdown or html instead of the text")
+        .type_name("FORMAT");
+    command.add_option("-o,--output", words->output.output, "Write to FILE instead of to stdout").type_name("FILE");
+    add_drawing_options(command, words->output);
+    command.example("tmaprobe compare before.json after.json --fail-above 5%", "for scripts: status 1 if it is slower");
     command.footer(
         "Exit status: 0 done; 1 slower than --fail-above allows, with confidence, or it could not be done; 2 bad usage "
-        "or records of\n"
+        "or records of "
         "different work; 3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are "
         "needed), or disturbed.");
     command.callback([words, &status] { status = compare(*words); });

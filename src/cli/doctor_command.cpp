@@ -123,6 +123,7 @@ void add_doctor_command(CommandLine app, int& status) {
     command.add_flag("--problems", options->problems_only, "leave out what is all right");
     command.add_flag("--quick", options->quick,
                      "leave out what takes a second to measure (the share of the last-level cache)");
+    command.example("tmaprobe doctor --problems", "what keeps this machine from counting, and what to do about it");
     command.footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
     command.callback([options, json, &status] {
         if (json.count() > 0 && options->json.empty()) options->json = "-";

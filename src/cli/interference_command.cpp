@@ -111,6 +111,8 @@ void add_interference_command(CommandLine app, int& status) {
     command.add_flag("--clean-up", words->clean_up, "Only remove the resctrl groups that a killed run left behind");
     add_library_option(command, words->events_directory);
     add_output_options(command, words->output);
+    command.example("tmaprobe interference --victim chase:size=8M --aggressor stream:size=256M",
+                    "what a neighbour that streams costs one that chases pointers");
     command.callback([words, &status] { status = run(*words); });
 }
 

@@ -292,6 +292,7 @@ void add_one(CommandLine list, const char* name, const char* what, int (*run)(co
 void add_list_command(CommandLine app, int& status) {
     CommandLine list = app.add_subcommand("list", "What there is: kernels, metrics, events, targets");
     list.require_subcommand();
+    list.example("tmaprobe list metrics --level 2", "the tree of this CPU, two levels deep");
     add_one(list, "kernels", "Built-in kernels with their variants and options", list_kernels, status);
     add_one(list, "metrics", "Metrics of a CPU", list_metrics, status);
     add_one(list, "events", "Events of a CPU with their encodings", list_events, status);

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,8 @@
 #include "base/log.h"
 #include "base/shell.h"
 #include "base/suggest.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "record/json/file.h"
 #include "report/terminal.h"
 #include "report/text.h"
@@ -25,28 +26,6 @@
 
 namespace tmaprobe::cli {
 namespace {
-
-bool utf8_locale() {
-    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-        const char* value = std::getenv(name);
-        if (!value || !*value) continue;
-        const std::string text(value);
-        return text.find("UTF-8") != std::string::npos || text.find("utf8") != std::string::npos;
-    }
-    return false;
-}
-
-bool is_dumb_terminal() {
-    const char* kind = std::getenv("TERM");
-    return kind && std::string(kind) == "dumb";
-}
-
-int terminal_width(int terminal) {
-    winsize size{};
-    constexpr int least = 40;  // narrower, a line wraps rather than a table loses what it says
-    if (::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(least, size.ws_col);
-    return 80;
-}
 
 /// The descriptor that the report is written to; -1: a file of its own.
 int report_descriptor(const OutputOptions& options, ReportStream usual) {
@@ -66,14 +45,15 @@ report::TerminalStyle terminal_style(const OutputOptions& options, ReportStream 
     const char* no_colour = std::getenv("NO_COLOR");
     const bool may_colour = terminal && !(no_colour && *no_colour) && !is_dumb_terminal();
     style.colour = options.colour == "always" || (options.colour == "auto" && may_colour);
-    style.unicode = !options.ascii && (utf8_locale() || !terminal);
-    style.width = terminal ? terminal_width(descriptor) : 80;
+    style.unicode = !options.ascii && utf8_locale();
+    style.width = columns_of(descriptor);
     style.verbose = options.verbose;
     style.where = options.where;
     return style;
 }
 
 void add_output_options(CommandLine app, OutputOptions& options) {
+    app.group("Output");
     app.add_option("--json", options.json, "Write the record to FILE ('-': to stdout, instead of the text)")
         .type_name("FILE");
     app.add_option("--format", options.format,
@@ -83,8 +63,13 @@ void add_output_options(CommandLine app, OutputOptions& options) {
     app.add_option("-o,--output", options.output,
                    "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")
         .type_name("FILE");
+    add_drawing_options(app, options);
+}
+
+void add_drawing_options(CommandLine app, OutputOptions& options) {
+    app.group("Output");
     add_verbose_flag(app, options.verbose);
-    app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only");
+    app.add_flag("--ascii", options.ascii, "Draw with ASCII characters only, whatever the locale");
     app.add_option("--color", options.colour, "auto, always or never")
         .check(one_of({"auto", "always", "never"}))
         .type_name("WHEN");
@@ -100,6 +85,7 @@ void add_verbose_flag(CommandLine app, bool& verbose) {
 }
 
 void add_library_option(CommandLine app, std::string& directory) {
+    app.group("General");
     app.add_option("--events", directory,
                    "Read event tables from DIR (this project's layout or Linux's pmu-events/arch)")
         .type_name("DIR");
@@ -189,7 +175,7 @@ experiments::OnProgress progress_line() {
     using Clock = std::chrono::steady_clock;
     struct State {
         Clock::time_point started = Clock::now(), shown{};
-        std::string stage;
+        ProgressText text;
     };
     const bool terminal = may_redraw_line();
     return [state = std::make_shared<State>(), terminal](const experiments::Progress& progress) {
@@ -200,14 +186,14 @@ experiments::OnProgress progress_line() {
         if (spent < 1.0 || now - std::max(state->shown, terminal ? Clock::time_point{} : state->started) < pause)
             return;
         state->shown = now;
-        const double left = progress.done > 0.02 ? spent / progress.done - spent : 0;
-        const std::string text = fmt::format("{:3.0f}%  {}{}{}{}", 100 * progress.done, progress.stage,
-                                             progress.estimate.empty() ? "" : "  ", progress.estimate,
-                                             left > 0 ? fmt::format("  about {:.0f} s left", left) : "");
+        const std::string text = state->text.update(progress, spent);
+        if (!terminal) return say("tmaprobe: " + text + "\n");
         constexpr int width = 20;
         const int filled = static_cast<int>(std::clamp(progress.done, 0.0, 1.0) * width);
-        say(terminal ? fmt::format("\r\033[K[{:=<{}}{:{}}] {}", "", filled, "", width - filled, text)
-                     : "tmaprobe: " + text + "\n");
+        // A longer line would wrap, and be drawn once more each time.
+        const auto room = static_cast<std::size_t>(columns_of(STDERR_FILENO) - width - 4);
+        say(fmt::format("\r\033[K[{:=<{}}{:{}}] {}", "", filled, "", width - filled,
+                        report::shorten(text, room, true)));
     };
 }
 

@@ -32,6 +32,9 @@ enum class ReportStream { standard_output, standard_error };
 /// Registers --json, --format, --output, --verbose, --ascii and --color.
 void add_output_options(CommandLine app, OutputOptions& options);
 
+/// Registers how the text is drawn: --verbose, --ascii and --color.
+void add_drawing_options(CommandLine app, OutputOptions& options);
+
 /// Registers -v and -vv: more in the report, and the log (base/log.h) on stderr.
 void add_verbose_flag(CommandLine app, bool& verbose);
 

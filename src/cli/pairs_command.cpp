@@ -68,6 +68,7 @@ void add_pairs_command(CommandLine app, int& status) {
         .check(whole_number(1, max_repetitions));
     add_library_option(command, words->events_directory);
     add_output_options(command, words->output);
+    command.example("tmaprobe pairs --classes", "one pair of each distance: hyperthread, shared cache, socket");
     command.callback([words, &status] { status = run_pairs(*words); });
 }
 

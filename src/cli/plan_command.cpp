@@ -198,6 +198,7 @@ void add_plan_command(CommandLine app, int& status) {
     command.add_option("--json", words->json, "Write groups and commands to FILE ('-': to stdout, instead of the text)")
         .type_name("FILE");
     add_library_option(command, words->events_directory);
+    command.example("tmaprobe plan --target GenuineIntel-6-8F-8 --level 2", "what to type on a Sapphire Rapids");
     command.callback([words, &status] { status = plan_elsewhere(*words); });
 }
 

@@ -61,6 +61,8 @@ void add_replay_command(CommandLine app, int& status) {
         .type_name("N");
     add_library_option(command, words->events_directory);
     add_output_options(command, words->output);
+    command.example("tmaprobe replay counts.csv --target GenuineIntel-6-8F-8 --level 2",
+                    "the tree from what the plan's command wrote there");
     command.callback([words, &status] { status = replay(*words); });
 }
 

@@ -86,11 +86,8 @@ void add_report_command(CommandLine app, int& status) {
         .type_name("FORMAT");
     command.add_option("-o,--output", options->target, "Write FILE in one step instead of to stdout").type_name("FILE");
     add_where_options(command, options->where);
-    add_verbose_flag(command, options->output.verbose);
-    command.add_flag("--ascii", options->output.ascii, "Text: draw with ASCII characters only");
-    command.add_option("--color", options->output.colour, "Text: auto, always or never")
-        .check(one_of({"auto", "always", "never"}))
-        .type_name("WHEN");
+    add_drawing_options(command, options->output);
+    command.example("tmaprobe report *.json --format html -o report.html", "all records on one page");
     command.callback([options, &status] { status = report(*options); });
 }
 

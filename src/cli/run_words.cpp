@@ -36,6 +36,7 @@ Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
 }
 
 void add_workload_options(CommandLine app, RunWords& words) {
+    app.group("What is measured");
     app.add_option("-k,--kernel", words.kernel, "Built-in kernel (tmaprobe list kernels)").type_name("NAME");
     app.add_option("--variant", words.variant, "Implementation of the kernel; default: the best for this CPU")
         .type_name("NAME");
@@ -67,17 +68,11 @@ void add_workload_options(CommandLine app, RunWords& words) {
         .check(whole_number(1, max_pid))
         .type_name("PID,...");
     app.add_option("--seconds", words.seconds, "With --pid: for so long").check(between(0.01, 1e6)).type_name("S");
-    app.add_option(
-           "--effort", words.effort,
-           "What the model's samples may cost a command, and how long it may simulate, as a multiple of the usual")
-        .check(between(0.1, 100.0))
-        .type_name("N");
-    app.add_flag("--repeatable", words.repeatable,
-                 "Model one more run of the command, from its start under the tracer: slower, and the same each time");
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
 void add_counting_options(CommandLine app, RunWords& words) {
+    app.group("What is counted");
     app.add_option("-l,--level", words.level, "Depth of the top-down tree, 1 to 6")
         .type_name("N")
         .check(level_number());
@@ -88,6 +83,7 @@ void add_counting_options(CommandLine app, RunWords& words) {
     app.add_option("-e,--event", words.events, "Further events, however spelt; may be repeated")
         .allow_extra_args(false)
         .type_name("EVENT");
+    app.group("Counted or modelled");
     app.add_option("--source", words.source, "auto, perf, model, none, or perf,model side by side").type_name("SOURCE");
     app.add_option("--target", words.target, "CPU to model: as perf spells it, or a name of tmaprobe list targets")
         .type_name("CPU");
@@ -98,6 +94,14 @@ void add_counting_options(CommandLine app, RunWords& words) {
                    "Model with what tmaprobe calibrate wrote here; default: this CPU's, where there is one")
         .type_name("FILE");
     app.add_flag("--no-calibration", words.no_calibration, "Model with the tables' figures alone");
+    app.add_option(
+           "--effort", words.effort,
+           "What the model's samples may cost a command, and how long it may simulate, as a multiple of the usual")
+        .check(between(0.1, 100.0))
+        .type_name("N");
+    app.add_flag("--repeatable", words.repeatable,
+                 "Model one more run of the command, from its start under the tracer: slower, and the same each time");
+    app.group("How often and how");
     app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
     app.add_flag("--user", words.user, "Count in user mode (the default)");

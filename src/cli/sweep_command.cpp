@@ -178,6 +178,8 @@ void add_sweep_command(CommandLine app, int& status) {
         .type_name("RECORD");
     add_library_option(command, words->events_directory);
     add_output_options(command, words->output);
+    command.example("tmaprobe sweep --kernel chase --sizes 16K..256M --pages 4k,2m",
+                    "latency over size, with normal and with huge pages");
     command.callback([words, workload, &status] {
         const bool given =
             std::any_of(workload.begin(), workload.end(), [](const Option& option) { return option.count() > 0; });

@@ -41,11 +41,13 @@ void add_where_command(CommandLine app, const std::vector<std::string>& command,
     CommandLine where_command = app.add_subcommand(
         "where", "Which functions, lines and instructions take the slots of a kernel, command or process, and why");
     const auto words = std::make_shared<Words>();
-    words->run.command = command;
     add_where_options(where_command, words->where);
     add_run_options(where_command, words->run);
-    where_command.footer("A command goes after '--':  tmaprobe where --by line -- ./my-program args");
-    where_command.callback([words, &status] { status = where(*words); });
+    where_command.example("tmaprobe where --by line ./my-program args", "the lines that take the slots, and why");
+    where_command.callback([words, &command, &status] {
+        words->run.command = command;
+        status = where(*words);
+    });
 }
 
 }  // namespace tmaprobe::cli

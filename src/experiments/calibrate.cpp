@@ -114,7 +114,10 @@ class Calibration {
         for (std::size_t i = 0; i < probes.size(); ++i) {
             const timing::CoreProbe& probe = probes[i];
             if (on_progress)
-                on_progress({std::string(probe.fact), static_cast<double>(i) / static_cast<double>(probes.size()), {}});
+                on_progress({"timing " + std::string(probe.fact),
+                             static_cast<double>(i) / static_cast<double>(probes.size()),
+                             {},
+                             ProgressOf::step});
             if (!probe.needs.empty() && !machine::has_feature(host_, std::string(probe.needs))) continue;
             const bool latency = probe.tells == timing::CoreProbe::Tells::latency;
             Loop loop(probe.run);
@@ -128,7 +131,7 @@ class Calibration {
 
     Result<> measure_memory(const OnProgress& on_progress) {
         const auto say = [&](const char* what) {
-            if (on_progress) on_progress({what, 1, {}});
+            if (on_progress) on_progress({what, 1, {}, ProgressOf::step});
         };
         const auto mode = memory::parse_page_mode("thp");
         large_ = mode ? *mode : memory::PageMode{};

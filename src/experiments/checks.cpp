@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
 
 #include "base/sizes.h"
 #include "metrics/cpuid.h"
@@ -242,6 +245,25 @@ std::vector<Check> check_pages(const Environment& around) {
     return checks;
 }
 
+/// "L2 unified 2048 x 4k, 2048 x 2m (cpuid 80000006h)", a line for each level, kind and origin.
+std::vector<Check> check_tlbs(const Environment& around) {
+    std::vector<Check> checks;
+    std::map<std::tuple<int, std::string, std::string>, std::string> found;
+    for (const machine::Tlb& tlb : around.tlbs) {
+        std::string& entries = found[{tlb.level, tlb.kind, tlb.source}];
+        entries += fmt::format("{}{} x {}", entries.empty() ? "" : ", ", tlb.entries, format_size(tlb.page_bytes));
+    }
+    for (const auto& [which, entries] : found) {
+        const auto& [level, kind, source] = which;
+        const std::string id = fmt::format("tlb_l{}_{}", level, kind);
+        checks.push_back({State::ok, id, fmt::format("TLB, level {}, {}: {} ({})", level, kind, entries, source), {}});
+    }
+    if (checks.empty())
+        checks.push_back({State::note, "tlb", "neither the CPU nor a table says how many entries its TLBs have",
+                          "sweeps predict no knee of a TLB's reach; docs/add-a-cpu.md says what a table needs"});
+    return checks;
+}
+
 Check check_resctrl(const Environment& around) {
     if (!around.resctrl_leftovers.empty())
         return {State::warning, "resctrl",
@@ -284,6 +306,7 @@ std::vector<Check> check(const Environment& around) {
     add(check_kernel(around));
     add({check_model(around)});
     if (around.model_built) add({check_calibration(around)});
+    add(check_tlbs(around));
     add(check_pages(around));
     add({check_resctrl(around)});
     // One cause may stand in the way of several things; it is said once.

@@ -49,6 +49,7 @@ struct Environment {
     std::string transparent_huge_pages;             ///< "always", "madvise", "never"; empty: not in this kernel
     bool resctrl_known = false, resctrl_mounted = false;
     std::vector<std::string> resctrl_leftovers;  ///< groups that a killed run of ours left behind
+    std::vector<machine::Tlb> tlbs;              ///< with those that only the CPU's table has
     std::vector<int> offline_cpus;
     bool arm_user_access = false;  ///< kernel.perf_user_access is 1
 };

@@ -123,6 +123,15 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
         std::vector<record::Event> events;
         for (std::size_t pass = 0; pass < passes && !interrupted; ++pass) {
             if (command) workload.prepare();
+            if (on_progress) {
+                const std::string what = source.describe().kind == record::SourceKind::model
+                                             ? "modelling the instructions that run"
+                                             : "counting";
+                on_progress({passes > 1 ? fmt::format("{}, pass {} of {}", what, pass + 1, passes) : what,
+                             (repetition * static_cast<double>(passes) + static_cast<double>(pass)) / total,
+                             {},
+                             ProgressOf::step});
+            }
             rusage before{};
             ::getrusage(RUSAGE_CHILDREN, &before);
             auto sample = TRY(source.measure(workload, {pass, repetition, iterations}));
@@ -141,10 +150,6 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (sample.perf) counted.perf = std::move(sample.perf);
             if (sample.model) counted.model = std::move(sample.model);
             if (sample.attribution) counted.attribution = std::move(sample.attribution);
-            if (on_progress)
-                on_progress({passes > 1 ? fmt::format("counting, pass {} of {}", pass + 1, passes) : "counting",
-                             (repetition * static_cast<double>(passes) + static_cast<double>(pass) + 1) / total,
-                             {}});
         }
         counted.repetitions.push_back(std::move(events));
     }

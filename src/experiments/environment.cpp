@@ -6,6 +6,7 @@
 #include "counters/fit.h"
 #include "counters/perf/perf.h"
 #include "counters/resctrl/group.h"
+#include "events/geometry.h"
 #include "events/nearest.h"
 #include "events/table.h"
 #include "experiments/calibration_file.h"
@@ -89,6 +90,7 @@ Environment look_around(const machine::Host& host) {
         if (found->calibration) around.calibrated = found->calibration->measured;
         if (found->warning) around.calibration_problem = found->warning->what;
     }
+    around.tlbs = events::complete_geometry(host, {}).tlbs;
     around.huge_pages = find_huge_pages();
     around.transparent_huge_pages = chosen_word(read_line("/sys/kernel/mm/transparent_hugepage/enabled"));
     around.resctrl_known = file_mentions("/proc/filesystems", "resctrl");

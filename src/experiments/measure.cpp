@@ -326,7 +326,12 @@ Result<std::vector<timing::Timing>> time_built(const Setup& setup, const std::ve
              timing::watch_threads(canary, workload->kernel().threads(), points.front().parameters.cpus)});
     const bool in_turn = contestants.size() > 1;
     const auto on_repetition = [&](double share) {
-        if (on_progress) on_progress({in_turn ? "timing in turn" : "timing", share, {}});
+        if (on_progress)
+            on_progress({in_turn ? "timing page modes in turn, until their medians are tight"
+                                 : "timing, until the median is tight",
+                         share,
+                         {},
+                         ProgressOf::step});
     };
     if (in_turn) return timing::time_in_turn(contestants, request, on_repetition);
     auto timing =

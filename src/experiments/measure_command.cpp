@@ -133,7 +133,7 @@ Result<Runs> warm_up(counters::Workload& workload, int runs, const OnProgress& o
     if (runs == 0) return Runs{};
     const auto clock = counters::make_clock_source();
     auto warmed = TRY(count(*clock, workload, {}, 1, runs, [&](const Progress& progress) {
-        if (on_progress) on_progress({"warming up", progress.done, {}});
+        if (on_progress) on_progress({"warming up", progress.done, {}, ProgressOf::step});
     }));
     return std::move(warmed.runs);
 }

@@ -8,6 +8,7 @@
 #include "counters/replay/replay.h"
 #include "events/model_tree.h"
 #include "experiments/measured_host.h"
+#include "experiments/replay_target.h"
 #include "experiments/setup.h"
 #include "judge/assess.h"
 #include "judge/pmus.h"
@@ -151,6 +152,9 @@ Result<record::Record> replay(const ReplayRequest& request) {
     used.source = table.source;
     if (events::has_estimated_tree(table)) used.tree = record::TreeOwner::tmaprobe;
     record.warnings = counts.matched.warnings;
+    // It stands first: beside a wrong target nothing else counts.
+    if (const auto wrong = TRY(wrong_target(request.library, table, counts.matched.events)))
+        record.warnings.insert(record.warnings.begin(), *wrong);
     if (const auto adapted = adapt_to_counts(request, counts.matched.events, table, record.warnings); !adapted)
         return pass_on(adapted);
 

@@ -242,6 +242,7 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
             record.runs.push_back(failed_run(point, task, measured.error()));
         }
         done += cost_of(task, request);
+        if (judge::too_few_clean(record.runs.back().time)) total += cost_of(task, request);  // it is measured once more
         report(task, record.runs.back().time);
     }
     // Disturbed points get a second look when the stranger may have gone; the better one is kept.
@@ -250,8 +251,8 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
         if (!run || !judge::too_few_clean(run->time)) continue;
         if (hooks.interrupted && hooks.interrupted()) return {};
         auto again = measure_task(task);
-        if (!again || again->run.time.clean <= run->time.clean) continue;
-        *run = std::move(again->run);
+        done += cost_of(task, request);
+        if (again && again->run.time.clean > run->time.clean) *run = std::move(again->run);
         report(task, run->time);
     }
     record.partial = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/sizes.h"
 #include "report/numbers.h"
@@ -31,28 +32,63 @@ std::vector<std::string> time_row(const Screen& screen, const std::string& name,
             range + (time->differs ? "" : ", not beyond the noise")};
 }
 
-void show_metrics(const Screen& screen, const Comparison& comparison, Rows& rows) {
+double change_of(const record::ComparedMetric& metric) { return std::fabs(metric.after - metric.before); }
+
+/// Rows that a reader needs: what really differs, and what is large on either side; in their order, and no more than
+/// leaves room for the rest of one screen.
+std::vector<const record::ComparedMetric*> telling_metrics(const Comparison& comparison) {
+    constexpr double large = 0.05;
+    constexpr std::size_t most = 12;
+    std::vector<const record::ComparedMetric*> chosen;
     for (const auto& metric : comparison.metrics) {
-        const int level = std::clamp(metric.level, 0, 6);
-        const bool top = (level >= 1 && level <= 2) || metric.category == record::Category::tlb;
-        if (!top && !screen.style().verbose) continue;
+        const bool share = metric.level > 0, top = metric.level == 1;
+        const bool differs = metric.beyond_bounds && change_of(metric) >= (share ? 0.005 : 0.0);
+        const bool counts = share || metric.category == record::Category::tlb;
+        if (counts &&
+            (top || differs || (share && metric.level == 2 && std::max(metric.before, metric.after) >= large)))
+            chosen.push_back(&metric);
+    }
+    const auto weight = [](const record::ComparedMetric* metric) {
+        const double largest = std::max({std::fabs(metric->before), std::fabs(metric->after), 1e-300});
+        return (metric->level == 1 ? 2.0 : 0.0) +
+               (metric->level > 0 ? change_of(*metric) : change_of(*metric) / largest);
+    };
+    while (chosen.size() > most) chosen.erase(std::ranges::min_element(chosen, {}, weight));
+    return chosen;
+}
+
+void show_metrics(const Screen& screen, const Comparison& comparison, Rows& rows) {
+    std::vector<const record::ComparedMetric*> shown;
+    if (screen.style().verbose)
+        for (const auto& metric : comparison.metrics) shown.push_back(&metric);
+    else
+        shown = telling_metrics(comparison);
+    for (const auto* metric : shown) {
+        const int level = std::clamp(metric->level, 0, 6);
         const bool share = level > 0;
         const auto value = [&](double number) { return share ? percent(number) : plain_number(number); };
-        rows.push_back({std::string(static_cast<std::size_t>(2 * level), ' ') + screen.say(metric.name),
-                        value(metric.before), value(metric.after),
-                        share ? fmt::format("{:+.1f} points", 100 * (metric.after - metric.before))
-                              : fmt::format("{:+.3g}", metric.after - metric.before),
-                        text_of(metric.of) + (metric.beyond_bounds ? "" : ", within bounds")});
+        const int indent = share ? 2 * level : 2;
+        rows.push_back({std::string(static_cast<std::size_t>(indent), ' ') + screen.say(metric->name),
+                        value(metric->before), value(metric->after),
+                        share ? fmt::format("{:+.1f} points", 100 * (metric->after - metric->before))
+                              : fmt::format("{:+.3g}", metric->after - metric->before),
+                        text_of(metric->of) + (metric->beyond_bounds ? "" : ", within bounds")});
     }
 }
 
 void show_block(Screen& screen, const Comparison& comparison) {
-    if (!comparison.subject.empty()) screen.line(screen.ink(Ink::bold, screen.say(comparison.subject)));
+    const std::string subject = comparison.subject.empty() ? "two runs" : comparison.subject;
+    screen.entry("Compared", fmt::format("{}: {} against {}", subject, comparison.after, comparison.before));
+    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ",
+                 comparison.what.empty() ? "nothing to compare" : comparison.what);
+    screen.line();
     Rows rows{{"", screen.say(comparison.before), screen.say(comparison.after), "change", "95% interval"}};
     rows.push_back(time_row(screen, "time per operation", comparison.time));
     show_metrics(screen, comparison, rows);
     screen.table(rows);
-    if (!comparison.what.empty()) screen.entry("", comparison.what, 0);
+    const std::size_t shown = rows.size() - 2;
+    if (shown < comparison.metrics.size())
+        screen.line(screen.ink(Ink::dim, fmt::format("{} more metrics: -v", comparison.metrics.size() - shown)));
 }
 
 void show_notes(Screen& screen, const std::vector<Comparison>& comparisons) {

@@ -12,4 +12,10 @@ namespace tmaprobe::report {
 /// two top levels and translation.
 std::string render_comparisons(const std::vector<record::Comparison>& comparisons, const TerminalStyle& style);
 
+/// One row for each time and each metric of each comparison.
+std::string comparisons_csv(const std::vector<record::Comparison>& comparisons);
+
+/// A section with a table for each, for a pull request or a wiki.
+std::string comparisons_markdown(const std::vector<record::Comparison>& comparisons);
+
 }  // namespace tmaprobe::report

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/json/writer.h"
+#include "report/csv_row.h"
 #include "report/formats.h"
 #include "report/numbers.h"
 #include "report/sources.h"
@@ -20,35 +21,6 @@ constexpr const char* header =
     "record,run,started,experiment,host,cpu_id,cpu_model,source,target,kernel,variant,size_bytes,threads,pages,"
     "parameters,name,level,parent,category,subcategory,unit,value,low,high,status,reason,counted_share,"
     "over_threshold,bottleneck,warnings\n";
-
-/// Joins cells to a line; quotes where RFC 4180 asks for it.
-class Row {
-  public:
-    Row& text(const std::string& given) {
-        std::string cell = clean(given);
-        if (!cell.empty() && std::string("=+-@").find(cell[0]) != std::string::npos) cell.insert(0, "'");
-        if (cell.find_first_of(",\"") != std::string::npos) {
-            std::string quoted;
-            for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-            cell = '"' + quoted + '"';
-        }
-        return add(cell);
-    }
-    Row& number(double value) { return add(std::isfinite(value) ? fmt::format("{}", value) : ""); }
-    Row& integer(std::int64_t value) { return add(fmt::format("{}", value)); }
-    Row& empty() { return add(""); }
-    const std::string& line() const { return line_; }
-
-  private:
-    Row& add(const std::string& cell) {
-        if (!first_) line_ += ',';
-        first_ = false;
-        line_ += cell;
-        return *this;
-    }
-    std::string line_;
-    bool first_ = true;
-};
 
 /// The parameters that have no column of their own, as JSON; empty where there are none.
 std::string other_parameters(const Run& run) {
@@ -71,10 +43,10 @@ std::string other_parameters(const Run& run) {
 
 /// The keys that all rows of one run share, as the start of each line.
 std::string keys_of(const Record& record, std::size_t record_index, const Run& run, std::size_t run_index) {
-    const auto whole = [](Row& row, const std::optional<std::uint64_t>& value) {
+    const auto whole = [](CsvRow& row, const std::optional<std::uint64_t>& value) {
         value ? row.integer(static_cast<std::int64_t>(*value)) : row.empty();
     };
-    Row row;
+    CsvRow row;
     row.integer(static_cast<std::int64_t>(record_index)).integer(static_cast<std::int64_t>(run_index));
     row.text(record.started).text(text_of(record.experiment)).text(record.host.name);
     row.text(record.host.cpu_id).text(record.host.cpu_model);
@@ -87,7 +59,7 @@ std::string keys_of(const Record& record, std::size_t record_index, const Run& r
 
 std::string metric_row(const record::Metric& metric) {
     const bool shown = has_value(metric);
-    Row row;
+    CsvRow row;
     row.text(metric.name)
         .integer(metric.level)
         .text(metric.parent)
@@ -104,7 +76,7 @@ std::string metric_row(const record::Metric& metric) {
 
 /// A measured quantity that is no metric of a table, as a metric's row.
 std::string quantity_row(const char* name, const char* category, const char* unit, const Summary& summary) {
-    Row row;
+    CsvRow row;
     row.text(name).integer(0).empty().text(category).empty().text(unit);
     row.number(summary.median).number(summary.low).number(summary.high).text("measured");
     return row.empty().number(1).empty().text("false").empty().line() + "\n";
@@ -112,7 +84,7 @@ std::string quantity_row(const char* name, const char* category, const char* uni
 
 std::string time_rows(const record::Time& time, const std::string& keys) {
     if (!time.known) {
-        Row row;
+        CsvRow row;
         row.text("ns_per_op").integer(0).empty().text("time").empty().text("ns").empty().empty().empty();
         row.text("unavailable").text(time.reason).number(1).empty();
         return keys + row.text("false").empty().line() + "\n";
@@ -129,7 +101,7 @@ std::string state_rows(const Run& run, const std::string& keys) {
     std::string rows;
     for (const auto& monitored : monitors_of(run)) {
         const bool counted = std::isfinite(monitored.value);
-        Row row;
+        CsvRow row;
         row.text(monitored.name)
             .integer(0)
             .empty()
@@ -143,7 +115,7 @@ std::string state_rows(const Run& run, const std::string& keys) {
         rows += keys + row.text("false").empty().line() + "\n";
     }
     if (const auto change = against_alone(run)) {
-        Row row;
+        CsvRow row;
         row.text("against_alone").integer(0).empty().text("interference").empty().text("ratio").number(change->value);
         row.number(change->low).number(change->high).text("measured").empty().number(1).empty();
         rows += keys + row.text("false").empty().line() + "\n";
@@ -160,7 +132,7 @@ std::string pair_rows(const Record& record, const std::string& keys) {
     for (std::size_t i = 0; i < cpus.size() && i < ns.size(); ++i)
         for (std::size_t j = 0; j < cpus.size() && j < ns[i].size(); ++j) {
             if (!ns[i][j]) continue;
-            Row row;
+            CsvRow row;
             row.text("pair_ns")
                 .integer(0)
                 .text(fmt::format("{}->{}", cpus[i], cpus[j]))

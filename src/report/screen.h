@@ -58,6 +58,8 @@ class Footnotes {
 
 /// The top-down tree of one run: levels, bars, values, bounds, status, marked path.
 void show_tree(Screen& screen, const record::Record& record, const record::Run& run);
+/// Rows that were left out because they are nothing, named so that nobody takes them for not looked at.
+void show_left_out(Screen& screen, const std::vector<std::string>& names);
 /// The metrics outside the tree, address translation first.
 void show_other_metrics(Screen& screen, const record::Run& run);
 /// Where a second source was asked for: its values beside the first's.
@@ -72,10 +74,14 @@ void show_events(Screen& screen, const record::Run& run);
 void show_cores(Screen& screen, const record::Run& run);
 /// The runs of one kernel in several page modes as columns.
 void show_page_modes(Screen& screen, const std::vector<record::Run>& runs);
-/// Table, curve, knees and verdicts of a sweep.
+/// What was swept, and the points that have no time.
+void show_sweep_heading(Screen& screen, const record::Record& record);
+/// Table, curve and knees of a sweep.
 void show_sweep(Screen& screen, const record::Record& record);
 /// Matrix, classes and CPI of a pairs record.
 void show_pairs(Screen& screen, const record::Record& record);
+/// Who was disturbed by whom.
+void show_states_heading(Screen& screen, const record::Record& record);
 /// The states of an interference record side by side.
 void show_states(Screen& screen, const record::Record& record);
 /// What resctrl's monitors say of one run.

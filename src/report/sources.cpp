@@ -42,15 +42,19 @@ std::string of_the_time(const record::Record& record) {
 }
 
 /// What a record without a source of counts has all the same.
-std::string without_hardware(const record::Record& record) {
+struct WithoutHardware {
+    std::string status, reason;
+};
+
+WithoutHardware without_hardware(const record::Record& record) {
     bool timed = record.runs.empty(), software = false;
     for (const auto& run : record.runs) {
         timed |= run.time.known;
         for (const auto& event : run.events) software |= event.reading.time_running_ns > 0;
     }
-    if (!timed && !software) return "NO VALUES: nothing was counted or timed.";
-    const std::string counted = software ? "no hardware event was counted." : "nothing was counted.";
-    return (timed ? "TIME ONLY: " : "SOFTWARE EVENTS ONLY: ") + counted;
+    if (!timed && !software) return {"NO VALUES", "nothing was counted or timed"};
+    return {timed ? "TIME ONLY" : "SOFTWARE EVENTS ONLY",
+            software ? "no hardware event was counted" : "nothing was counted"};
 }
 
 bool has_doubtful_model(const record::Record& record) { return std::ranges::any_of(record.runs, has_doubtful_clock); }
@@ -70,6 +74,25 @@ std::string source_word(const record::Record& record) {
     return "time only";
 }
 
+std::string source_status(const record::Record& record) {
+    const auto& source = record.source;
+    const std::string target = source.target.empty() ? "" : " for " + source.target;
+    if (has_no_value(record)) return "NO VALUE" + target;
+    const std::string own = has_own_tree(record) ? ", APPROXIMATE: tmaprobe's own tree" : "";
+    switch (source.kind) {
+        case record::SourceKind::perf:
+            return "MEASURED" + own;
+        case record::SourceKind::replay:
+            return "REPLAYED" + target + own;
+        case record::SourceKind::model:
+            return "MODELLED" + target + (has_doubtful_model(record) ? ", DOUBTFUL by the clock" : "") +
+                   (own.empty() ? "" : ", tmaprobe's own tree");
+        case record::SourceKind::none:
+            break;
+    }
+    return without_hardware(record).status;
+}
+
 std::string source_sentence(const record::Record& record) {
     const auto& source = record.source;
     std::string why = record.extra.why_source.empty() ? "" : " Why: " + stopped(record.extra.why_source);
@@ -83,7 +106,10 @@ std::string source_sentence(const record::Record& record) {
         return "MEASURED by this machine's counters, tables" + target + "." + own + why;
     if (source.kind == record::SourceKind::replay)
         return "REPLAYED from recorded counts, tables" + target + "." + own + why;
-    if (source.kind == record::SourceKind::none) return without_hardware(record) + why;
+    if (source.kind == record::SourceKind::none) {
+        const WithoutHardware without = without_hardware(record);
+        return without.status + ": " + without.reason + "." + why;
+    }
     std::string text = "MODELLED" + target + ": " + (has_doubtful_model(record) ? "DOUBTFUL by the clock; " : "") +
                        "the counts come from a simulation of the instructions that ran, not from counters" +
                        of_the_time(record);

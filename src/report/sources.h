@@ -9,7 +9,11 @@ namespace tmaprobe::report {
 /// "measured", "modelled", "replayed" or "time only": how the counts of the record came about.
 std::string source_word(const record::Record& record);
 
-/// Where the counts come from and why, in words that every report shows first.
+/// What every report says before its first figure: "MODELLED for GenuineIntel-6-CF-2, DOUBTFUL by the clock". All that
+/// makes a figure less than measured is in it; source_sentence() says more.
+std::string source_status(const record::Record& record);
+
+/// Where the counts come from and why, in full sentences that begin with the status.
 std::string source_sentence(const record::Record& record);
 
 /// Whether the clock doubts the model of this run.

@@ -18,11 +18,32 @@ namespace {
 using record::Record;
 using record::Run;
 
-void show_source(Screen& screen, const Record& record) {
-    screen.entry(screen.ink(Ink::bold, "Source") + "   ", source_sentence(record));
-    // Counts that are replayed were taken elsewhere.
-    screen.entry(record.source.kind == record::SourceKind::replay ? "Read on" : "Host", host_sentence(record));
-    if (record.partial) screen.entry("Partial", "interrupted: this is what was measured until then");
+/// The answer, behind all that makes it less than measured.
+void show_verdict(Screen& screen, const Record& record, const std::string& answer) {
+    const std::string status =
+        std::string(record.partial ? "INTERRUPTED, with what was measured until then; " : "") + source_status(record);
+    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", status + (answer.empty() ? "" : ": " + answer));
+}
+
+/// The answer of an experiment that times: the counts beside it may be less than measured, its times are not.
+void show_timed_verdict(Screen& screen, const Record& record, const std::string& answer) {
+    if (answer.empty() || record.source.kind == record::SourceKind::none || record.partial)
+        return show_verdict(screen, record, answer);
+    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ",
+                 answer + " Time is measured; counts: " + source_status(record) + ".");
+}
+
+std::string joined(const std::vector<std::string>& sentences) {
+    std::string text;
+    for (const auto& sentence : sentences) text += (text.empty() ? "" : " ") + sentence;
+    return text;
+}
+
+/// All that the experiment itself found, in sentences.
+std::string findings(const Record& record) {
+    auto sentences = record.extra.verdicts;
+    for (auto& sentence : comparison_sentences(record)) sentences.push_back(std::move(sentence));
+    return joined(sentences);
 }
 
 /// Some kernels count it in ticks, of which a short command has none.
@@ -82,7 +103,7 @@ void show_time(Screen& screen, const Run& run) {
         spread += fmt::format("; 95% interval of the median {}..{}", format_ns(ns.low), format_ns(ns.high));
     if (time.clean + time.disturbed > 0) spread += fmt::format("; {} clean, {} disturbed", time.clean, time.disturbed);
     screen.entry("", spread);
-    if ((time.cycles_per_byte > 0 || time.cycles_per_op.count) && !time.cycles_source.empty())
+    if (screen.style().verbose && (time.cycles_per_byte > 0 || time.cycles_per_op.count) && !time.cycles_source.empty())
         screen.entry("", "cycles: " + time.cycles_source);
 }
 
@@ -141,11 +162,16 @@ void show_guest_pages(Screen& screen, const std::vector<Run>& runs) {
     }
 }
 
-void show_words(Screen& screen, const Record& record, const Run& run) {
+/// What the tree says; empty where no tree was wanted.
+std::string answer(const Record& record, const Run& run) {
+    const bool no_tree = run.metrics.empty() && record.source.kind != record::SourceKind::none;
+    return no_tree ? "" : verdict(record, run);
+}
+
+void show_steps(Screen& screen, const Record& record, const Run& run) {
     if (run.metrics.empty() && record.source.kind != record::SourceKind::none) return;
-    screen.line();
-    screen.entry("", verdict(record, run), 0);
     const auto steps = next_steps(record, run);
+    if (!steps.empty()) screen.line();
     for (std::size_t i = 0; i < steps.size(); ++i) {
         screen.entry(fmt::format("{}{}.", i == 0 ? "Next  " : "      ", i + 1), steps[i].what);
         // A command stays on one line, to be copied.
@@ -155,11 +181,12 @@ void show_words(Screen& screen, const Record& record, const Run& run) {
 
 void show_run(Screen& screen, const Record& record, const Run& run) {
     show_run_heading(screen, run, record.source.kind == record::SourceKind::replay);
-    show_variant_trial(screen, run);
+    show_verdict(screen, record, answer(record, run));
     show_time(screen, run);
     show_software_events(screen, run);
     show_clock(screen, run);
     show_monitors(screen, run);
+    if (run.extra.where) show_where(screen, record, run);
     show_tree(screen, record, run);
     show_other_metrics(screen, run);
     show_guest_pages(screen, {run});
@@ -171,15 +198,16 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
         show_details(screen, run);
     else if (counts_alone)
         show_events(screen, run);
-    if (run.extra.where)
-        show_where(screen, record, run);
-    else
-        show_words(screen, record, run);
+    if (!run.extra.where) show_steps(screen, record, run);
 }
 
 void show_modes(Screen& screen, const Record& record) {
-    screen.entry("Kernel", run_label(record.runs.front()));
-    show_variant_trial(screen, record.runs.front());
+    const Run& first = record.runs.front();
+    screen.entry("Kernel", run_label(first));
+    const auto compared = comparison_sentences(record);
+    if (!compared.empty()) screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", joined(compared));
+    const std::string bound = answer(record, first);
+    if (compared.empty() || !bound.empty() || record.partial) show_verdict(screen, record, bound);
     show_page_modes(screen, record.runs);
     show_guest_pages(screen, record.runs);
     if (screen.style().verbose)
@@ -188,9 +216,18 @@ void show_modes(Screen& screen, const Record& record) {
             screen.entry("Pages", pages_label(run));
             show_details(screen, run);
         }
+    show_steps(screen, record, first);
+}
+
+/// Where the figures come from and how they were made: what nobody needs who knows the machine.
+void show_provenance(Screen& screen, const Record& record) {
     screen.line();
-    for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
-    show_words(screen, record, record.runs.front());
+    screen.entry("Source", source_sentence(record));
+    // Counts that are replayed were taken elsewhere.
+    screen.entry(record.source.kind == record::SourceKind::replay ? "Read on" : "Host", host_sentence(record));
+    const bool one_kernel = record.experiment == record::Experiment::run && !record.runs.empty();
+    if (one_kernel) show_variant_trial(screen, record.runs.front());
+    show_reserved_pages(screen, record);
 }
 
 void show_warnings(Screen& screen, const Record& record) {
@@ -206,20 +243,22 @@ void show_warnings(Screen& screen, const Record& record) {
 
 std::string render_terminal(const Record& record, const TerminalStyle& style) {
     Screen screen(style);
-    show_source(screen, record);
-    show_reserved_pages(screen, record);
     if (record.experiment == record::Experiment::sweep) {
+        show_sweep_heading(screen, record);
+        show_timed_verdict(screen, record, findings(record));
         show_sweep(screen, record);
     } else if (record.experiment == record::Experiment::pairs) {
+        screen.entry("Pairs", "what it costs two CPUs to write to one cache line in turn");
+        show_timed_verdict(screen, record, findings(record));
         show_pairs(screen, record);
-        for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
     } else if (record.experiment == record::Experiment::interference) {
+        show_states_heading(screen, record);
+        show_timed_verdict(screen, record, findings(record));
         show_states(screen, record);
-        screen.line();
-        for (const auto& verdict : record.extra.verdicts) screen.entry("", verdict, 0);
-        for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
     } else if (differ_in_pages_only(record.runs)) {
         show_modes(screen, record);
+    } else if (record.runs.empty()) {
+        show_verdict(screen, record, "");
     } else {
         for (const auto& run : record.runs) {
             if (&run != &record.runs.front()) screen.line();
@@ -227,6 +266,7 @@ std::string render_terminal(const Record& record, const TerminalStyle& style) {
         }
     }
     show_warnings(screen, record);
+    show_provenance(screen, record);
     return screen.take();
 }
 

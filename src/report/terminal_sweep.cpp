@@ -157,11 +157,8 @@ void show_sweep_metrics(Screen& screen, const Curves& curves) {
 
 }  // namespace
 
-void show_sweep(Screen& screen, const record::Record& record) {
-    if (record.runs.empty()) {
-        screen.line("No point was measured.");
-        return;
-    }
+void show_sweep_heading(Screen& screen, const record::Record& record) {
+    if (record.runs.empty()) return screen.entry("Sweep", "no point was measured");
     const Curves curves = curves_of(record);
     const auto& first = record.runs.front();
     screen.entry("Sweep",
@@ -169,19 +166,19 @@ void show_sweep(Screen& screen, const record::Record& record) {
                              name_of(curves.quantity), curves.axis == "size_bytes" ? "size" : curves.axis));
     for (const auto& run : record.runs)
         if (!run.time.known) screen.entry("", run_label(run) + ", pages " + pages_label(run) + ": " + run.time.reason);
+}
+
+void show_sweep(Screen& screen, const record::Record& record) {
+    const Curves curves = curves_of(record);
     if (curves.series.empty()) return;
-    screen.line();
-    show_curve_table(screen, curves);
     const auto& knees = record.extra.knees;
-    screen.line();
-    show_plot(screen, curves, knees);
-    show_sweep_metrics(screen, curves);
     if (!knees.empty()) screen.line();
     for (const auto& knee : knees) screen.entry("Knee", knee_sentence(knee));
-    const auto& verdicts = record.extra.verdicts;
-    if (!verdicts.empty()) screen.line();
-    for (const auto& verdict : verdicts) screen.entry("", verdict, 0);
-    for (const auto& sentence : comparison_sentences(record)) screen.entry("", sentence, 0);
+    screen.line();
+    show_plot(screen, curves, knees);
+    screen.line();
+    show_curve_table(screen, curves);
+    show_sweep_metrics(screen, curves);
 }
 
 /// Which of eight steps from low to high a value stands on. Halves, so that no distance is beyond a double.
@@ -197,8 +194,8 @@ void show_series(Screen& screen, const record::Run& run) {
     for (const auto& interval : series)
         for (const auto& [name, value] : interval.metrics) lines[name].push_back(value.value_or(std::nan("")));
     screen.line();
-    screen.line(
-        screen.ink(Ink::dim, fmt::format("{} intervals: min..max, then one character per interval", series.size())));
+    const std::string heading = fmt::format("{} intervals: min..max, then one character per interval", series.size());
+    for (const auto& line : wrap(heading, screen.width())) screen.line(screen.ink(Ink::dim, line));
     const std::vector<std::string> steps = screen.ascii()
                                                ? std::vector<std::string>{"_", ".", "-", "=", "+", "*", "#", "@"}
                                                : std::vector<std::string>{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

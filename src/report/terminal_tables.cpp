@@ -41,10 +41,20 @@ std::string statuses(const Run& run) {
     return all.empty() ? "time only" : all;
 }
 
-/// Every metric of any run: the tree's rows first, then translation, then the rest.
-std::vector<TreeRow> rows_of(const std::vector<Run>& runs) {
+/// The metrics of the runs: the tree's rows first, then translation, then the rest. Without `left_out` all of them;
+/// with it, those that are nothing in every run are only named there.
+std::vector<TreeRow> rows_of(const std::vector<Run>& runs, std::vector<std::string>* left_out) {
     std::vector<TreeRow> rows = tree_rows(runs.front().metrics);
     for (const auto* metric : other_metrics(runs.front().metrics)) rows.push_back({metric, 0});
+    if (!left_out) return rows;
+    std::erase_if(rows, [&](const TreeRow& row) {
+        const bool telling = std::ranges::any_of(runs, [&](const Run& run) {
+            const Metric* metric = find_metric(run, row.metric->name);
+            return metric && is_telling(*metric);
+        });
+        if (!telling) left_out->push_back(row.metric->name);
+        return !telling;
+    });
     return rows;
 }
 
@@ -76,7 +86,8 @@ std::size_t width_of_rows(const Rows& rows) {
     return total;
 }
 
-Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds, Footnotes& notes) {
+Rows page_rows(Screen& screen, const std::vector<Run>& runs, const std::vector<TreeRow>& metrics, bool with_bounds,
+               Footnotes& notes) {
     Rows rows{{"Pages"}, {"obtained"}};
     for (const auto& run : runs) {
         rows[0].push_back(screen.say(pages_label(run)));
@@ -84,7 +95,6 @@ Rows page_rows(Screen& screen, const std::vector<Run>& runs, bool with_bounds, F
         rows[1].push_back(screen.say(obtained.empty() ? "-" : obtained));
     }
     add_time_rows(screen, runs, rows);
-    const auto metrics = rows_of(runs);
     if (metrics.empty()) return rows;
     rows.push_back({"counts"});
     for (const auto& run : runs) rows.back().push_back(statuses(run));
@@ -157,11 +167,14 @@ void show_alone(Screen& screen, const record::Pairs& pairs) {
 
 void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     Footnotes notes;
-    Rows rows = page_rows(screen, runs, true, notes);
+    std::vector<std::string> left_out;
+    const auto metrics = rows_of(runs, screen.style().verbose ? nullptr : &left_out);
+    Rows rows = page_rows(screen, runs, metrics, true, notes);
     const bool bounds_fit = width_of_rows(rows) <= screen.width() + 2;
-    if (!bounds_fit) rows = page_rows(screen, runs, false, notes);
+    if (!bounds_fit) rows = page_rows(screen, runs, metrics, false, notes);
     screen.line();
     screen.table(rows);
+    show_left_out(screen, left_out);
     notes.show(screen);
     const bool multiplexed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
         return std::any_of(run.metrics.begin(), run.metrics.end(),
@@ -242,9 +255,14 @@ void show_monitors(Screen& screen, const Run& run) {
     if (!text.empty()) screen.entry("Memory", text + " (resctrl's monitors)");
 }
 
+void show_states_heading(Screen& screen, const record::Record& record) {
+    std::string text = record.runs.empty() ? record.extra.victim : run_label(record.runs.front());
+    if (!record.extra.aggressor.empty()) text += ", beside " + record.extra.aggressor;
+    screen.entry("Victim", text);
+}
+
 void show_states(Screen& screen, const record::Record& record) {
     if (record.runs.empty()) return;
-    screen.entry("Victim", run_label(record.runs.front()));
     screen.line();
     Rows rows{{"State", "ns/op", "min..max", "bytes/s", "change", "low..high"}};
     std::vector<std::string> states;
@@ -260,7 +278,8 @@ void show_states(Screen& screen, const record::Record& record) {
     }
     screen.table(rows);
     show_state_monitors(screen, record.runs, states);
-    const auto metrics = rows_of(record.runs);
+    std::vector<std::string> left_out;
+    const auto metrics = rows_of(record.runs, screen.style().verbose ? nullptr : &left_out);
     if (metrics.empty()) return;
     Footnotes notes;
     Rows tree{{"counts"}};
@@ -272,6 +291,7 @@ void show_states(Screen& screen, const record::Record& record) {
     }
     screen.line();
     screen.table(tree);
+    show_left_out(screen, left_out);
     notes.show(screen);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "report/numbers.h"
 #include "report/screen.h"
@@ -57,16 +58,22 @@ Cells cells_of(const Screen& screen, const Metric& metric, std::size_t indent, F
     return cells;
 }
 
-/// Columns of the tree, as wide as their widest cell; the name and the bar share what is left.
+/// Columns of the tree, as wide as their widest cell; the name and the bar share what is left. One of no width is not
+/// shown.
 struct Columns {
     std::size_t name = 0, bar = 0, value = 0, of = 0, bounds = 0, counted = 0, status = 0;
 };
 
-Columns columns_for(const Screen& screen, const std::vector<Cells>& rows, bool show_of, bool show_counted) {
+/// What a terminal too narrow for all columns goes without, beside the bar: first the statuses, if they are all the
+/// same and stand in the title; then the bounds, which the verdict and the wider report have.
+enum class Narrowing { none, one_status, no_bounds };
+
+Columns columns_for(const Screen& screen, const std::vector<Cells>& rows, bool show_of, bool show_counted,
+                    Narrowing narrowing, bool one_status) {
     Columns columns;
     columns.value = 6;
     columns.bounds = 10;
-    columns.status = 8;
+    columns.status = 6;
     columns.counted = show_counted ? 7 : 0;
     columns.of = show_of ? 6 : 0;
     for (const auto& row : rows) {
@@ -75,21 +82,43 @@ Columns columns_for(const Screen& screen, const std::vector<Cells>& rows, bool s
         columns.bounds = std::max(columns.bounds, width_of(row.bounds));
         columns.status = std::max(columns.status, width_of(row.status));
     }
-    std::size_t fixed = 2 + 1 + 1 + columns.value + 1 + columns.bounds + 1 + columns.status;
-    for (const std::size_t optional : {columns.of, columns.counted})
+    if (narrowing != Narrowing::none && one_status) columns.status = 0;
+    if (narrowing == Narrowing::no_bounds) columns.bounds = columns.counted = 0;
+    std::size_t fixed = 2 + 1 + columns.value;
+    for (const std::size_t optional : {columns.bounds, columns.status, columns.of, columns.counted})
         if (optional) fixed += 1 + optional;
-    constexpr std::size_t least_bar = 4, most_bar = 24;
+    constexpr std::size_t least_bar = 4, most_bar = 24, least_name = 12;
     const std::size_t room = screen.width() > fixed ? screen.width() - fixed : 0;
-    columns.name =
-        std::clamp<std::size_t>(columns.name, 12, std::max<std::size_t>(12, room > least_bar ? room - least_bar : 0));
-    columns.bar = room > columns.name ? std::min(most_bar, room - columns.name) : 0;
+    columns.name = std::clamp(columns.name, least_name, std::max(least_name, room));
+    if (narrowing == Narrowing::none && room > least_name + least_bar)
+        columns.name = std::min(columns.name, room - least_bar - 1);
+    columns.bar = room > columns.name + 1 ? std::min(most_bar, room - columns.name - 1) : 0;
+    if (columns.bar < least_bar) columns.bar = 0;
+    return columns;
+}
+
+/// The most columns in which names can still be told apart.
+Columns fitting_columns(const Screen& screen, const std::vector<Cells>& rows, bool show_of, bool show_counted,
+                        bool one_status) {
+    constexpr std::size_t least_name = 20;
+    std::size_t widest = 0;
+    for (const auto& row : rows) widest = std::max(widest, width_of(row.name));
+    Columns columns;
+    for (const Narrowing narrowing : {Narrowing::none, Narrowing::one_status, Narrowing::no_bounds}) {
+        columns = columns_for(screen, rows, show_of, show_counted, narrowing, one_status);
+        if (columns.name >= std::min(widest, least_name)) break;
+    }
     return columns;
 }
 
 void show_row(Screen& screen, const Metric& metric, const Cells& cells, const Columns& columns) {
     const bool marked = metric.bottleneck;
     std::string text = marked ? screen.either("▶ ", "> ") : "  ";
-    const std::string name = pad_right(shorten(cells.name, columns.name, screen.ascii()), columns.name);
+    // A reason instead of values has the room of all other columns; a narrow terminal has less than it needs.
+    std::size_t room = columns.name;
+    if (!cells.note.empty() && room + 3 + width_of(cells.note) > screen.width())
+        room = std::max<std::size_t>(12, screen.width() - std::min(screen.width(), 3 + width_of(cells.note)));
+    const std::string name = pad_right(shorten(cells.name, room, screen.ascii()), room);
     text += marked ? screen.ink(Ink::bold, name) : name;
     if (!cells.note.empty()) {
         screen.line(text + " " + screen.ink(Ink::dim, cells.note));
@@ -97,31 +126,41 @@ void show_row(Screen& screen, const Metric& metric, const Cells& cells, const Co
     }
     const std::string drawn = is_share(metric) ? bar(metric.value, columns.bar, screen.ascii()) : "";
     const Ink heat = is_share(metric) ? Screen::heat(metric.value) : Ink::plain;
-    text += " " + screen.ink(heat, pad_right(drawn, columns.bar)) + " " +
-            screen.ink(heat, pad_left(cells.value, columns.value));
+    if (columns.bar) text += " " + screen.ink(heat, pad_right(drawn, columns.bar));
+    text += " " + screen.ink(heat, pad_left(cells.value, columns.value));
     if (columns.of) text += " " + pad_right(cells.of, columns.of);
-    text += " " + pad_left(cells.bounds, columns.bounds);
+    if (columns.bounds) text += " " + pad_left(cells.bounds, columns.bounds);
     if (columns.counted) text += " " + pad_left(cells.counted, columns.counted);
-    screen.line(text + " " + screen.ink(Ink::dim, cells.status));
+    if (columns.status) text += " " + screen.ink(Ink::dim, cells.status);
+    screen.line(text);
 }
 
 void show_headings(Screen& screen, const Columns& columns, const std::string& title) {
-    const std::size_t left = 3 + columns.name + columns.bar;
+    const std::size_t left = 2 + columns.name + (columns.bar ? 1 + columns.bar : 0);
     // A long title takes the place of the heading beside it, and pushes nothing.
-    std::string text = width_of(title) <= left ? pad_right(title, left) + " " + pad_left("value", columns.value)
-                                               : pad_right(title, left + 1 + columns.value);
-    if (columns.of) text += " " + pad_right("of", columns.of);
-    text += " " + pad_left("low..high", columns.bounds);
-    if (columns.counted) text += " " + pad_left("counted", columns.counted);
-    screen.line(screen.ink(Ink::dim, text + " status"));
+    std::string text, behind;
+    if (columns.of) behind += " " + pad_right("of", columns.of);
+    if (columns.bounds) behind += " " + pad_left("low..high", columns.bounds);
+    if (columns.counted) behind += " " + pad_left("counted", columns.counted);
+    if (columns.status) behind += " status";
+    if (width_of(title) <= left)
+        text = pad_right(title, left) + " " + pad_left("value", columns.value) + behind;
+    else if (width_of(title) <= left + 1 + columns.value)
+        text = pad_right(title, left + 1 + columns.value) + behind;
+    else
+        text = title;  // narrower than any table: the title stands alone
+    const auto lines = width_of(text) <= screen.width() ? std::vector{text} : wrap(text, screen.width());
+    for (const auto& line : lines) screen.line(screen.ink(Ink::dim, line));
 }
 
 void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::string& title) {
-    std::set<std::string> units;
-    bool multiplexed = false;
+    std::set<std::string> units, statuses;
+    bool multiplexed = false, flagged = false;
     for (const auto& row : rows) {
         if (!has_value(*row.metric)) continue;
         units.insert(share_of(*row.metric));
+        statuses.insert(status_words(*row.metric));
+        flagged |= !row.metric->warnings.empty();
         multiplexed |= row.metric->counted_share < 0.995;
     }
     const bool one_unit = units.size() <= 1;
@@ -136,27 +175,41 @@ void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::stri
             cells.push_back(cells_of(screen, *row.metric, static_cast<std::size_t>(step * row.depth), notes));
             widest = std::max(widest, width_of(cells.back().name));
         }
-        columns = columns_for(screen, cells, !one_unit, multiplexed);
+        columns = fitting_columns(screen, cells, !one_unit, multiplexed, statuses.size() == 1 && !flagged);
         if (columns.name >= widest) break;
     }
     const std::string unit = one_unit && !units.empty() && !units.begin()->empty() ? "% of " + *units.begin() : "";
-    show_headings(screen, columns, title + (unit.empty() ? "" : ", " + unit));
+    std::string whole = title + (unit.empty() ? "" : ", " + unit);
+    if (!columns.status && !statuses.empty()) whole += ", " + *statuses.begin();
+    if (!columns.counted && multiplexed) whole += ", not counted all the time";
+    show_headings(screen, columns, whole);
     for (std::size_t i = 0; i < rows.size(); ++i) show_row(screen, *rows[i].metric, cells[i], columns);
     notes.show(screen);
 }
 
 }  // namespace
 
+void show_left_out(Screen& screen, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    constexpr std::size_t most = 8;
+    const auto shown = std::span(names).first(std::min(most, names.size()));
+    const std::string more = names.size() > most ? fmt::format(" and {} more (-v)", names.size() - most) : "";
+    screen.entry("", fmt::format("Below 0.5%: {}{}", fmt::join(shown, ", "), more), 2);
+}
+
 void show_tree(Screen& screen, const record::Record& record, const record::Run& run) {
-    const auto rows = tree_rows(run.metrics);
+    auto rows = tree_rows(run.metrics);
     if (rows.empty()) return;
     int deepest = 1;
     for (const auto& row : rows) deepest = std::max(deepest, row.metric->level);
+    std::vector<std::string> left_out;
+    if (!screen.style().verbose) rows = telling_rows(rows, left_out);
     screen.line();
     const std::string name = has_own_tree(record) ? "tmaprobe's own tree" : "Top-down";
     show_rows(screen, rows, deepest > 1 ? fmt::format("{}, levels 1-{}", name, deepest) : name + ", level 1");
     if (bottleneck(run.metrics))
         screen.line(screen.ink(Ink::dim, fmt::format("{}marks the path to the bottleneck", screen.either("▶ ", "> "))));
+    show_left_out(screen, left_out);
 }
 
 void show_other_metrics(Screen& screen, const record::Run& run) {

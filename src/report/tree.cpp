@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -51,6 +52,26 @@ class OrderedRows {
 }  // namespace
 
 std::vector<TreeRow> tree_rows(const std::vector<Metric>& metrics) { return OrderedRows(metrics).take(); }
+
+bool is_telling(const record::Metric& metric) {
+    constexpr double nothing = 0.005;  // of slots: less than the tree can be believed to
+    return metric.level == 1 || metric.bottleneck || !metric.warnings.empty() || !has_value(metric) ||
+           !(std::fabs(metric.value) < nothing && metric.high < nothing);
+}
+
+std::vector<TreeRow> telling_rows(const std::vector<TreeRow>& rows, std::vector<std::string>& left_out) {
+    std::vector<TreeRow> telling;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        bool kept = is_telling(*rows[i].metric);
+        for (std::size_t below = i + 1; !kept && below < rows.size() && rows[below].depth > rows[i].depth; ++below)
+            kept = is_telling(*rows[below].metric);
+        if (kept)
+            telling.push_back(rows[i]);
+        else
+            left_out.push_back(rows[i].metric->name);
+    }
+    return telling;
+}
 
 std::vector<const Metric*> other_metrics(const std::vector<Metric>& metrics) {
     std::vector<const Metric*> others;

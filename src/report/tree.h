@@ -17,6 +17,13 @@ struct TreeRow {
 /// there exactly once, whatever the parents say.
 std::vector<TreeRow> tree_rows(const std::vector<record::Metric>& metrics);
 
+/// Whether a row says anything: no node below level 1 that is nothing, and whose upper bound is nothing too. What is
+/// marked, flagged or has no value does.
+bool is_telling(const record::Metric& metric);
+
+/// The telling rows and those above them; the names of the others go to `left_out`.
+std::vector<TreeRow> telling_rows(const std::vector<TreeRow>& rows, std::vector<std::string>& left_out);
+
 /// The metrics without a level, translation first.
 std::vector<const record::Metric*> other_metrics(const std::vector<record::Metric>& metrics);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "base/file.h"
 #include "record/json/file.h"
@@ -66,16 +67,34 @@ TEST_P(Golden, VerboseAscii) {
 }
 
 /// What is drawn (trees, tables, plots) fits; only a command to be copied, or one word, may be longer.
-TEST_P(Golden, FitsEightyColumns) {
-    const std::string text = render_terminal(load(GetParam()), {});
-    for (std::size_t at = 0; at < text.size();) {
-        const auto end = text.find('\n', at);
-        const std::string line = text.substr(at, end - at);
-        const bool one_word = wrap(line, 80).size() <= 2 && width_of(wrap(line, 80).front()) > 80;
+void expect_fit(const std::string& text, std::size_t columns) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const auto words = wrap(line, columns);
+        const bool one_word =
+            std::ranges::any_of(words, [&](const auto& part) { return width_of(part) > columns - 9; });
         const bool command = line.starts_with("         perf record -e ");
-        EXPECT_TRUE(width_of(line) <= 80 || one_word || command) << line;
-        at = end + 1;
+        EXPECT_TRUE(width_of(line) <= columns || one_word || command) << line;
     }
+}
+
+TEST_P(Golden, FitsEightyAndFortyColumns) {
+    const auto record = load(GetParam());
+    for (const int columns : {80, 40}) {
+        TerminalStyle style;
+        style.width = columns;
+        expect_fit(render_terminal(record, style), static_cast<std::size_t>(columns));
+    }
+}
+
+/// Who reads two lines has what was measured and the answer, with all that makes it less than measured.
+TEST_P(Golden, TheVerdictComesFirstAndTheProvenanceLast) {
+    const std::string text = render_terminal(load(GetParam()), {});
+    const auto verdict = text.find("Verdict  "), source = text.find("\nSource   "), table = text.find("\n\n");
+    ASSERT_NE(verdict, std::string::npos) << text;
+    ASSERT_NE(source, std::string::npos) << text;
+    EXPECT_LT(verdict, table);
+    EXPECT_GT(source, table);
 }
 
 TEST_P(Golden, ColourChangesNoCharacter) {

@@ -61,6 +61,56 @@ TEST(Terminal, NothingIsCalledMeasuredOrModelledAboveNoValue) {
     }
 }
 
+std::string first_lines(const record::Record& record) {
+    const std::string text = render_terminal(record, {});
+    return text.substr(0, text.find("\n\n"));
+}
+
+TEST(Terminal, WhatMakesAFigureLessThanMeasuredStandsInTheFirstLines) {
+    auto record = modelled_with_own_tree();
+    EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, tmaprobe's own tree"));
+    record.runs[0].extra.model.emplace().clock_check.emplace().verdict = record::ClockVerdict::doubtful;
+    EXPECT_THAT(first_lines(record), HasSubstr("DOUBTFUL by the clock"));
+    record.partial = true;
+    EXPECT_THAT(first_lines(record), HasSubstr("INTERRUPTED"));
+    record.source.kind = record::SourceKind::perf;
+    EXPECT_THAT(first_lines(record), HasSubstr("APPROXIMATE"));
+}
+
+/// A command with nodes of the second level: one that is nothing, and one of which that is not known.
+record::Record with_second_level() {
+    auto record = counted_on_cores();
+    record.runs[0].extra.per_core.clear();
+    for (const auto& [name, high] : {std::pair{"surely_nothing", 0.001}, {"perhaps_something", 0.05}}) {
+        auto node = record.runs[0].metrics[0];
+        node.name = name;
+        node.level = 2;
+        node.parent = "retiring";
+        node.value = node.low = 0;
+        node.high = high;
+        record.runs[0].metrics.push_back(node);
+    }
+    return record;
+}
+
+TEST(Terminal, NodesThatAreNothingHaveNoRowAndAreNamed) {
+    const auto text = render_terminal(with_second_level(), {});
+    EXPECT_THAT(text, HasSubstr("Below 0.5%: surely_nothing\n"));
+    EXPECT_THAT(text, HasSubstr("    perhaps_something"));
+    TerminalStyle verbose;
+    verbose.verbose = true;
+    EXPECT_THAT(render_terminal(with_second_level(), verbose), HasSubstr("    surely_nothing"));
+}
+
+TEST(Terminal, ANarrowTreeKeepsNamesValuesAndWhatTheyAre) {
+    TerminalStyle narrow;
+    narrow.width = 40;
+    const auto text = render_terminal(with_second_level(), narrow);
+    EXPECT_THAT(text, HasSubstr("of slots"));
+    EXPECT_THAT(text, HasSubstr("perhaps_something"));
+    EXPECT_THAT(text, HasSubstr("30.0%"));
+}
+
 TEST(Terminal, CoresHaveATableOfTheirOwn) {
     const auto text = render_terminal(counted_on_cores(), {});
     EXPECT_THAT(text, HasSubstr("0,1"));

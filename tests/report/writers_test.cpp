@@ -161,13 +161,10 @@ TEST(Monitors, EveryFormatHasThem) {
     EXPECT_THAT(csv, HasSubstr("against_alone,0,,interference,,ratio,0.25,0.2,0.31,measured"));
     EXPECT_THAT(markdown, HasSubstr("| alone | 12 | 11..13 | - | - | - | 3M | 4.00G |"));
     EXPECT_THAT(markdown, HasSubstr("| +25.0% | +20.0%..+31.0% | 3M | not counted |"));
-    EXPECT_THAT(metrics,
-                HasSubstr("tmaprobe_llc_occupancy_bytes{kernel=\"chase\",state=\"alone\",source=\"none\"} 3145728\n"));
-    EXPECT_THAT(
-        metrics,
-        HasSubstr("monitor=\"mbm_total_bytes\",kernel=\"chase\",state=\"alone\",source=\"none\"} 4000000000\n"));
+    EXPECT_THAT(metrics, HasSubstr("tmaprobe_llc_occupancy_bytes{kernel=\"chase\",state=\"alone\"} 3145728\n"));
+    EXPECT_THAT(metrics, HasSubstr("monitor=\"mbm_total_bytes\",kernel=\"chase\",state=\"alone\"} 4000000000\n"));
     EXPECT_THAT(metrics, HasSubstr("tmaprobe_against_alone_high_ratio{kernel=\"chase\",state=\"l3=0x3 (2 of 11 "
-                                   "bits)\",source=\"none\"} 0.31\n"));
+                                   "bits)\"} 0.31\n"));
     const auto run = view_of({monitored()})["records"][0]["runs"][1];
     EXPECT_EQ(run["monitors"][0]["text"], "3M");
     EXPECT_EQ(run["allocation"]["value"], 2);

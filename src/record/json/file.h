@@ -34,6 +34,8 @@ std::string serialize_lines(const Record& record);
 
 /// Comparisons as `compare --json` writes them: {"schema", "comparison": what record.extra.comparison holds}.
 std::string serialize(const std::vector<Comparison>& comparisons);
+/// One of them a line.
+std::string serialize_lines(const std::vector<Comparison>& comparisons);
 
 /// The text of docs/record.schema.json, made from the same descriptions as the reader and the writers.
 std::string schema();

@@ -31,6 +31,12 @@ std::string serialize(const std::vector<Comparison>& comparisons) {
     return writer.take();
 }
 
+std::string serialize_lines(const std::vector<Comparison>& comparisons) {
+    std::string lines;
+    for (const Comparison& comparison : comparisons) lines += text_in(json::Layout::ascii_line, comparison) + "\n";
+    return lines;
+}
+
 std::string serialize_lines(const Record& record) {
     if (record.runs.size() < 2) return text_in(json::Layout::ascii_line, record) + "\n";
     Record line = record;
