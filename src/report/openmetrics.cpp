@@ -48,6 +48,9 @@ constexpr Family families[] = {
     {"tmaprobe_against_alone_low_ratio", "ratio", "Lower bound of tmaprobe_against_alone_ratio"},
     {"tmaprobe_against_alone_high_ratio", "ratio", "Upper bound of tmaprobe_against_alone_ratio"},
     {"tmaprobe_pair_seconds", "seconds", "Time of one locked increment bounced between two CPUs"},
+    {"tmaprobe_repetitions", "",
+     "Repetitions of the timing, clean or disturbed by other work as the label judgement says"},
+    {"tmaprobe_doubtful", "", "1 where this machine's clock doubts the model"},
     {"tmaprobe_warnings", "", "Warnings of the record by their id"},
     {"tmaprobe_host", "", "Always 1: what was measured where, as labels"},
     {"tmaprobe_record_started_seconds", "seconds", "When the measurement started, in Unix time"},
@@ -99,7 +102,15 @@ class Samples {
     std::map<std::string_view, std::map<std::string, double>> values_;
 };
 
-/// Labels that all samples of a run have: host, source, kernel and what was varied.
+/// Where it ran and how often changes from run to run, and the others follow from size_bytes: each would make a new
+/// series of what is the same.
+bool is_no_label(std::string_view parameter) {
+    constexpr std::string_view names[] = {"cpu", "iterations", "pid", "lines", "array_bytes"};
+    return std::ranges::find(names, parameter) != std::end(names);
+}
+
+/// Labels that all samples of a run have: host, kernel and what was varied. What was modelled or counted has its source
+/// and target too; the time is this machine's, whatever its counts are of.
 Labels run_labels(const Record& record, const Run& run) {
     std::string options, size, threads;
     auto values = record::single_values(run.parameters);
@@ -113,18 +124,22 @@ Labels run_labels(const Record& record, const Run& run) {
             size = value;
         else if (name == "threads")
             threads = value;
-        // Where it ran and how often changes from run to run, and would make a new series of each.
-        else if (name != "cpu" && name != "iterations")
+        else if (!is_no_label(name))
             options += (options.empty() ? "" : ",") + name + "=" + value;
     }
+    return {{"host", record.host.name}, {"kernel", run.kernel},
+            {"variant", run.variant},   {"pages", run.pages ? text_of(run.pages->requested) : ""},
+            {"size_bytes", size},       {"threads", threads},
+            {"options", options},       {"state", state_of(run)}};
+}
+
+/// What is said of a record as a whole: by what it is of, not by all that was varied in it.
+Labels record_labels(const Record& record) {
+    const Run* first = record.runs.empty() ? nullptr : &record.runs.front();
     return {{"host", record.host.name},
-            {"kernel", run.kernel},
-            {"variant", run.variant},
-            {"pages", run.pages ? text_of(run.pages->requested) : ""},
-            {"size_bytes", size},
-            {"threads", threads},
-            {"options", options},
-            {"state", state_of(run)},
+            {"experiment", text_of(record.experiment)},
+            {"kernel", first ? first->kernel : ""},
+            {"variant", first ? first->variant : ""},
             {"source", text_of(record.source.kind)},
             {"target", record.source.target}};
 }
@@ -211,14 +226,20 @@ void add_record(Samples& samples, const Record& record) {
         add_summary(samples, "tmaprobe_throughput_bytes_per_second", run.time.bytes_per_second, 1, labels);
         if (run.time.cycles_per_byte > 0) samples.add("tmaprobe_cycles_per_byte", labels, run.time.cycles_per_byte);
         add_state(samples, run, labels);
-        for (const auto& metric : run.metrics) add_metric(samples, metric, labels);
+        if (run.time.clean + run.time.disturbed > 0)
+            for (const auto& [judgement, count] :
+                 {std::pair{"clean", run.time.clean}, {"disturbed", run.time.disturbed}})
+                samples.add("tmaprobe_repetitions", with(labels, {{"judgement", judgement}}), count);
+        const Labels counted =
+            with(labels, {{"source", text_of(record.source.kind)}, {"target", record.source.target}});
+        if (run.extra.model) samples.add("tmaprobe_doubtful", counted, has_doubtful_clock(run) ? 1 : 0);
+        for (const auto& metric : run.metrics) add_metric(samples, metric, counted);
     }
     add_pairs(samples, record);
     std::map<std::string, int> warnings;
     for (const auto& warning : record.warnings) ++warnings[warning.id];
-    for (const auto& [id, count] : warnings)
-        samples.add("tmaprobe_warnings", {{"host", host}, {"experiment", text_of(record.experiment)}, {"id", id}},
-                    count);
+    const Labels whole = record_labels(record);
+    for (const auto& [id, count] : warnings) samples.add("tmaprobe_warnings", with(whole, {{"id", id}}), count);
     samples.add("tmaprobe_host",
                 {{"host", host},
                  {"cpu_id", record.host.cpu_id},
@@ -230,8 +251,7 @@ void add_record(Samples& samples, const Record& record) {
                  {"target", record.source.target},
                  {"version", record.tool.version}},
                 1);
-    samples.add("tmaprobe_record_started_seconds", {{"host", host}, {"experiment", text_of(record.experiment)}},
-                unix_time(record.started));
+    samples.add("tmaprobe_record_started_seconds", whole, unix_time(record.started));
 }
 
 }  // namespace
