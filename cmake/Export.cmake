@@ -1,7 +1,7 @@
 # The rooms as targets for other CMake projects: find_package(tmaprobe CONFIG PATHS <build folder>) gives tmaprobe::base,
 # tmaprobe::events and the others, each with the rooms and libraries that it stands on.
 get_property(TMAPROBE_ROOM_TARGETS GLOBAL PROPERTY tmaprobe_rooms)
-set(exported ${TMAPROBE_ROOM_TARGETS} tmaprobe_fmt tmaprobe_embedded_events tmaprobe_report_page libhwloc libpfm4 libperf)
+set(exported ${TMAPROBE_ROOM_TARGETS} tmaprobe_fmt tmaprobe_no_udev tmaprobe_embedded_events tmaprobe_report_page libhwloc libpfm4 libperf)
 list(APPEND exported tmaprobe_model_core)
 if(TMAPROBE_HAVE_MODEL)
     list(APPEND exported tmaprobe_model_llvm)

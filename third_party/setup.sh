@@ -29,7 +29,13 @@ update_package_lists() {
     updated=yes
 }
 
-tool_packages=(g++ make cmake ninja-build pkg-config xz-utils
+# Debian 13 packages libperf; elsewhere it is built from the kernel's source.
+libperf=()
+if [ ! -e libperf/lib/libperf.a ]; then
+    [ -n "$(apt-cache search --names-only '^libperf-dev$' 2>/dev/null)" ] || update_package_lists
+    [ -z "$(apt-cache search --names-only '^libperf-dev$' 2>/dev/null)" ] || libperf=(libperf-dev)
+fi
+tool_packages=("${libperf[@]}" g++ make cmake ninja-build pkg-config xz-utils
     libpfm4-dev libfmt-dev libspdlog-dev libcli11-dev libexpected-dev libhwloc-dev libudev-dev
     libbenchmark-dev)
 llvm_packages=(llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev)
@@ -46,8 +52,11 @@ install_packages() {
     [ ${#missing[@]} = 0 ] && return 0
     [ ${#as_root[@]} = 0 ] || command -v sudo >/dev/null ||
         fail "missing: ${missing[*]}; neither root nor sudo is here to install them"
-    say "installing ${missing[*]}"
     update_package_lists
+    say "installing ${missing[*]}"
+    # What apt-get itself expects to fetch; all of it together is some 150 MB.
+    say "$("${as_root[@]}" apt-get install --no-install-recommends --assume-no "${missing[@]}" 2>/dev/null |
+        grep -E '^(Need to get|After this operation)' | tr '\n' ' ') (one to ten minutes, by the mirror)"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -qq install -y \
         --no-install-recommends "${missing[@]}" >/dev/null 2>"$errors" || { cat "$errors" >&2; return 1; }
 }
@@ -60,6 +69,8 @@ if [ $for_tests = yes ]; then
     install_packages "${further_test_packages[@]}" || say "not all of these can be installed here: some tests will be skipped"
 fi
 
+[ ${#libperf[@]} = 1 ] || [ -e libperf/lib/libperf.a ] ||
+    say "libperf: 140 MB of kernel source are fetched for 0.5 MB of it, and built in a minute or two"
 ./build_libperf.sh || fail "libperf could not be built; the log is third_party/libperf/build.log"
 
 if [ $for_tests = yes ]; then
@@ -68,4 +79,4 @@ if [ $for_tests = yes ]; then
         "$part" || say "$part failed, see its message above: the tests that need it will be skipped"
     done
 fi
-say "done"
+say "done, after $SECONDS s"
