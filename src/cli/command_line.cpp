@@ -141,7 +141,8 @@ HelpPage page_of(const CLI::App& command, const CommandLineShared& shared) {
     // What every command has comes last.
     std::ranges::stable_partition(page.groups, [](const HelpGroup& group) { return group.title != "General"; });
     for (const CLI::App* further : command.get_subcommands({})) page.commands.push_back(page_of(*further, shared));
-    if (!command.get_footer().empty()) page.notes.push_back(command.get_footer());
+    std::istringstream notes(command.get_footer());
+    for (std::string note; std::getline(notes, note);) page.notes.push_back(note);
     return page;
 }
 

@@ -149,10 +149,12 @@ void add_compare_command(CommandLine app, int& status) {
     add_drawing_options(command, words->output);
     command.example("tmaprobe compare before.json after.json --fail-above 5%", "for scripts: status 1 if it is slower");
     command.footer(
-        "Exit status: 0 done; 1 slower than --fail-above allows, with confidence, or it could not be done; 2 bad usage "
-        "or records of "
-        "different work; 3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are "
-        "needed), or disturbed.");
+        "Exit status:\n"
+        "  0 done\n"
+        "  1 slower than --fail-above allows, with confidence, or it could not be done\n"
+        "  2 bad usage, or records of different work\n"
+        "  3 the times cannot be told apart from noise: too few repetitions on a side (4 of each are needed), or "
+        "disturbed");
     command.callback([words, &status] { status = compare(*words); });
 }
 

@@ -41,6 +41,12 @@ void add_paragraph(std::string& text, const std::string& paragraph, std::size_t 
     for (const auto& line : wrap(paragraph, columns)) text += line + "\n";
 }
 
+/// A note keeps what it is indented by.
+void add_note(std::string& text, const std::string& note, std::size_t columns) {
+    const std::string indent(note.find_first_not_of(' '), ' ');
+    for (const auto& line : wrap(note, columns - indent.size())) text += indent + line + "\n";
+}
+
 // man(7)
 
 /// Text that troff takes as it is.
@@ -264,10 +270,8 @@ std::string help_text(const HelpPage& page, int wanted_columns) {
         text += "\n" + group.title + ":\n";
         for (const auto& option : group.options) add_entry(text, spelling(option), option.text, column, columns);
     }
-    for (const auto& note : page.notes) {
-        text += "\n";
-        add_paragraph(text, note, columns);
-    }
+    if (!page.notes.empty()) text += "\n";
+    for (const auto& note : page.notes) add_note(text, note, columns);
     return text;
 }
 

@@ -30,7 +30,7 @@ struct HelpPage {
     std::string description, usage;
     std::vector<HelpExample> examples;
     std::vector<HelpGroup> groups;
-    std::vector<std::string> notes;  ///< paragraphs: exit status
+    std::vector<std::string> notes;  ///< paragraphs, such as the exit status
     std::vector<HelpPage> commands;  ///< those that nobody named have a name and a description only
 };
 

@@ -78,7 +78,8 @@ Result<std::optional<record::Warning>> wrong_target(const events::Library& libra
         "wrong_target",
         fmt::format("these are rather another CPU's counts: {} of {} events are known of {}, {} of {}{}", own,
                     spellings.size(), table.folder, best, fmt::join(folders, ", "), further),
-        fmt::format("--target {}, if that CPU counted them", folders.front().substr(0, folders.front().find(' ')))};
+        fmt::format("--target names the CPU that counted, for example {}",
+                    folders.front().substr(0, folders.front().find(' ')))};
 }
 
 }  // namespace tmaprobe::experiments

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "report/formats.h"
+#include "report/terminal.h"
 #include "report/view.h"
 
 // The parts of the page as cmake/HtmlReport.cmake put them into the binary.
@@ -21,6 +24,20 @@ std::string_view part(const char* begin, const char* end) { return {begin, stati
 
 std::string script(std::string_view code) { return "<script>\n" + std::string(code) + "</script>\n"; }
 
+/// The reports as text, whose tables need no script.
+std::string without_script(const Records& records) {
+    TerminalStyle style;
+    style.width = 120;
+    constexpr std::size_t most = 30;  // a page of hundreds would be mostly this
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, records.size()); ++i) text += render_terminal(records[i], style) + "\n";
+    if (records.size() > most) text += "and " + std::to_string(records.size() - most) + " more records\n";
+    std::string escaped;
+    for (const char c : text) escaped += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+    return "<noscript><p>Without JavaScript there are no charts; this is the same as text.</p><pre>" + escaped +
+           "</pre></noscript>";
+}
+
 }  // namespace
 
 std::string write_html(const Records& records) {
@@ -32,9 +49,7 @@ std::string write_html(const Records& records) {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<title>tmaprobe report</title>\n<style>\n";
     page += part(tmaprobe_page_style, tmaprobe_page_style_end);
-    page +=
-        "</style>\n</head>\n<body>\n<noscript>This page draws its charts with JavaScript.</noscript>\n<main "
-        "id=\"page\"></main>\n";
+    page += "</style>\n</head>\n<body>\n" + without_script(records) + "\n<main id=\"page\"></main>\n";
     page += "<script type=\"application/json\" id=\"data\">" + page_view(records) + "</script>\n";
     page += script(part(tmaprobe_page_charts, tmaprobe_page_charts_end));
     page += script(part(tmaprobe_page_base_script, tmaprobe_page_base_script_end));

@@ -59,6 +59,10 @@ WithoutHardware without_hardware(const record::Record& record) {
 
 bool has_doubtful_model(const record::Record& record) { return std::ranges::any_of(record.runs, has_doubtful_clock); }
 
+bool is_wrong_target(const record::Record& record) {
+    return std::ranges::any_of(record.warnings, [](const auto& warning) { return warning.id == "wrong_target"; });
+}
+
 std::string stopped(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
     return text;
@@ -77,13 +81,14 @@ std::string source_word(const record::Record& record) {
 std::string source_status(const record::Record& record) {
     const auto& source = record.source;
     const std::string target = source.target.empty() ? "" : " for " + source.target;
-    if (has_no_value(record)) return "NO VALUE" + target;
+    const std::string wrong = is_wrong_target(record) ? ", DOUBTFUL: rather another CPU's counts" : "";
+    if (has_no_value(record)) return "NO VALUE" + target + wrong;
     const std::string own = has_own_tree(record) ? ", APPROXIMATE: tmaprobe's own tree" : "";
     switch (source.kind) {
         case record::SourceKind::perf:
             return "MEASURED" + own;
         case record::SourceKind::replay:
-            return "REPLAYED" + target + own;
+            return "REPLAYED" + target + own + wrong;
         case record::SourceKind::model:
             return "MODELLED" + target + (has_doubtful_model(record) ? ", DOUBTFUL by the clock" : "") +
                    (own.empty() ? "" : ", tmaprobe's own tree");

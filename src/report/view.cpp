@@ -129,6 +129,17 @@ void write_time(ViewWriter& out, const record::Time& time) {
     });
 }
 
+/// Each repetition's time, in the order in which they ran; those that were disturbed by number.
+void write_repetitions(ViewWriter& out, const Run& run) {
+    constexpr int drawn = 4;
+    const auto& repetitions = run.extra.repetitions;
+    out.each("repetitions", repetitions, [&](const record::TimedRepetition& one) { out.number(one.ns_per_op, drawn); });
+    out.array("disturbed", [&] {
+        for (std::size_t i = 0; i < repetitions.size(); ++i)
+            if (!repetitions[i].clean) out.number(static_cast<double>(i));
+    });
+}
+
 void write_metric(ViewWriter& out, const record::Metric& metric, int depth) {
     const bool shown = has_value(metric);
     out.object([&] {
@@ -222,6 +233,7 @@ void write_run(ViewWriter& out, const Record& record, const Run& run, Definition
         out.text("effective", run.pages ? name_of(run.pages->effective) : "");
         write_state(out, run);
         write_time(out, run.time);
+        write_repetitions(out, run);
         out.text("clock", clock_sentence(run));
         if (has_doubtful_clock(run)) out.flag("doubtful", true);
         write_metrics(out, run, definitions);
@@ -351,7 +363,10 @@ void write_record(ViewWriter& out, const Record& record, Definitions& definition
         out.text("version", record.tool.version);
         out.flag("partial", record.partial);
         out.text("word", source_word(record));
+        out.text("status", source_status(record));
         out.text("source", source_sentence(record));
+        out.text("victim", record.extra.victim);
+        out.text("aggressor", record.extra.aggressor);
         out.text("host", host_sentence(record));
         out.text("hostName", record.host.name);
         out.text("cpu", record.host.cpu_model);

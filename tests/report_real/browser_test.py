@@ -163,6 +163,107 @@ class Browser(unittest.TestCase):
         for path in files:
             path.unlink()
 
+    def resized(self, width, height, scheme="light"):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def usual_size(self):
+        self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+    def test_verdict_time_and_tree_are_above_the_fold(self):
+        page = write_page("fold", [options.records / "sha256_modelled.json"])
+        for width, height in ((1400, 900), (390, 844)):
+            with self.subTest(width=width):
+                self.resized(width, height)
+                self.open(page)
+                place = self.driver.execute_script("""const bottom = (e) => e.getBoundingClientRect().bottom;
+                    return [bottom(document.querySelector('.verdict')), bottom([...document.querySelectorAll('p')].find(p => p.textContent.includes('per 64-byte block'))),
+                            bottom(document.querySelector('.chart')), innerHeight]""")
+                self.assertEqual(place, sorted(place), "verdict, time, tree, and the window's end in this order")
+        self.usual_size()
+
+    def test_nothing_overflows_or_overlaps_at_any_width(self):
+        for name in ("sha256_modelled", "chase_pages", "sweep_pages", "pairs", "interference", "command_intervals"):
+            page = write_page(f"wide-{name}", [options.records / f"{name}.json"])
+            for width in (390, 768, 1400):
+                for scheme in ("light", "dark"):
+                    with self.subTest(record=name, width=width, scheme=scheme):
+                        self.resized(width, 900, scheme)
+                        self.open(page)
+                        self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
+                        overlapping = self.driver.execute_script("""
+                            const boxes = [...document.querySelectorAll('main > *, main > section > *')].map(e => [e.tagName, e.getBoundingClientRect()]).filter(b => b[1].height > 0);
+                            return boxes.slice(1).filter(([tag, box], i) => box.top + 1 < boxes[i][1].bottom && box.left < boxes[i][1].right && boxes[i][1].left < box.right).map(b => b[0])""")
+                        self.assertEqual([tag for tag in overlapping if tag not in ("H1", "BUTTON")], [])
+                        cut = self.driver.execute_script("""
+                            return [...document.querySelectorAll('.chart')].flatMap(chart => { const box = chart.getBoundingClientRect();
+                                return [...chart.querySelectorAll('svg text')].filter(t => t.textContent.trim()).map(t => [t.textContent, t.getBoundingClientRect()])
+                                    .filter(([, r]) => r.width > 0 && (r.left < box.left - 1 || r.right > box.right + 1)).map(([words]) => words) })""")
+                        if width == 1400:
+                            self.assertEqual(cut, [], "texts that leave their chart")
+        self.usual_size()
+
+    def test_repetitions_have_a_plot_and_the_disturbed_are_marked(self):
+        record = json.loads((options.records.parents[1] / "record" / "written" / "kernel.json").read_text())
+        repetitions = record["runs"][0]["extra"]["repetitions"]
+        for number, one in enumerate(repetitions):
+            one["clean"] = number % 2 == 0
+        path = options.out / "disturbed.json"
+        path.write_text(json.dumps(record))
+        self.open(write_page("disturbed", [path]))
+        titles = [caption.text for caption in self.driver.find_elements(By.TAG_NAME, "figcaption")]
+        self.assertTrue(any(title.startswith("Time of each repetition") for title in titles), titles)
+        figure = next(f for f in self.driver.find_elements(By.TAG_NAME, "figure") if "Time of each repetition" in f.text)
+        self.assertIn("disturbed", figure.text)
+
+    def test_a_page_of_one_run_is_small(self):
+        for name in ("sha256_modelled", "replay_deep"):
+            self.assertLess(write_page(f"small-{name}", [options.records / f"{name}.json"]).stat().st_size, 700_000)
+
+    def test_without_javascript_the_tables_are_there(self):
+        page = write_page("noscript", [options.records / "chase_pages.json"])
+        text = page.read_text().split("<noscript>")[1].split("</noscript>")[0]
+        for words in ("Verdict", "2m pages take 34.2% less time", "backend_bound_memory", "dtlb_walk"):
+            self.assertIn(words, text)
+
+    def test_pairs_of_one_value_have_no_colours(self):
+        record = json.loads((options.records / "pairs.json").read_text())
+        pairs = record["extra"]["pairs"]
+        pairs["ns"] = [[None if x is None else 7.0 for x in row] for row in pairs["ns"]]
+        path = options.out / "even.json"
+        path.write_text(json.dumps(record))
+        backgrounds = "return [...new Set([...document.querySelectorAll('td.pair')].map(e => getComputedStyle(e).backgroundColor))].length"
+        self.open(write_page("even", [path]))
+        self.assertEqual(self.driver.execute_script(backgrounds), 1)
+        self.open(write_page("uneven", [options.records / "pairs.json"]))
+        self.assertGreater(self.driver.execute_script(backgrounds), 2)
+
+    def test_many_records_are_sorted_filtered_and_compared(self):
+        files = []
+        for number, day in enumerate((3, 1, 2)):
+            record = json.loads((options.records / "sha256_modelled.json").read_text())
+            record["started"] = f"2026-01-0{day}T00:00:00Z"
+            record["host"]["name"] = f"node{day}"
+            for statistic in ("median", "min", "max", "low", "high"):
+                record["runs"][0]["time"]["ns_per_op"][statistic] = 10.0 * day
+            files.append(options.out / f"sorted-{number}.json")
+            files[-1].write_text(json.dumps(record))
+        self.open(write_page("sorted", files))
+        hosts = lambda: [row.find_elements(By.TAG_NAME, "td")[1].text for row in self.driver.find_elements(By.CSS_SELECTOR, "section tbody tr") if row.is_displayed()]
+        self.assertEqual(hosts(), ["node1", "node2", "node3"])
+        heading = next(b for b in self.driver.find_elements(By.CSS_SELECTOR, "button.sort") if b.text == "time")
+        heading.click()
+        heading.click()
+        self.assertEqual(hosts(), ["node3", "node2", "node1"])
+        baseline = self.driver.find_element(By.CSS_SELECTOR, "select[aria-label=Baseline]")
+        next(o for o in baseline.find_elements(By.TAG_NAME, "option") if "node1" in o.text).click()
+        cells = [row.find_elements(By.TAG_NAME, "td")[5].text for row in self.driver.find_elements(By.CSS_SELECTOR, "section tbody tr")]
+        self.assertEqual(cells, ["+200.0%", "+100.0%", "baseline"])
+        self.driver.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("node2")
+        self.assertEqual(hosts(), ["node2"])
+        self.expect_quiet_console()
+
     def test_it_prints(self):
         self.open(write_page("print", [options.records / "sha256_modelled.json"]))
         pdf = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]

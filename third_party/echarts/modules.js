@@ -1,6 +1,6 @@
 // The parts of Apache ECharts that the HTML report draws with; bundle.sh makes echarts.js of them.
 import * as core from "echarts/core";
-import { BarChart, CustomChart, HeatmapChart, LineChart } from "echarts/charts";
+import { BarChart, CustomChart, LineChart } from "echarts/charts";
 import {
   AriaComponent,
   GridComponent,
@@ -8,13 +8,12 @@ import {
   LegendScrollComponent,
   MarkLineComponent,
   TooltipComponent,
-  VisualMapComponent,
 } from "echarts/components";
 import { SVGRenderer } from "echarts/renderers";
 
 core.use([
-  AriaComponent, BarChart, CustomChart, GridComponent, HeatmapChart, LegendComponent, LegendScrollComponent,
-  LineChart, MarkLineComponent, SVGRenderer, TooltipComponent, VisualMapComponent,
+  AriaComponent, BarChart, CustomChart, GridComponent, LegendComponent, LegendScrollComponent,
+  LineChart, MarkLineComponent, SVGRenderer, TooltipComponent,
 ]);
 
 export const { init, color } = core;

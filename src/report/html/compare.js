@@ -6,7 +6,8 @@ const runName = (run) => run.state || (run.pages ? `pages ${run.pages}` : run.la
 
 /** Grouped bars with low..high for the metrics that are shares of slots or cycles. */
 function addModeBars(parent, runs) {
-  const names = runs[0].metrics.filter((metric) => definition(metric.name).of && (definition(metric.name).level <= 2)).map((metric) => metric.name);
+  const largest = (name) => Math.max(...runs.map((run) => run.metrics.find((metric) => metric.name === name)?.value ?? 0));
+  const names = runs[0].metrics.filter((metric) => definition(metric.name).of && definition(metric.name).level <= 2 && (definition(metric.name).level === 1 || largest(metric.name) >= 0.005)).map((metric) => metric.name);
   if (!names.length) return;
   const find = (run, name) => run.metrics.find((metric) => metric.name === name) || { name, value: null, status: "not in this run" };
   addChart(parent, {
@@ -32,7 +33,7 @@ function addStateTimes(parent, runs) {
     title: `Victim's time per ${states[0].time.operation} in each state`, height: 70 + 34 * states.length,
     option: () => ({
       grid: { left: 8, right: 40, top: 12, bottom: 28, containLabel: true },
-      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: nanoseconds } },
+      xAxis: { type: "value", min: 0, max: 1.05 * Math.max(...states.map((run) => run.time.ns.max)), ...axisLook(), axisLabel: { color: ink("ink"), formatter: nanoseconds, showMaxLabel: false } },
       yAxis: { type: "category", inverse: true, data: states.map((run) => run.state), ...axisLook() },
       tooltip: tooltip((params) => (states[params.dataIndex] ? escaped(words(states[params.dataIndex])) : "")),
       series: [{ type: "bar", color: seriesInk(0), data: states.map((run) => run.time.ns.median), barMaxWidth: 22 },
@@ -62,10 +63,16 @@ function sideBySide(runs) {
     ["bytes/s", ...runs.map((run) => (run.time.rate ? rate(run.time.rate.median) : "-"))]];
   if (runs.some((run) => run.change)) rows.push(["against alone", ...runs.map(change)], ["low to high", ...runs.map(interval)]);
   for (const title of new Set(runs.flatMap((run) => run.monitors.map((one) => one.title)))) rows.push([title, ...runs.map((run) => monitor(run, title))]);
-  return table(["", ...runs.map(runName)], [...rows, ...names.map((name) => [name, ...runs.map((run) => cell(run, name))])]);
+  // What is nothing in every run is behind a fold.
+  const something = (name) => definition(name).level === 1 || runs.some((run) => { const metric = run.metrics.find((one) => one.name === name); return metric && (metric.value === null || Math.abs(metric.value) >= 0.005 || metric.high >= 0.005); });
+  const row = (name) => [name, ...runs.map((run) => cell(run, name))];
+  const headings = ["", ...runs.map(runName)], nothing = names.filter((name) => !something(name));
+  return el("div", {}, table(headings, [...rows, ...names.filter(something).map(row)]),
+    nothing.length ? el("details", {}, el("summary", {}, `${nothing.length} rows below 0.5% in every run`), table(headings, nothing.map(row))) : null);
 }
 
-const recordName = (record, index) => `${index + 1}. ${record.hostName || record.cpu || "?"} ${record.started}`.trim();
+/** By what ran, where and when; the number is the row's in the table. */
+const recordName = (record, index) => `${index + 1}. ${record.label || record.experiment}, ${record.hostName || record.cpu || "?"} ${record.started}`.trim();
 
 /** Level 1 of every record's first run as stacked bars, one bar per record. */
 function addLevelOneBars(parent, records) {
@@ -79,7 +86,7 @@ function addLevelOneBars(parent, records) {
     title: "Level 1 of each record, share of slots", height: Math.min(1600, 90 + 20 * shown.length),
     option: () => ({
       legend: legendLook(), grid: { left: 8, right: 30, top: 36, bottom: 28, containLabel: true },
-      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => `${Math.round(100 * v)}%` } },
+      xAxis: { type: "value", min: 0, max: 1, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => `${Math.round(100 * v)}%` } },
       yAxis: { type: "category", inverse: true, data: shown.map((item) => recordName(item.record, item.index)), ...axisLook(), axisLabel: { color: ink("ink"), width: 260, overflow: "truncate" } },
       tooltip: tooltip((params) => escaped(words(shown[params.dataIndex], categories[params.seriesIndex]))),
       series: categories.map((category) => ({ type: "bar", stack: "all", name: category.replaceAll("_", " "), color: ink(category), data: shown.map((item) => find(item, category)?.value ?? null) })),
@@ -96,15 +103,22 @@ function addTimes(parent, records) {
   for (const [label, items] of groups) {
     if (items.length < 2) continue;
     const words = (item) => `${recordName(item.record, item.index)}: ${nanoseconds(item.run.time.ns.median)} (${nanoseconds(item.run.time.ns.min)} to ${nanoseconds(item.run.time.ns.max)}) per ${item.run.time.operation}`;
+    items.sort((a, b) => Date.parse(a.record.started) - Date.parse(b.record.started));
+    const at = (item) => Date.parse(item.record.started) / 1000;
+    const dated = items.every((item) => known(at(item))) && at(items[0]) < at(items[items.length - 1]);
+    const x = (item, i) => (dated ? at(item) : i);
+    const day = (seconds) => new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ");
     addChart(parent, {
       title: `Time: ${label}`, height: 260,
       option: () => ({
-        grid: { left: 70, right: 20, top: 20, bottom: 40 },
-        xAxis: { type: "category", data: items.map((item) => String(item.index + 1)), name: "record", nameLocation: "middle", nameGap: 24, ...axisLook() },
+        grid: { left: 80, right: 30, top: 20, bottom: 44 },
+        xAxis: { type: "value", min: "dataMin", max: "dataMax", name: dated ? "started, UTC" : "in the order given", nameLocation: "middle", nameGap: 26, splitNumber: 4, ...axisLook(),
+          axisLabel: { color: ink("ink"), hideOverlap: true, formatter: (value) => (dated ? day(value) : String(value + 1)) } },
         yAxis: { type: "value", scale: true, ...axisLook(), axisLabel: { color: ink("ink"), formatter: fineNanoseconds } },
         tooltip: tooltip((params) => (items[params.dataIndex] ? escaped(words(items[params.dataIndex])) : "")),
-        series: [{ type: "line", data: items.map((item) => item.run.time.ns.median), color: seriesInk(0), symbol: "circle", symbolSize: 8 },
-          whiskers(items.map((item, i) => [i, 0, item.run.time.ns.min, item.run.time.ns.max]), ink("soft"))],
+        // Points alone: what lies between two records nobody measured.
+        series: [{ type: "line", data: items.map((item, i) => [x(item, i), item.run.time.ns.median]), color: seriesInk(0), symbol: "circle", symbolSize: 8, lineStyle: { width: 0 } },
+          whiskers(items.map((item, i) => [x(item, i), 0, item.run.time.ns.min, item.run.time.ns.max]), ink("soft"))],
       }),
       stops: () => items.map((item, i) => [0, i, words(item)]),
     });
@@ -121,14 +135,50 @@ function addAllCurves(parent, records) {
   }
 }
 
+/** Sorted by the column whose heading is clicked; a second click turns the order. */
+function makeSortable(whole, keys) {
+  const body = whole.querySelector("tbody");
+  whole.querySelectorAll("thead th").forEach((heading, column) => {
+    const button = el("button", { type: "button", class: "sort", onclick: () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      whole.querySelectorAll("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => keys[Number(row.dataset.record)][column];
+      const order = (a, b) => (known(key(a)) && known(key(b)) ? key(a) - key(b) : String(key(a)).localeCompare(String(key(b))));
+      [...body.children].sort((a, b) => (down ? -1 : 1) * order(a, b)).forEach((row) => body.append(row));
+    } }, heading.textContent);
+    heading.replaceChildren(button);
+  });
+}
+
+/** The records as a table: by time, newest last; sortable, with a filter, and against a record of choice. */
 function addComparison(page, records) {
   const section = el("section", {}, el("h2", {}, `${records.length} records`));
   page.append(section);
-  section.append(table(["record", "started", "source", "experiment", "what", "time", "verdict"], records.map((record, index) => {
-    const run = record.runs[0];
-    return el("tr", {}, el("td", { class: "words" }, el("a", { href: `#record-${index}`, style: "color:var(--accent)" }, recordName(record, index))), el("td", {}, record.started), el("td", {}, record.word), el("td", {}, record.experiment),
-      el("td", { class: "words" }, record.label), el("td", {}, run && run.time.known ? nanoseconds(run.time.ns.median) : "-"), el("td", { class: "words" }, (run && run.verdict) || record.sentences[0] || ""));
-  })));
+  const timeOf = (record) => { const run = record.runs[0]; return run && run.time.known ? run.time.ns.median : null; };
+  const sameWork = (a, b) => a.label === b.label && a.runs[0]?.time.operation === b.runs[0]?.time.operation;
+  const order = records.map((_, index) => index).sort((a, b) => records[a].started.localeCompare(records[b].started) || a - b);
+  const against = new Map();
+  const verdictOf = (record) => record.sentences[0] || record.runs[0]?.verdict || "";
+  const rows = order.map((index) => {
+    const record = records[index], change = el("td", {}, "-");
+    against.set(index, change);
+    return el("tr", { "data-record": String(index) }, el("td", { class: "words" }, el("a", { href: `#record-${index}`, style: "color:var(--accent)" }, `${index + 1}. ${headingOf(record)}`)),
+      el("td", { class: "words" }, record.hostName || record.cpu || "?"), el("td", {}, record.started), el("td", {}, record.word),
+      el("td", {}, known(timeOf(record)) ? nanoseconds(timeOf(record)) : "-"), change, el("td", { class: "words" }, verdictOf(record)));
+  });
+  const whole = table(["what", "host", "started", "source", "time", "against baseline", "verdict"], rows);
+  makeSortable(whole, records.map((record, index) => [headingOf(record), record.hostName || record.cpu, record.started, record.word, timeOf(record), index, verdictOf(record)]));
+  const filter = el("input", { type: "search", placeholder: "kernel, command, host ...", "aria-label": "Show only records with these words", oninput: () => {
+    const words = filter.value.toLowerCase().split(/ +/).filter(Boolean);
+    for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+  } });
+  const baseline = el("select", { "aria-label": "Baseline", onchange: () => {
+    const chosen = records[Number(baseline.value)];
+    records.forEach((record, index) => { const comparable = baseline.value !== "" && record !== chosen && sameWork(record, chosen) && known(timeOf(record)) && timeOf(chosen) > 0;
+      against.get(index).textContent = record === chosen ? "baseline" : comparable ? `${timeOf(record) >= timeOf(chosen) ? "+" : ""}${(100 * (timeOf(record) / timeOf(chosen) - 1)).toFixed(1)}%` : "-"; });
+  } }, el("option", { value: "" }, "none"), order.filter((index) => known(timeOf(records[index]))).map((index) => el("option", { value: String(index) }, recordName(records[index], index))));
+  section.append(el("p", {}, el("label", {}, "Filter ", filter), " ", el("label", {}, "Baseline ", baseline), " ", el("span", { class: "soft" }, "medians of the same work; tmaprobe compare judges whether two differ beyond the noise")), whole);
   addLevelOneBars(section, records);
   addTimes(section, records);
   addAllCurves(section, records);

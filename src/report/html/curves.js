@@ -18,6 +18,9 @@ function spansDecades(values) {
   return real.length === values.length && real.length > 1 && Math.max(...real) / Math.min(...real) > 12;
 }
 
+/** "L2 cache 2M" of "predicted at 2M: L2 cache 2M". */
+const causeOf = (knee) => (knee.text.includes(": ") ? knee.text.slice(knee.text.indexOf(": ") + 2).replace(/ \(.*$/, "").replace(/;.*$/, "") : "");
+
 /** A vertical line for each knee: dashed where it was predicted, solid where it was found. */
 function kneeLines(knees) {
   const lines = [];
@@ -30,7 +33,7 @@ function kneeLines(knees) {
   return { symbol: ["none", "none"], silent: true, data: lines.map((knee, i) => ({
     xAxis: knee.x,
     lineStyle: { color: knee.kind === "predicted" ? ink("soft") : ink("mark"), type: knee.kind === "predicted" ? "dashed" : "solid", width: 1.5 },
-    label: { formatter: `${knee.kind} ${knee.pages}`, color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 4)] },
+    label: { formatter: `${knee.kind} ${knee.pages} ${causeOf(knee)}`.replace(/ +/g, " ").trim(), color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 4)] },
   })) };
 }
 
@@ -44,9 +47,10 @@ function xAxisOf(curves, xs) {
 
 /** The value axis of a curve: logarithmic, and no wider than the values, where they span decades. */
 function yAxisOf(curves, values) {
-  if (!spansDecades(values)) return { type: "value", ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => quantityText(curves, v) } };
+  const title = { name: curves.quantity === "bandwidth" ? "bandwidth" : "time per operation", nameLocation: "middle", nameRotate: 90, nameGap: 66 };
+  if (!spansDecades(values)) return { type: "value", ...title, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => quantityText(curves, v) } };
   const ticks = { customValues: logTicks(values, 9, false) };
-  return { type: "log", min: Math.min(...values) * 0.85, max: Math.max(...values) * 1.15, ...axisLook(), axisTick: ticks,
+  return { type: "log", ...title, min: Math.min(...values) * 0.85, max: Math.max(...values) * 1.15, ...axisLook(), axisTick: ticks,
     axisLabel: { color: ink("ink"), formatter: (v) => quantityText(curves, v), ...ticks } };
 }
 
@@ -69,7 +73,7 @@ function addCurves(parent, curves, title) {
     title, height: 400,
     option: () => ({
       legend: few ? legendLook() : { ...legendLook(), show: curves.series.length <= 40 },
-      grid: { left: 70, right: 20, top: curves.knees?.length ? 86 : 40, bottom: 46 },
+      grid: { left: 84, right: curves.knees?.length ? 90 : 20, top: curves.knees?.length ? 100 : 40, bottom: 46 },
       xAxis: xAxisOf(curves, xs),
       yAxis: yAxisOf(curves, values),
       tooltip: tooltip((params) => { const series = curves.series[params.seriesIndex]; return series ? escaped(words(series, series.points[params.dataIndex])) : ""; }),
@@ -161,6 +165,27 @@ function addMonitorCurves(parent, curves, steps, what) {
   }
 }
 
+/** The time of each repetition in the order in which they ran; those that other work disturbed are hollow. */
+function addRepetitions(parent, run) {
+  const times = run.repetitions;
+  if (times.length < 2) return;
+  const disturbed = new Set(run.disturbed);
+  const words = (i) => `repetition ${i + 1}: ${nanoseconds(times[i])} per ${run.time.operation}, ${disturbed.has(i) ? "disturbed" : "clean"}`;
+  const points = (wanted) => times.map((time, i) => [i, time]).filter(([i]) => disturbed.has(i) === wanted);
+  const series = [["clean", points(false), "circle", ink("s0")], ["disturbed", points(true), "emptyCircle", ink("mark")]].filter((one) => one[1].length);
+  addChart(parent, {
+    title: `Time of each repetition, per ${run.time.operation}`, height: 190,
+    option: () => ({
+      legend: legendLook(), grid: { left: 74, right: 16, top: 34, bottom: 40 },
+      xAxis: { type: "value", min: 0, max: times.length - 1, name: "repetition", nameLocation: "middle", nameGap: 24, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (at) => String(at + 1) } },
+      yAxis: { type: "value", scale: true, ...axisLook(), axisLabel: { color: ink("ink"), formatter: fineNanoseconds } },
+      tooltip: tooltip((params) => escaped(words(params.value[0]))),
+      series: series.map(([name, data, symbol, color]) => ({ type: "line", name, data, color, symbol, symbolSize: 7, lineStyle: { width: 0 } })),
+    }),
+    stops: () => series.flatMap(([, data], s) => data.map((point, i) => [s, i, words(point[0])])),
+  });
+}
+
 function addIntervals(parent, run) {
   if (!run.intervals) return;
   const names = Object.keys(run.intervals.lines);
@@ -186,21 +211,13 @@ function addPairs(parent, pairs) {
   pairs.ns.forEach((row, y) => Array.isArray(row) && row.forEach((value, x) => { if (known(value)) cells.push([x, y, value]); }));
   if (!cells.length) return;
   const values = cells.map((cell) => cell[2]);
+  const least = Math.min(...values), most = Math.max(...values);
+  // Colour tells the distances apart, where there are several.
+  const shade = (value) => (most > least * 1.1 ? `background:color-mix(in srgb, var(--s0) ${Math.round(8 + 62 * (value - least) / (most - least))}%, var(--page))` : "");
   const words = (cell) => `CPU ${names[cell[1]]} to ${names[cell[0]]}: ${nanoseconds(cell[2])}`;
-  addChart(parent, {
-    title: "Locked increment between two CPUs, ns", height: Math.min(720, 120 + 26 * names.length),
-    option: () => ({
-      aria: { enabled: true, decal: { show: false } },
-      grid: { left: 60, right: 20, top: 20, bottom: 80 },
-      xAxis: { type: "category", data: names, name: "CPU", nameLocation: "middle", nameGap: 24, ...axisLook() },
-      yAxis: { type: "category", data: names, inverse: true, name: "CPU", ...axisLook() },
-      visualMap: { min: Math.min(...values) * 0.98, max: Math.max(...values), orient: "horizontal", left: "center", bottom: 0, calculable: false,
-        text: [nanoseconds(Math.max(...values)), nanoseconds(Math.min(...values))], textStyle: { color: ink("ink") }, inRange: { color: ["#f7fbff", "#6baed6", "#08306b"] } },
-      tooltip: tooltip((params) => escaped(words(params.value))),
-      series: [{ type: "heatmap", data: cells, label: { show: names.length <= 16, formatter: (params) => three(params.value[2]), fontSize: 11 }, itemStyle: { borderColor: ink("page"), borderWidth: 1 } }],
-    }),
-    stops: () => cells.map((cell, i) => [0, i, words(cell)]),
-  });
+  const of = new Map(cells.map((cell) => [`${cell[1]},${cell[0]}`, cell]));
+  parent.append(el("h3", {}, "Locked increment between two CPUs, ns"), table(["CPU", ...names], names.map((name, y) => el("tr", {}, el("th", { scope: "row" }, name),
+    names.map((_, x) => { const cell = of.get(`${y},${x}`); return cell ? el("td", { class: "pair", title: words(cell), style: shade(cell[2]) }, three(cell[2])) : el("td", {}, "-"); })))));
   if (Array.isArray(pairs.classes))
     parent.append(table(["distance", "pairs", "median ns", "min", "max", "coherency ns", "cycles"], pairs.classes.map((item) => [String(item.class),
       three(item.pairs), three(item.median_ns), three(item.min_ns), three(item.max_ns), known(item.coherency_ns) ? three(item.coherency_ns) : "-", known(item.coherency_cycles) ? three(item.coherency_cycles) : "-"])));
