@@ -59,7 +59,7 @@ class Footnotes {
 /// The top-down tree of one run: levels, bars, values, bounds, status, marked path.
 void show_tree(Screen& screen, const record::Record& record, const record::Run& run);
 /// Rows that were left out because they are nothing, named so that nobody takes them for not looked at.
-void show_left_out(Screen& screen, const std::vector<std::string>& names);
+void show_left_out(Screen& screen, const std::string& why, const std::vector<std::string>& names);
 /// The metrics outside the tree, address translation first.
 void show_other_metrics(Screen& screen, const record::Run& run);
 /// Where a second source was asked for: its values beside the first's.

@@ -59,6 +59,11 @@ WithoutHardware without_hardware(const record::Record& record) {
 
 bool has_doubtful_model(const record::Record& record) { return std::ranges::any_of(record.runs, has_doubtful_clock); }
 
+/// The target was named, or stands in for a CPU that no table has.
+bool is_another_cpu(const record::Record& record) {
+    return !record.host.cpu_id.empty() && !record.source.target.empty() && record.host.cpu_id != record.source.target;
+}
+
 bool is_wrong_target(const record::Record& record) {
     return std::ranges::any_of(record.warnings, [](const auto& warning) { return warning.id == "wrong_target"; });
 }
@@ -90,7 +95,8 @@ std::string source_status(const record::Record& record) {
         case record::SourceKind::replay:
             return "REPLAYED" + target + own + wrong;
         case record::SourceKind::model:
-            return "MODELLED" + target + (has_doubtful_model(record) ? ", DOUBTFUL by the clock" : "") +
+            return "MODELLED" + target + (is_another_cpu(record) ? ", not this machine's CPU" : "") +
+                   (has_doubtful_model(record) ? ", DOUBTFUL by the clock" : "") +
                    (own.empty() ? "" : ", tmaprobe's own tree");
         case record::SourceKind::none:
             break;

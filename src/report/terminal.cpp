@@ -25,6 +25,12 @@ void show_verdict(Screen& screen, const Record& record, const std::string& answe
     screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", status + (answer.empty() ? "" : ": " + answer));
 }
 
+bool has_pair_times(const Record& record) {
+    return record.extra.pairs && std::ranges::any_of(record.extra.pairs->classes, [](const record::PairClass& item) {
+               return item.median_ns.has_value();
+           });
+}
+
 /// The answer of an experiment that times: the counts beside it may be less than measured, its times are not.
 void show_timed_verdict(Screen& screen, const Record& record, const std::string& answer) {
     if (answer.empty() || record.source.kind == record::SourceKind::none || record.partial)
@@ -205,9 +211,12 @@ void show_modes(Screen& screen, const Record& record) {
     const Run& first = record.runs.front();
     screen.entry("Kernel", run_label(first));
     const auto compared = comparison_sentences(record);
-    if (!compared.empty()) screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", joined(compared));
-    const std::string bound = answer(record, first);
-    if (compared.empty() || !bound.empty() || record.partial) show_verdict(screen, record, bound);
+    if (!compared.empty() && record.source.kind == record::SourceKind::none) {
+        show_verdict(screen, record, joined(compared));
+    } else {
+        if (!compared.empty()) screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", joined(compared));
+        show_verdict(screen, record, answer(record, first));
+    }
     show_page_modes(screen, record.runs);
     show_guest_pages(screen, record.runs);
     if (screen.style().verbose)
@@ -249,7 +258,7 @@ std::string render_terminal(const Record& record, const TerminalStyle& style) {
         show_sweep(screen, record);
     } else if (record.experiment == record::Experiment::pairs) {
         screen.entry("Pairs", "what it costs two CPUs to write to one cache line in turn");
-        show_timed_verdict(screen, record, findings(record));
+        show_timed_verdict(screen, record, has_pair_times(record) ? findings(record) : "no pair was timed undisturbed");
         show_pairs(screen, record);
     } else if (record.experiment == record::Experiment::interference) {
         show_states_heading(screen, record);

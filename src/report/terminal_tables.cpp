@@ -174,7 +174,7 @@ void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     if (!bounds_fit) rows = page_rows(screen, runs, metrics, false, notes);
     screen.line();
     screen.table(rows);
-    show_left_out(screen, left_out);
+    show_left_out(screen, "0, or below 0.5% in all", left_out);
     notes.show(screen);
     const bool multiplexed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
         return std::any_of(run.metrics.begin(), run.metrics.end(),
@@ -291,7 +291,7 @@ void show_states(Screen& screen, const record::Record& record) {
     }
     screen.line();
     screen.table(tree);
-    show_left_out(screen, left_out);
+    show_left_out(screen, "0, or below 0.5% in all", left_out);
     notes.show(screen);
 }
 

@@ -189,12 +189,12 @@ void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::stri
 
 }  // namespace
 
-void show_left_out(Screen& screen, const std::vector<std::string>& names) {
+void show_left_out(Screen& screen, const std::string& why, const std::vector<std::string>& names) {
     if (names.empty()) return;
     constexpr std::size_t most = 8;
     const auto shown = std::span(names).first(std::min(most, names.size()));
     const std::string more = names.size() > most ? fmt::format(" and {} more (-v)", names.size() - most) : "";
-    screen.entry("", fmt::format("Below 0.5%: {}{}", fmt::join(shown, ", "), more), 2);
+    screen.entry("", fmt::format("{}: {}{}", why, fmt::join(shown, ", "), more), 2);
 }
 
 void show_tree(Screen& screen, const record::Record& record, const record::Run& run) {
@@ -209,13 +209,18 @@ void show_tree(Screen& screen, const record::Record& record, const record::Run& 
     show_rows(screen, rows, deepest > 1 ? fmt::format("{}, levels 1-{}", name, deepest) : name + ", level 1");
     if (bottleneck(run.metrics))
         screen.line(screen.ink(Ink::dim, fmt::format("{}marks the path to the bottleneck", screen.either("▶ ", "> "))));
-    show_left_out(screen, left_out);
+    show_left_out(screen, "Below 0.5%", left_out);
 }
 
 void show_other_metrics(Screen& screen, const record::Run& run) {
     std::vector<TreeRow> translation, others;
-    for (const auto* metric : other_metrics(run.metrics))
-        (metric->category == record::Category::tlb ? translation : others).push_back({metric, 0});
+    std::vector<std::string> left_out;
+    for (const auto* metric : other_metrics(run.metrics)) {
+        if (!screen.style().verbose && !is_telling(*metric))
+            left_out.push_back(metric->name);
+        else
+            (metric->category == record::Category::tlb ? translation : others).push_back({metric, 0});
+    }
     if (!translation.empty()) {
         screen.line();
         const std::string pages = screen.say(pages_label(run));
@@ -225,6 +230,8 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
         screen.line();
         show_rows(screen, others, "Further metrics");
     }
+    if (!left_out.empty()) screen.line();
+    show_left_out(screen, "0, or below 0.5%", left_out);
 }
 
 void show_cores(Screen& screen, const record::Run& run) {

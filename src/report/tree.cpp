@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/sizes.h"
+#include "report/numbers.h"
 
 namespace tmaprobe::report {
 namespace {
@@ -54,9 +55,10 @@ class OrderedRows {
 std::vector<TreeRow> tree_rows(const std::vector<Metric>& metrics) { return OrderedRows(metrics).take(); }
 
 bool is_telling(const record::Metric& metric) {
-    constexpr double nothing = 0.005;  // of slots: less than the tree can be believed to
-    return metric.level == 1 || metric.bottleneck || !metric.warnings.empty() || !has_value(metric) ||
-           !(std::fabs(metric.value) < nothing && metric.high < nothing);
+    constexpr double little = 0.005;  // of slots: less than the tree can be believed to
+    if (metric.level == 1 || metric.bottleneck || !metric.warnings.empty() || !has_value(metric)) return true;
+    if (!is_share(metric)) return metric.value != 0 || metric.high != 0;
+    return !(std::fabs(metric.value) < little && metric.high < little);
 }
 
 std::vector<TreeRow> telling_rows(const std::vector<TreeRow>& rows, std::vector<std::string>& left_out) {
