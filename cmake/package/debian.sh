@@ -53,6 +53,14 @@ Comment:
  Copyright the Apache Software Foundation, under the same licence.
 END
 
+mkdir -p "$root/usr/share/lintian/overrides"
+cat >"$root/usr/share/lintian/overrides/tmaprobe" <<END
+# LLVM's tables alone need 1.8 MB of relocations, which every start of a position-independent program pays for.
+tmaprobe: hardening-no-pie *usr/bin/tmaprobe*
+# It is built by its own tree, and nobody asked Debian for it.
+tmaprobe: initial-upload-closes-no-bugs *
+END
+
 # dpkg-shlibdeps wants a source package's control file.
 printf 'Source: tmaprobe\n\nPackage: tmaprobe\nArchitecture: any\n' >"$scratch/debian/control"
 depends=$(cd "$scratch" && dpkg-shlibdeps -O debian/tmaprobe/usr/bin/tmaprobe 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
