@@ -191,7 +191,7 @@ void show_rows(Screen& screen, const std::vector<TreeRow>& rows, const std::stri
 
 void show_left_out(Screen& screen, const std::string& why, const std::vector<std::string>& names) {
     if (names.empty()) return;
-    constexpr std::size_t most = 8;
+    constexpr std::size_t most = 40;
     const auto shown = std::span(names).first(std::min(most, names.size()));
     const std::string more = names.size() > most ? fmt::format(" and {} more (-v)", names.size() - most) : "";
     screen.entry("", fmt::format("{}: {}{}", why, fmt::join(shown, ", "), more), 2);
@@ -216,22 +216,23 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
     std::vector<TreeRow> translation, others;
     std::vector<std::string> left_out;
     for (const auto* metric : other_metrics(run.metrics)) {
-        if (!screen.style().verbose && !is_telling(*metric))
+        const bool of_translation = metric->category == record::Category::tlb;
+        if (of_translation && !screen.style().verbose && !is_telling(*metric))
             left_out.push_back(metric->name);
         else
-            (metric->category == record::Category::tlb ? translation : others).push_back({metric, 0});
+            (of_translation ? translation : others).push_back({metric, 0});
     }
     if (!translation.empty()) {
         screen.line();
         const std::string pages = screen.say(pages_label(run));
         show_rows(screen, translation, pages.empty() ? "Address translation" : "Address translation, pages " + pages);
     }
+    if (translation.empty() && !left_out.empty()) screen.line();
+    show_left_out(screen, translation.empty() ? "Translation that is 0, or below 0.5%" : "0, or below 0.5%", left_out);
     if (!others.empty()) {
         screen.line();
         show_rows(screen, others, "Further metrics");
     }
-    if (!left_out.empty()) screen.line();
-    show_left_out(screen, "0, or below 0.5%", left_out);
 }
 
 void show_cores(Screen& screen, const record::Run& run) {

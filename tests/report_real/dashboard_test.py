@@ -3,6 +3,7 @@
 Prometheus, and every query of docs/dashboards/grafana.json executed there."""
 import contextlib
 import json
+import pathlib
 import shutil
 import socket
 import subprocess
@@ -47,6 +48,12 @@ def records():
         record["host"]["name"] = f"node{number % 2}"
         files.append(real.options.out / f"board-{name}.json")
         files[-1].write_text(json.dumps(record))
+        if name in ("chase_pages", "sweep_pages"):
+            # The same work on the same host, with its counts from another source and of another target.
+            record["source"] = {"kind": "model", "target": "amdzen3", "detail": "another source"}
+            files.append(real.options.out / f"board-{name}-modelled.json")
+            files[-1].write_text(json.dumps(record))
+    files.append(real.options.records.parents[1] / "record" / "written" / "kernel.json")  # with a model's own figures
     return files
 
 
@@ -125,6 +132,17 @@ class Board(unittest.TestCase):
         for label in ("host", "kernel", "pages"):
             url = f"http://127.0.0.1:{self.port}/api/v1/label/{label}/values"
             self.assertTrue(json.loads(get(url))["data"], label)
+
+    def test_each_alert_fires_where_it_should(self):
+        tested = subprocess.run(["promtool", "test", "rules", str(pathlib.Path(__file__).with_name("alerts_test.yml"))],
+                                capture_output=True, text=True)
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
+
+    def test_times_of_several_sources_are_one_series(self):
+        """A measured time has no model target: it would be a second one of what was measured once."""
+        found = self.query('tmaprobe_time_per_operation_seconds{kernel="chase",statistic="median",size_bytes="16777216",options="chains=1",pages="4k"}')
+        self.assertEqual(len({series["metric"]["host"] for series in found}), len(found), found)
+        self.assertFalse(any("target" in series["metric"] or "source" in series["metric"] for series in found), found)
 
     def test_promtool_accepts_the_configuration(self):
         checked = subprocess.run(["promtool", "check", "config", str(real.options.docs / "dashboards" / "prometheus.yml")],
