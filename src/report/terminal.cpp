@@ -41,7 +41,7 @@ void show_timed_verdict(Screen& screen, const Record& record, const std::string&
 
 std::string joined(const std::vector<std::string>& sentences) {
     std::string text;
-    for (const auto& sentence : sentences) text += (text.empty() ? "" : " ") + sentence;
+    for (const auto& sentence : sentences) text += (text.empty() ? "" : text.ends_with('.') ? " " : ". ") + sentence;
     return text;
 }
 

@@ -26,6 +26,9 @@ Environment good() {
     around.event_table = "Sapphire Rapids (sapphirerapids)";
     around.wants_perf_metrics = true;
     around.model_built = true;
+    around.tlbs = {{1, "data", 4096, 64, 4, "cpuid 18h"},
+                   {1, "data", 2 << 20, 32, 4, "cpuid 18h"},
+                   {2, "unified", 4096, 2048, 16, "table"}};
     around.calibrated = "2026-01-31T12:00:00Z";
     around.huge_pages = {{2 << 20, {64, 60}}};
     around.transparent_huge_pages = "madvise";
@@ -44,6 +47,18 @@ bool blocks(const std::vector<Check>& checks) {
 
 TEST(Checks, GoodMachineIsAllRight) {
     for (const auto& check : check(good())) EXPECT_EQ(check.state, State::ok) << check.id << ": " << check.what;
+}
+
+TEST(Checks, EntriesOfEachTlbAreSaidWithTheirOrigin) {
+    std::vector<std::string> said;
+    for (const auto& one : check(good()))
+        if (one.id.starts_with("tlb")) said.push_back(one.what);
+    EXPECT_EQ(said, (std::vector<std::string>{"TLB, level 1, data: 64 x 4K, 32 x 2M (cpuid 18h)",
+                                              "TLB, level 2, unified: 2048 x 4K (table)"}));
+    auto unknown = good();
+    unknown.tlbs.clear();
+    const auto checks = check(unknown);
+    EXPECT_TRUE(std::ranges::any_of(checks, [](const Check& one) { return one.id == "tlb"; }));
 }
 
 TEST(Checks, GroupsOfKilledRunsAreNamedWithTheirRemedy) {

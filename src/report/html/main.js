@@ -47,14 +47,15 @@ function addRun(parent, run, alone) {
 function addRecord(parent, record) {
   const alone = record.runs.length === 1;
   // Of experiments that time, the answer is of times, which are measured whatever the counts beside them are.
+  const said = record.sentences.map((sentence) => (sentence.endsWith(".") ? sentence : `${sentence}.`)).join(" ");
   const timed = record.sentences.length > 0 && record.word !== "time only";
   if (record.partial) parent.append(el("p", { class: "warning" }, "Interrupted: this is what was measured until then."));
   if (timed) {
-    parent.append(el("p", { class: "verdict" }, record.sentences.join(" ")));
+    parent.append(el("p", { class: "verdict" }, said));
     if (record.runs.length && record.runs[0].verdict) addVerdict(parent, record.status, record.runs[0].verdict);
     else parent.append(el("p", {}, `Time is measured; counts: ${record.status}.`));
   } else {
-    addVerdict(parent, record.status, record.sentences.join(" ") || (record.runs.length ? record.runs[0].verdict : ""));
+    addVerdict(parent, record.status, said || (record.runs.length ? record.runs[0].verdict : ""));
   }
   if (record.curves) {
     const curves = unfolded(record.curves);
