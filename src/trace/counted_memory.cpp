@@ -9,15 +9,13 @@
 #include "base/file.h"
 
 namespace tmaprobe::trace {
-std::vector<CountedMapping> counted_mappings(pid_t process) {
-    const std::string folder = "/proc/" + std::to_string(process);
+std::vector<CountedMapping> counted_mappings(pid_t process, const std::string& maps) {
     const auto is_counted = [](const std::string& text) {
         return text.find("/SYSV") != std::string::npos || text.find("/memfd:") != std::string::npos;
     };
-    const auto maps = read_file(folder + "/maps");
-    if (!maps || !is_counted(*maps)) return {};
+    if (!is_counted(maps)) return {};
     // This file costs the kernel a walk through all page tables: most processes have no such memory.
-    const auto text = read_file(folder + "/smaps");
+    const auto text = read_file("/proc/" + std::to_string(process) + "/smaps");
     std::vector<CountedMapping> mappings;
     std::istringstream lines(text ? *text : std::string());
     std::string line;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tmaprobe::trace {
@@ -15,7 +16,7 @@ struct CountedMapping {
     bool forked = false;               ///< a child would get it; else the program itself has seen to it
 };
 
-/// Those of a process that runs.
-std::vector<CountedMapping> counted_mappings(pid_t process);
+/// Those of a process, of which /proc/PID/maps says this.
+std::vector<CountedMapping> counted_mappings(pid_t process, const std::string& maps);
 
 }  // namespace tmaprobe::trace

@@ -24,27 +24,22 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_copied = std::uint64_t{64} << 20;  ///< of one copy's shared memory, page by page
 
-struct SharedMapping {
-    std::uint64_t begin = 0, end = 0, offset = 0;
-    unsigned long long inode = 0;
-    int protection = 0;
-    std::string path;
+bool deleted(const SharedMapping& mapping) { return mapping.path.ends_with(" (deleted)"); }
 
-    std::uint64_t bytes() const { return end - begin; }
-    bool deleted() const { return path.ends_with(" (deleted)"); }
-    /// Memory that has no place on a disk, whose pages begin to exist when they are touched.
-    bool is_memory() const {
-        for (const char* prefix : {"/dev/zero", "/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage"})
-            if (path.starts_with(prefix)) return true;
-        return false;
-    }
-    bool is_device() const { return !is_memory() && (path.starts_with("/dev/") || !path.starts_with("/")); }
-};
+/// Memory that has no place on a disk, whose pages begin to exist when they are touched.
+bool is_memory(const SharedMapping& mapping) {
+    for (const char* prefix : {"/dev/zero", "/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage"})
+        if (mapping.path.starts_with(prefix)) return true;
+    return false;
+}
 
-std::vector<SharedMapping> shared_mappings(pid_t copy) {
-    const auto text = read_file("/proc/" + std::to_string(copy) + "/maps");
+bool is_device(const SharedMapping& mapping) {
+    return !is_memory(mapping) && (mapping.path.starts_with("/dev/") || !mapping.path.starts_with("/"));
+}
+
+std::vector<SharedMapping> shared_mappings(const std::string& maps) {
     std::vector<SharedMapping> mappings;
-    std::istringstream lines(text ? *text : std::string());
+    std::istringstream lines(maps);
     std::string line;
     while (std::getline(lines, line)) {
         SharedMapping mapping;
@@ -76,12 +71,18 @@ class Privatizer {
           memory_(::open(("/proc/" + std::to_string(copy) + "/mem").c_str(), O_RDWR | O_CLOEXEC)) {}
 
     bool replace(const SharedMapping& mapping) {
-        if (mapping.is_device()) return false;
+        if (is_device(mapping)) return false;
         if (mapping.bytes() > most_copied - copied_)
             return map_again(mapping) ||
-                   (mapping.is_memory() && touched_.bring_in(mapping.begin, mapping.end, mapping.protection, true));
+                   (is_memory(mapping) && touched_.bring_in(mapping.begin, mapping.end, mapping.protection, true));
         copied_ += mapping.bytes();
         return copy_contents(mapping);
+    }
+
+    /// Where the copy has nothing any more.
+    bool put_back(const SharedMapping& mapping) {
+        if (!deleted(mapping) && is_same_file(mapping) && map_again(mapping)) return true;
+        return touched_.bring_in(mapping.begin, mapping.end, mapping.protection, false);
     }
 
   private:
@@ -109,7 +110,7 @@ class Privatizer {
     /// The same file at the same place, private.
     bool map_again(const SharedMapping& mapping) {
         std::string path = mapping.path;
-        if (mapping.deleted() || !is_same_file(mapping)) {
+        if (deleted(mapping) || !is_same_file(mapping)) {
             char name[64];
             std::snprintf(name, sizeof name, "/proc/self/map_files/%llx-%llx",
                           static_cast<unsigned long long>(mapping.begin), static_cast<unsigned long long>(mapping.end));
@@ -133,7 +134,7 @@ class Privatizer {
     /// To read a page of memory that nobody has touched would make it exist for all who share it.
     bool holes_are_left_alone(const SharedMapping& mapping) const {
         struct statfs system{};
-        if (mapping.is_memory()) return true;
+        if (is_memory(mapping)) return true;
         return ::statfs(("/proc/" + std::to_string(copy_) + "/root" + mapping.path).c_str(), &system) == 0 &&
                system.f_type == TMPFS_MAGIC;
     }
@@ -181,11 +182,22 @@ class Privatizer {
 
 }  // namespace
 
-bool make_mappings_private(pid_t original, pid_t copy, RemoteCalls& calls, std::string& why) {
+std::vector<SharedMapping> written_files(const std::string& maps) {
+    auto mappings = shared_mappings(maps);
+    std::erase_if(mappings, [](const SharedMapping& mapping) {
+        return !(mapping.protection & PROT_WRITE) || is_memory(mapping) || is_device(mapping);
+    });
+    return mappings;
+}
+
+bool make_mappings_private(pid_t original, pid_t copy, const std::vector<SharedMapping>& left_out, RemoteCalls& calls,
+                           std::string& why) {
     Privatizer privatizer(original, copy, calls);
-    for (const SharedMapping& mapping : shared_mappings(copy)) {
+    for (const SharedMapping& mapping : left_out) static_cast<void>(privatizer.put_back(mapping));
+    const std::string maps = read_file("/proc/" + std::to_string(copy) + "/maps").value_or("");
+    for (const SharedMapping& mapping : shared_mappings(maps)) {
         const bool written = mapping.protection & PROT_WRITE;
-        if (!written && !mapping.is_device()) continue;  // mprotect() of it ends a window
+        if (!written && !is_device(mapping)) continue;  // mprotect() of it ends a window
         if (privatizer.replace(mapping)) continue;
         why = mapping.path.empty() ? "memory without a name" : mapping.path;
         return false;

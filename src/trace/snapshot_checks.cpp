@@ -167,10 +167,7 @@ Candidate examine(pid_t process, pid_t thread, bool stopped_by_us) {
     if (field(*status, "VmRSS").empty()) return missed(Missed::gone);  // no memory: of the kernel, or about to end
     if (is_sandboxed(*status)) return missed(Missed::sandboxed);
     if (field(*status, "NSpid").find('\t') != std::string::npos) return missed(Missed::other_namespace);
-    candidate.counted = counted_mappings(process);
-    // While a fork leaves it out, another thread's own children would not get it either.
-    if (!candidate.counted.empty() && field(*status, "Threads") != "1")
-        return missed(Missed::shared_memory, "several threads share memory whose users are counted");
+    candidate.alone = field(*status, "Threads") == "1";
     if (!is_64_bit(process)) return missed(Missed::other_code);
     auto descriptors = descriptors_of(process);
     if (descriptors.special) return missed(Missed::special_files);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "trace/counted_memory.h"
 #include "trace/snapshot.h"
 #include "trace/waiting_input.h"
 
@@ -24,7 +23,7 @@ struct Candidate {
     std::uint64_t resident_bytes = 0;
     pid_t parent = 0;  ///< as we see it
     InputDescriptors input;
-    std::vector<CountedMapping> counted;
+    bool alone = false;  ///< the only thread of its process
 };
 
 /// Looks at a thread from outside, without disturbing it.

@@ -24,6 +24,7 @@
 #include "process/helper.h"
 #include "process/running_threads.h"
 #include "trace/copy_clock.h"
+#include "trace/counted_memory.h"
 #include "trace/private_mappings.h"
 #include "trace/remote_calls.h"
 #include "trace/snapshot_checks.h"
@@ -111,6 +112,8 @@ struct SnapshotTaker {
     SnapshotAttempt attempt{};
     std::uint64_t start_ns = 0;
     std::optional<GoingBefore> going_before{};
+    std::vector<CountedMapping> counted{};
+    std::vector<SharedMapping> written{};
 
     SnapshotAttempt miss(Missed why, std::string words = {}) {
         attempt.snapshot.reset();
@@ -254,7 +257,16 @@ struct SnapshotTaker {
 #if defined(__x86_64__)
         registers.native.orig_rax = ~0ull;
 #endif
-        // Not before it stands: what it started would go before all others, too.
+        // Not before it stands: it may have just mapped them.
+        const std::string maps = read_file("/proc/" + std::to_string(process) + "/maps").value_or("");
+        counted = counted_mappings(process, maps);
+        written = written_files(maps);
+        if (!counted.empty() && !candidate.alone) {
+            // While a fork leaves it out, another thread's own children would not get it either.
+            let_go(0);
+            return miss(Missed::shared_memory, "several threads share memory whose users are counted");
+        }
+        // What it started before it stood would go before all others, too.
         going_before.emplace(thread);
         RemoteCalls original(thread, registers, candidate.instruction);
         Snapshot snapshot;
@@ -316,9 +328,10 @@ struct SnapshotTaker {
         }
     }
 
-    /// The helper forks the copy, which gives up the descriptors at once. Nothing, or why it did not.
-    static std::optional<Missed> fork_copy(pid_t helper, const Registers& registers, std::uint64_t relation,
-                                           Snapshot& snapshot) {
+    /// The helper forks the copy, which gives up the descriptors and the files that it could write at once: as long as
+    /// it has them nobody can execute them. Nothing, or why it did not.
+    std::optional<Missed> fork_copy(pid_t helper, const Registers& registers, std::uint64_t relation,
+                                    Snapshot& snapshot) const {
         if (has_ended(wait_for_stop(helper))) return Missed::gone;
         if (::ptrace(PTRACE_SETOPTIONS, helper, nullptr, options_for_calls | PTRACE_O_EXITKILL) != 0)
             return Missed::gone;
@@ -341,9 +354,12 @@ struct SnapshotTaker {
         hurry(snapshot.copy_);
         RemoteCalls copied(snapshot.copy_, registers, snapshot.instruction);
         const auto closed = copied.call(SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
-        if (closed.value && *closed.value == 0) return std::nullopt;
+        const bool free_of_files = std::ranges::all_of(written, [&](const SharedMapping& mapping) {
+            return copied.call(SYS_munmap, {mapping.begin, mapping.bytes()}).value == 0;
+        });
+        if (closed.value == 0 && free_of_files) return std::nullopt;
         kill_traced(snapshot.release());
-        return Missed::old_kernel;
+        return closed.value == 0 ? Missed::shared_memory : Missed::old_kernel;
     }
 
     /// A call that must not be left out: all signals are put off, so that none comes between. One that comes all the
@@ -375,7 +391,7 @@ struct SnapshotTaker {
     /// MADV_DONTFORK: the copy gets none of it. MADV_DOFORK: the original's own children get it again.
     bool set_counted_memory(RemoteCalls& original, std::uint64_t advice, int& signal) const {
         bool all = true;
-        for (const CountedMapping& mapping : candidate.counted)
+        for (const CountedMapping& mapping : counted)
             if (mapping.forked)
                 all &= call_surely(original, SYS_madvise, {mapping.begin, mapping.end - mapping.begin, advice},
                                    signal) == 0;
@@ -397,10 +413,10 @@ struct SnapshotTaker {
         // Should memory become short all the same, this goes first.
         static_cast<void>(write_file("/proc/" + std::to_string(copy) + "/oom_score_adj", "1000"));
         TouchedMemory touched(process, copy, calls);
-        for (const CountedMapping& mapping : candidate.counted)
+        for (const CountedMapping& mapping : counted)
             touched.bring_in(mapping.begin, mapping.end, mapping.protection, false);
         std::string shared;
-        const bool alone = make_mappings_private(process, copy, calls, shared);
+        const bool alone = make_mappings_private(process, copy, written, calls, shared);
         if (!alone) return miss(Missed::shared_memory, shared);
         snapshot.time_stamp = stop_clocks(copy, calls);
         if (!calls.restore()) return miss(Missed::gone);

@@ -87,7 +87,7 @@ int compute(Board& board) {
 SnapshotAttempt copy_of(pid_t process) {
     SnapshotAttempt attempt;
     EndingThreads ending;
-    for (int tries = 0; tries < 200 && !attempt.snapshot; ++tries) {
+    for (int tries = 0; tries < 10000 && !attempt.snapshot; ++tries) {
         if (tries) ::usleep(1000);
         attempt = take_snapshot(process, process, ending);
     }

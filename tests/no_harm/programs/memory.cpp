@@ -72,6 +72,34 @@ void attached_segments() {
     expect(shmctl(id, IPC_STAT, &gone) == -1, "the segment is gone with the last one attached");
 }
 
+/// A linker writes a program through its memory, and the next command executes it.
+void programs_that_were_just_written() {
+    const int source = must(open("/bin/true", O_RDONLY), "open");
+    const auto bytes = static_cast<size_t>(must(lseek(source, 0, SEEK_END), "lseek"));
+    long long busy_files = 0;
+    for (Span span; span.lasts();) {
+        unlink("written");  // as linkers do: it may be executed still
+        const pid_t linker = child_of([&] {
+            const int file = must(open("written", O_RDWR | O_CREAT | O_TRUNC, 0755), "open");
+            must(ftruncate(file, static_cast<off_t>(bytes)), "ftruncate");
+            void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            must(pread(source, memory, bytes, 0) == static_cast<ssize_t>(bytes) ? 0 : -1, "pread");
+            busy(3);
+            return 0;
+        });
+        if (!expect_equal("status of who wrote it", WEXITSTATUS(wait_for(linker)), 0)) break;
+        const pid_t user = child_of([] {
+            execl("./written", "written", nullptr);
+            return errno == ETXTBSY ? 3 : 4;
+        });
+        const int status = WEXITSTATUS(wait_for(user));
+        busy_files += status == 3;
+        if (!expect(status == 0 || status == 3, "what was written is executed")) break;
+    }
+    expect_equal("programs that could not be executed because they were open", busy_files, 0);
+    unlink("written");
+}
+
 /// What a process took of a semaphore is given back when it ends, and not before.
 void undone_semaphores() {
     int id = must(semget(IPC_PRIVATE, 1, 0600), "semget");
@@ -382,6 +410,7 @@ int main(int argc, char** argv) {
         {"file_size_limit", file_size_limit},
         {"process_limit", process_limit},
         {"open_files_limit", open_files_limit},
+        {"programs_that_were_just_written", programs_that_were_just_written},
         {"inherited", inherited},
         {"core_file", core_file},
         {"without_address_randomisation", without_address_randomisation},

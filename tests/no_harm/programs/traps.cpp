@@ -76,6 +76,14 @@ void child_dies_of_it() {
 }
 
 void icebp() {
+    // Under some hypervisors the processor never comes past this instruction.
+    const pid_t trial = child_of([] {
+        handle(SIGTRAP, count_trap);
+        alarm(5);
+        asm volatile(".byte 0xf1");
+        return 0;
+    });
+    if (wait_for(trial) != 0) skip("this machine does not come past an icebp");
     handle(SIGTRAP, count_trap);
     int raised = 0;
     for (Span span; span.lasts(); ++raised) {
