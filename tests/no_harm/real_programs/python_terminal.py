@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -12,6 +13,7 @@ import time
 child, terminal = pty.fork()
 if child == 0:
     os.environ["PS1"] = ""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job of a script is started without it
     os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
 seen = ""
 
