@@ -30,10 +30,11 @@ struct Description<model::FactVariation> {
 
 template <>
 struct Description<model::WindowFacts> {
-    static constexpr auto fields = std::make_tuple(
-        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-        field("native_ns", &model::WindowFacts::native_ns), optional("slots", &model::WindowFacts::slots),
-        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
+    static constexpr auto fields =
+        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+                        field("native_ns", &model::WindowFacts::native_ns), field("parts", &model::WindowFacts::parts),
+                        optional("slots", &model::WindowFacts::slots), field("process", &model::WindowFacts::process),
+                        optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

@@ -26,8 +26,11 @@ void draw_moments(const std::vector<WindowFacts>& windows, Modelled& modelled) {
             std::size_t chosen = 0;
             while (chosen + 1 < windows.size() && place >= windows[chosen].native_ns)
                 place -= windows[chosen++].native_ns;
-            const WindowFacts& window = windows[chosen];
-            if (const double cycles = cycles_of(window.base); cycles > 0) add(facts, window.base, 1 / cycles);
+            // Of a few moments one is drawn, and of it one window: where nothing else tells how far moments are apart,
+            // they are at least as far as what lies close together.
+            const auto& parts = windows[chosen].parts;
+            const Facts& met = drawn == 1 && !parts.empty() ? parts[random.below(parts.size())] : windows[chosen].base;
+            if (const double cycles = cycles_of(met); cycles > 0) add(facts, met, 1 / cycles);
         }
         modelled.variations.push_back({record::Variation::window_left_out, std::move(facts), {}});
     }
@@ -70,7 +73,8 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
     }
     // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what is by
     // chance is only which of its moments they met.
-    if (weighted && windows.size() > 1 && all_native > 0) draw_moments(windows, modelled);
+    const bool differs = windows.size() > 1 || (windows.size() == 1 && windows.front().parts.size() > 1);
+    if (weighted && differs && all_native > 0) draw_moments(windows, modelled);
     // A window that cannot tell the variations apart is the same in each.
     for (const WindowFacts& window : windows)
         for (auto& [what, facts] : varied)

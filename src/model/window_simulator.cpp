@@ -29,6 +29,8 @@ void add(Facts& sum, const Facts& more, double weight) {
 }
 
 void merge(WindowFacts& sum, const WindowFacts& more) {
+    if (sum.parts.empty()) sum.parts.push_back(sum.base);
+    sum.parts.push_back(more.base);
     // What cannot tell a variation apart is the same in it.
     const auto find = [](auto& variations, record::Variation what) {
         return std::find_if(variations.begin(), variations.end(), [&](const auto& one) { return one.what == what; });

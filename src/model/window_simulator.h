@@ -43,7 +43,8 @@ struct FactVariation {
 struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
-    double native_ns = 0;  ///< that it stands for
+    double native_ns = 0;      ///< that it stands for
+    std::vector<Facts> parts;  ///< of a moment with several windows: each of them; `base` is their sum
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
     pid_t process = 0;

@@ -50,6 +50,16 @@ TEST(SumOfWindows, AMomentThatStandsForHardlyAnyTimeIsHardlyEverDrawn) {
     for (const double one : drawn({window_of(9, 1), window_of(1, 1e9), window_of(1, 1e9)})) EXPECT_DOUBLE_EQ(one, 1);
 }
 
+TEST(SumOfWindows, OfAFewMomentsTheWindowsOfEachCount) {
+    auto moment = window_of(1, 1e9);
+    merge(moment, window_of(2, 0));
+    merge(moment, window_of(3, 0));
+    const auto found = drawn({window_of(9, 1), std::move(moment)});
+    ASSERT_FALSE(found.empty());
+    EXPECT_DOUBLE_EQ(*std::ranges::min_element(found), 1);
+    EXPECT_DOUBLE_EQ(*std::ranges::max_element(found), 3);
+}
+
 TEST(SumOfWindows, OneMomentSaysNothingOfOthers) { EXPECT_THAT(drawn({window_of(1, 1e6)}), testing::IsEmpty()); }
 
 }  // namespace
