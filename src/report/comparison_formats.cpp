@@ -22,9 +22,9 @@ std::string comparisons_csv(const std::vector<Comparison>& comparisons) {
     std::string text = "subject,before_name,after_name,name,level,before,after,ratio,low,high,status,judgement\n";
     for (const auto& comparison : comparisons) {
         const auto row = [&](const std::string& name) {
-            CsvRow row;
-            row.text(comparison.subject).text(comparison.before).text(comparison.after).text(name);
-            return row;
+            CsvRow begun;
+            begun.text(comparison.subject).text(comparison.before).text(comparison.after).text(name);
+            return begun;
         };
         if (const auto& time = comparison.time) {
             CsvRow line = row("ns_per_op");
