@@ -106,7 +106,9 @@ struct CoreGeometry {
     bool fuses_memory_operand = false;          ///< LLVM counts load and operation apart; the slots count them once
     unsigned store_forward_cycles = 5;          ///< of a load whose data comes from the store buffer, from the store on
     unsigned store_forward_failed_cycles = 14;  ///< of a load that needs more than the store wrote, or parts of two
-    bool renames_memory = false;  ///< a plain load of what a plain store wrote to the same place takes no time
+    unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
+                                       ///< it, which is in the store buffer; 0: none, or not known
+    bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time
     bool renames_memory_operands =
         false;  ///< so does a load of another size at that place, and one that an operation needs
     unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes

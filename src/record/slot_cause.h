@@ -29,6 +29,7 @@ namespace tmaprobe::record {
     CAUSE(line_on_its_way)    /* asked for before, by a prefetcher or another load */                              \
     CAUSE(translation)        /* a second-level TLB or a page walk */                                              \
     CAUSE(forwarding)         /* from a store, that has to be waited for */                                        \
+    CAUSE(aliasing)           /* from its place, after a store to another page at the same place in it */            \
     CAUSE(store_buffer)                                                                                            \
     CAUSE(lock)                                                                                                    \
     CAUSE(serialization)

@@ -98,6 +98,41 @@ TEST(Waits, ForHalvesThatAreReadAsAWholeLastUntilBothAreWritten) {
     EXPECT_NEAR(apart.cycles_each_round, chained.cycles_each_round, 4);
 }
 
+const Bytes store_rax = {0x48, 0x89, 0x07}, load_rax = {0x48, 0x8b, 0x06};  // mov %rax, (%rdi); mov (%rsi), %rax
+
+/// A chain of a store and a load that is so far behind it.
+Waited store_and_load(const CoreParameters& parameters, std::uint64_t behind) {
+    const Bytes chained = {0x48, 0x8b, 0x04, 0xc6};  // mov (%rsi,%rax,8), %rax
+    return run(parameters, {store_rax, chained},
+               [=](std::size_t step) { return step % 2 ? 0x100000 + behind : 0x100000; });
+}
+
+TEST(Waits, ForAStoreToAnotherPageAtTheSamePlaceInItAreTheLoads) {
+    CoreParameters parameters = zen4();
+    const double apart = store_and_load(parameters, 4096).cycles_each_round;
+    parameters.aliased_load_cycles = 7;
+    const Waited aliased = store_and_load(parameters, 4096);
+    EXPECT_NEAR(aliased.cycles_each_round, apart + 7, 0.5);
+    EXPECT_GT(aliased.lost.share(SlotCause::aliasing), 0.9);
+    EXPECT_GT(aliased.lost.share_of_instruction(1), 0.9);
+    EXPECT_NEAR(store_and_load(parameters, 3 * 4096 + 4).cycles_each_round, apart + 7, 0.5) << "four bytes of eight";
+    for (const std::uint64_t elsewhere : {4096 + 8, 4096 - 8, 64, 2048})
+        EXPECT_NEAR(store_and_load(parameters, elsewhere).cycles_each_round, apart, 0.1) << elsewhere;
+    EXPECT_EQ(store_and_load(parameters, 0).lost.share(SlotCause::aliasing), 0) << "that is forwarding";
+}
+
+TEST(Waits, AStoreThatHasLeftItsBufferHoldsUpNoLoad) {
+    CoreParameters parameters = zen4();
+    parameters.aliased_load_cycles = 7;
+    const Bytes lfence = {0x0f, 0xae, 0xe8};
+    std::vector<Bytes> code{store_rax};
+    for (int i = 0; i < 8; ++i) code.push_back(lfence);
+    code.push_back(load_rax);
+    const auto fenced =
+        run(parameters, code, [&](std::size_t step) { return step % code.size() ? 0x101000u : 0x100000u; });
+    EXPECT_EQ(fenced.lost.share(SlotCause::aliasing), 0);
+}
+
 #endif
 
 }  // namespace

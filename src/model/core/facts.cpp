@@ -41,6 +41,7 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(mispredicts);
     TMAPROBE_FACT(loads);
     TMAPROBE_FACT(stores);
+    TMAPROBE_FACT(loads_aliased);
     TMAPROBE_FACT(unmodelled);
 #undef TMAPROBE_FACT
 }

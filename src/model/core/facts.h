@@ -31,8 +31,9 @@ struct PipelineFacts {
     std::uint64_t cycles_store_buffer_full = 0;    ///< a store could not be dispatched for want of room
     std::uint64_t branches = 0, branches_taken = 0, conditional_branches = 0, mispredicts = 0;
     std::uint64_t loads = 0, stores = 0;
-    std::uint64_t unmodelled = 0;  ///< executed instructions that the core model does not know
-    SlotsByCause by_cause{};       ///< all slots, each once
+    std::uint64_t loads_aliased = 0;  ///< held up by a store to another page at the same place in it
+    std::uint64_t unmodelled = 0;     ///< executed instructions that the core model does not know
+    SlotsByCause by_cause{};          ///< all slots, each once
 };
 
 /// The difference of two snapshots.

@@ -173,7 +173,7 @@ Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::S
     std::uint64_t address_known = accesses ? known(what, Part::load, earliest) : earliest;
     if (what.locked) address_known = std::max({address_known, memory_order_, memory_done_});
     if (accesses) address_known = std::max(address_known, memory_order_);
-    times.issued = address_known;
+    times.addressed = times.issued = address_known;
     if (what.loads || what.prefetch) load(what, step, address_known, times);
     operate(what, times);
     if (what.stores) store(what, times);
@@ -234,8 +234,21 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
             take_ports(what, Part::load, issued, times.renamed);
         }
         if (times.missed) timeline_.lasts(During::miss, issued, times.loaded);
+        if (is_aliased(what, step, issued)) {
+            // It goes again once the whole addresses are compared.
+            times.loaded += parameters_.aliased_load_cycles;
+            if (!times.missed) times.waits = SlotCause::aliasing;
+            ++facts_.loads_aliased;
+        }
     }
     timeline_.lasts(During::load, issued, times.loaded);
+}
+
+/// A store whose address comes later than the load looks for it is passed, as any other.
+bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const {
+    if (!parameters_.aliased_load_cycles || what.what.string || what.what.gather) return false;
+    const RecentStore* store = page_places_.find(step.load, what.load_bytes);
+    return store && store->committed > issued && store->address_at <= issued + what.load_latency;
 }
 
 void Pipeline::operate(const InstructionDescriptor& what, Times& times) {
@@ -320,10 +333,19 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
     last_committed_ = committed;
     store_buffer_.take(committed);
     stores_retire_.take(retired);
-    if (step.store && !what.what.string)
-        forwarding_.add({step.store, times.stored, what.operation_uses ? times.operated + what.latency : times.operated,
-                         committed, 0, what.store_bytes, what.renamable_store, what.what.memory.base,
-                         what.what.memory.displacement});
+    if (!step.store || what.what.string) return;
+    const RecentStore recent{step.store,
+                             times.addressed,
+                             times.stored,
+                             what.operation_uses ? times.operated + what.latency : times.operated,
+                             committed,
+                             0,
+                             what.store_bytes,
+                             what.renamable_store,
+                             what.what.memory.base,
+                             what.what.memory.displacement};
+    forwarding_.add(recent);
+    if (parameters_.aliased_load_cycles) page_places_.add(recent);
 }
 
 void Pipeline::count(const InstructionDescriptor& what) {

@@ -29,7 +29,7 @@ class Pipeline {
   private:
     /// When the parts of one instruction are done.
     struct Times {
-        std::uint64_t renamed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
+        std::uint64_t renamed = 0, addressed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
         std::uint64_t port_waited = 0;  ///< for a port, on the way to done
         SlotCause waits = SlotCause::dependency;
         bool missed = false;
@@ -41,6 +41,7 @@ class Pipeline {
     Admission admit(const InstructionDescriptor& what, std::uint64_t address);
     Times time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed);
     void load(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued, Times& times);
+    bool is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const;
     void operate(const InstructionDescriptor& what, Times& times);
     void store(const InstructionDescriptor& what, Times& times);
     void define(const InstructionDescriptor& what, const Times& times);
@@ -67,6 +68,7 @@ class Pipeline {
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;
+    PagePlaces page_places_;
     SameAddress same_address_;
     WrongPath wrong_path_;
     std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused

@@ -32,4 +32,29 @@ void StoreForwarding::add(const RecentStore& store) {
     }
 }
 
+const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const {
+    const RecentStore* youngest = nullptr;
+    const std::uint64_t last = (address + std::max(1u, bytes) - 1) / place_bytes;
+    for (std::uint64_t place = address / place_bytes; place <= last; ++place) {
+        const RecentStore& store = places_[place % places_.size()];
+        // How far the load's first byte is behind the store's, and the store's behind the load's, in a page.
+        const std::uint64_t behind = (address - store.address) % page_bytes,
+                            before = (store.address - address) % page_bytes;
+        const bool same_place = store.bytes && (behind < store.bytes || before < bytes);
+        const bool same_bytes = address < store.address + store.bytes && store.address < address + bytes;
+        if (same_place && !same_bytes && (!youngest || store.number > youngest->number)) youngest = &store;
+    }
+    return youngest;
+}
+
+void PagePlaces::add(const RecentStore& store) {
+    ++stores_;
+    const std::uint64_t last = (store.address + std::max<unsigned>(1, store.bytes) - 1) / place_bytes;
+    for (std::uint64_t place = store.address / place_bytes; place <= last; ++place) {
+        RecentStore& here = places_[place % places_.size()];
+        here = store;
+        here.number = stores_;
+    }
+}
+
 }  // namespace tmaprobe::model::core

@@ -11,9 +11,10 @@ namespace tmaprobe::model::core {
 /// An executed store.
 struct RecentStore {
     std::uint64_t address = 0;
-    std::uint64_t data_at = 0;    ///< the cycle in which its data are in the store buffer
-    std::uint64_t source_at = 0;  ///< the cycle in which the register that it stores is known
-    std::uint64_t committed = 0;  ///< the cycle in which it leaves the store buffer
+    std::uint64_t address_at = 0;  ///< the cycle in which its address is known
+    std::uint64_t data_at = 0;     ///< the cycle in which its data are in the store buffer
+    std::uint64_t source_at = 0;   ///< the cycle in which the register that it stores is known
+    std::uint64_t committed = 0;   ///< the cycle in which it leaves the store buffer
     std::uint64_t number = 0;
     std::uint8_t bytes = 0;  ///< 0: none
     bool plain = false;      ///< of a whole general register: a core that renames memory can tell
@@ -34,6 +35,20 @@ class StoreForwarding {
     static bool overlap(const RecentStore& store, std::uint64_t address, unsigned bytes) {
         return store.bytes && store.address < address + bytes && address < store.address + store.bytes;
     }
+    std::vector<RecentStore> places_;
+    std::uint64_t stores_ = 0;
+};
+
+/// The last store to each eight bytes of a page, whichever page: what a core compares first.
+class PagePlaces {
+  public:
+    PagePlaces() : places_(page_bytes / place_bytes) {}
+    /// The youngest store to another page at a place that these bytes have in theirs; null: none.
+    const RecentStore* find(std::uint64_t address, unsigned bytes) const;
+    void add(const RecentStore& store);
+
+  private:
+    static constexpr std::uint64_t page_bytes = 4096, place_bytes = 8;
     std::vector<RecentStore> places_;
     std::uint64_t stores_ = 0;
 };
