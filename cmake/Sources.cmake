@@ -95,6 +95,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/calibrate.cpp
     src/experiments/calibration_file.cpp
     src/experiments/checks.cpp
+    src/experiments/code_loops.cpp
     src/experiments/code_points.cpp
     src/experiments/count_warnings.cpp
     src/experiments/counting.cpp
@@ -104,6 +105,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/interference.cpp
     src/experiments/interference_states.cpp
     src/experiments/kernel_run.cpp
+    src/experiments/loop_forest.cpp
     src/experiments/measure.cpp
     src/experiments/measure_command.cpp
     src/experiments/measure_in_child.cpp
@@ -186,6 +188,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/store_forwarding.cpp
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
+    src/model/executed_runs.cpp
     src/model/llvm/decoder.cpp
     src/model/llvm/describe.cpp
     src/model/llvm/describe_x86.cpp

@@ -42,9 +42,11 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/cache_share_test.cpp
     tests/experiments/calibrate_test.cpp
     tests/experiments/checks_test.cpp
+    tests/experiments/code_loops_test.cpp
     tests/experiments/counting_test.cpp
     tests/experiments/cpu_choice_test.cpp
     tests/experiments/interference_test.cpp
+    tests/experiments/loop_forest_test.cpp
     tests/experiments/measure_in_child_test.cpp
     tests/experiments/neighbour_test.cpp
     tests/experiments/pairs_test.cpp
@@ -98,6 +100,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_slots_test.cpp
     tests/model/core_test.cpp
     tests/model/core_waits_test.cpp
+    tests/model/executed_runs_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
     tests/model/repeatable_command_test.cpp

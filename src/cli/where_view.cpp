@@ -51,8 +51,8 @@ bool is_newer(const std::string& file, const std::string& other) {
 }  // namespace
 
 void add_where_options(CommandLine command, WhereWords& words) {
-    command.add_option("--by", words.by, "What the table has: function, line, instruction or module")
-        .check(one_of({"function", "line", "instruction", "module"}))
+    command.add_option("--by", words.by, "What the table has: function, loop, line, instruction or module")
+        .check(one_of({"function", "loop", "line", "instruction", "module"}))
         .type_name("WHAT");
     constexpr int most_rows = 20000;
     command.add_option("--top", words.top, "Rows of the table").check(whole_number(1, most_rows)).type_name("N");

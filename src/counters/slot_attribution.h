@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -39,6 +40,29 @@ class InstructionSlots {
     std::vector<std::uint64_t> numbers;  ///< of each: address, a bit for each cause that has slots, and these slots
 };
 
+/// Instructions that were executed one after the other as they lie in memory, up to a branch.
+struct ExecutedRun {
+    std::uint64_t begin = 0, last = 0;  ///< addresses of the first and of the last instruction
+    std::uint64_t next = 0;  ///< where the same call of the function went on: after a call behind it; 0: not known
+
+    auto operator<=>(const ExecutedRun&) const = default;
+};
+
+/// The different runs of a window, by address, in little room.
+class ExecutedRuns {
+  public:
+    void add(const ExecutedRun& run) { numbers.insert(numbers.end(), {run.begin, run.last, run.next}); }
+    /// Calls `visit(const ExecutedRun&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t at = 0; at + 2 < numbers.size(); at += 3)
+            visit(ExecutedRun{numbers[at], numbers[at + 1], numbers[at + 2]});
+    }
+    bool empty() const { return numbers.empty(); }
+
+    std::vector<std::uint64_t> numbers;  ///< of each: begin, last, next
+};
+
 /// The slots of a window with one thing changed that is not known; see Sample::variations.
 struct VariedSlots {
     record::Variation what = record::Variation::window;
@@ -51,6 +75,7 @@ struct AttributedWindow {
     double weight = 1;         ///< in the sums over all windows
     InstructionSlots slots;
     std::vector<VariedSlots> variations;  ///< none: all are as `slots`
+    ExecutedRuns runs;
 };
 
 /// Which instructions the slots of a modelled workload are put down to, and why. The sum over all windows, weighted, is

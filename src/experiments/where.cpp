@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/code_loops.h"
 #include "experiments/code_points.h"
 
 namespace tmaprobe::experiments {
@@ -68,6 +69,7 @@ class Summing {
             for (const auto& varied : window.variations)
                 varied.slots.for_each(
                     [&](std::uint64_t address, const SlotsByCause&) { points_.number(attribution, window, address); });
+        for (const auto& window : attribution.windows) code_loops_.add(attribution, window, points_);
         points_.locate(warnings);
     }
 
@@ -82,6 +84,7 @@ class Summing {
         where.functions = places(PlaceKind::function, nullptr);
         where.lines = places(PlaceKind::line, &where.further_lines);
         where.instructions = places(PlaceKind::instruction, &where.further_instructions);
+        where.loops = loop_places();
         return where;
     }
 
@@ -184,6 +187,79 @@ class Summing {
         place.last_line = std::max<std::uint64_t>(place.last_line, frame.line);
     }
 
+    /// Slots and shares of places, of which each instruction is one; returns the slots.
+    std::vector<WeightedSlots> fill(std::vector<CodePlace>& places, const std::vector<std::size_t>& place_of) {
+        std::vector<WeightedSlots> slots(places.size(), WeightedSlots{});
+        for (const auto& window : windows_)
+            for (const auto& [point, counts] : window) add(slots[place_of[point]], counts);
+        const Shares of_places = shares(place_of, places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            places[i].slots = by_name(slots[i]);
+            places[i].share = of_places.base[i];
+            places[i].low = of_places.low[i];
+            places[i].high = of_places.high[i];
+        }
+        return slots;
+    }
+
+    static void most_first(std::vector<std::size_t>& order, const std::vector<CodePlace>& places) {
+        std::ranges::stable_sort(order,
+                                 [&](std::size_t a, std::size_t b) { return places[a].share > places[b].share; });
+    }
+
+    static CodePlace describe(const CodeLoop& loop, const CodePoint& head) {
+        CodePlace place;
+        place.module = head.module;
+        place.address = head.located.address;
+        place.function = loop.frame.function;
+        place.inlined_into = loop.called_function;
+        place.file = loop.frame.file;
+        place.first_line = loop.frame.line;
+        place.last_line = loop.last_line;
+        place.loop_depth = loop.depth;
+        return place;
+    }
+
+    /// Loops, and of each function that was called what is in none of its loops.
+    std::vector<CodePlace> loop_places() {
+        const auto loops = code_loops_.find(points_);
+        std::vector<CodePlace> places;
+        for (const CodeLoop& loop : loops) places.push_back(describe(loop, points_[loop.head]));
+        std::map<Key, std::size_t> numbers;
+        std::vector<std::size_t> place_of(points_.size());
+        for (Point point = 0; point < points_.size(); ++point) {
+            place_of[point] = code_loops_.innermost()[point];
+            if (place_of[point] != FlowLoop::none) continue;
+            CodePoint called = points_[point];
+            auto& frames = called.located.frames;
+            if (frames.size() > 1) frames.erase(frames.begin(), frames.end() - 1);
+            const Key key = key_of(PlaceKind::function, called, point);
+            const auto [known, is_new] = numbers.try_emplace(key, places.size());
+            if (is_new) places.push_back(describe(PlaceKind::function, called));
+            widen(places[known->second], called);
+            place_of[point] = known->second;
+        }
+        fill(places, place_of);
+        std::vector<double> with_inner;
+        for (const CodePlace& place : places) with_inner.push_back(place.share);
+        for (std::size_t loop = loops.size(); loop-- > 0;)  // those inside come after it
+            if (loops[loop].around != FlowLoop::none) with_inner[loops[loop].around] += with_inner[loop];
+        std::vector<std::size_t> order, position(places.size());
+        for (std::size_t i = 0; i < places.size(); ++i)
+            if (with_inner[i] > 0) order.push_back(i);
+        most_first(order, places);
+        for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+        std::vector<CodePlace> listed;
+        for (const std::size_t i : order) {
+            if (i < loops.size()) {
+                places[i].share_with_inner = with_inner[i];
+                if (loops[i].around != FlowLoop::none) places[i].inside = position[loops[i].around];
+            }
+            listed.push_back(std::move(places[i]));
+        }
+        return listed;
+    }
+
     /// `rest`: takes the places beyond those that a record lists; null: all are listed.
     std::vector<CodePlace> places(PlaceKind kind, record::CauseSlots* rest) {
         constexpr std::size_t most_listed = 20000;
@@ -196,21 +272,12 @@ class Summing {
             if (kind == PlaceKind::function) widen(places[known->second], points_[point]);
             place_of[point] = known->second;
         }
-        std::vector<WeightedSlots> slots(places.size(), WeightedSlots{});
-        for (const auto& window : windows_)
-            for (const auto& [point, counts] : window) add(slots[place_of[point]], counts);
-        const Shares of_places = shares(place_of, places.size());
+        const auto slots = fill(places, place_of);
         std::vector<std::size_t> order;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            places[i].slots = by_name(slots[i]);
-            places[i].share = of_places.base[i];
-            places[i].low = of_places.low[i];
-            places[i].high = of_places.high[i];
+        for (std::size_t i = 0; i < places.size(); ++i)
             // What only a variation met has no slots to add up.
             if (!places[i].slots.empty()) order.push_back(i);
-        }
-        std::ranges::stable_sort(order,
-                                 [&](std::size_t a, std::size_t b) { return places[a].share > places[b].share; });
+        most_first(order, places);
         WeightedSlots left_over{};
         std::vector<CodePlace> listed;
         for (std::size_t i = 0; i < order.size(); ++i) {
@@ -225,6 +292,7 @@ class Summing {
 
     const counters::SlotAttribution& attribution_;
     CodePoints points_;
+    CodeLoops code_loops_;
     std::vector<SlotsOfPoints> windows_;
     std::set<record::Variation> variations_;
 };

@@ -14,6 +14,13 @@ struct Description<counters::InstructionSlots> {
 };
 
 template <>
+struct Description<counters::ExecutedRuns> {
+    using R = counters::ExecutedRuns;
+    static bool is_empty(const R& runs) { return runs.empty(); }
+    static constexpr auto fields = std::make_tuple(field("numbers", &R::numbers));
+};
+
+template <>
 struct Description<process::CodeMapping> {
     using M = process::CodeMapping;
     static constexpr auto fields =
@@ -30,11 +37,11 @@ struct Description<model::FactVariation> {
 
 template <>
 struct Description<model::WindowFacts> {
-    static constexpr auto fields =
-        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-                        field("native_ns", &model::WindowFacts::native_ns), field("parts", &model::WindowFacts::parts),
-                        optional("slots", &model::WindowFacts::slots), field("process", &model::WindowFacts::process),
-                        optional("mappings", &model::WindowFacts::mappings));
+    static constexpr auto fields = std::make_tuple(
+        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+        field("native_ns", &model::WindowFacts::native_ns), field("parts", &model::WindowFacts::parts),
+        optional("slots", &model::WindowFacts::slots), optional("runs", &model::WindowFacts::runs),
+        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

@@ -96,8 +96,12 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
         const auto same = std::find(known.begin(), known.end(), window.mappings);
         const auto mappings = static_cast<std::size_t>(same - known.begin());
         if (same == known.end()) known.push_back(std::move(window.mappings));
-        attribution.windows.push_back(
-            {window.process, mappings, modelled.windows[i].weight, std::move(window.slots), {}});
+        attribution.windows.push_back({window.process,
+                                       mappings,
+                                       modelled.windows[i].weight,
+                                       std::move(window.slots),
+                                       {},
+                                       std::move(window.runs)});
         for (auto& [what, facts, slots] : window.variations)
             attribution.windows.back().variations.push_back({what, std::move(slots)});
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "model/executed_runs.h"
 #include "model/slot_tally.h"
 
 namespace tmaprobe::model {
@@ -158,6 +159,7 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     const BranchPredictor predictor_before = predictor_;
     auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true, facts.slots));
     facts.base = std::move(base);
+    if (attributes_) facts.runs = executed_runs(trace, addresses_);
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;

@@ -47,6 +47,7 @@ struct WindowFacts {
     std::vector<Facts> parts;  ///< of a moment with several windows: each of them; `base` is their sum
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
+    counters::ExecutedRuns runs;
     pid_t process = 0;
     std::vector<process::CodeMapping> mappings;  ///< of the process's code at that time
 };

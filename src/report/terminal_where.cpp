@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "report/numbers.h"
@@ -40,9 +41,9 @@ double slots_of_part(const CauseSlots& slots, const Part& part) {
 std::string whole(double share) { return fmt::format("{:.0f}%", 100 * share); }
 
 /// The place comes last: it has what is left of the width.
-void show_row(Screen& screen, const std::string& place, const CauseSlots& slots, const std::string& share,
-              const std::string& bounds, double all) {
-    std::string text = fmt::format("{:>6} {:>9}", share, bounds);
+void show_row(Screen& screen, const std::string& place, const CauseSlots& slots, const std::string& figures,
+              double all) {
+    std::string text = figures;
     for (const Part& part : parts) text += fmt::format(" {:>5}", whole(all > 0 ? slots_of_part(slots, part) / all : 0));
     constexpr std::size_t least = 20;
     const std::size_t left = std::max(least, screen.width() - std::min(screen.width(), text.size() + 2));
@@ -62,19 +63,46 @@ void show_findings(Screen& screen, const Where& where) {
     }
 }
 
+/// Loops that no text tells apart have their addresses, too.
+std::vector<std::string> texts_of(const std::vector<const CodePlace*>& places, PlaceKind by) {
+    std::vector<std::string> texts;
+    std::map<std::string, std::size_t> times;
+    for (const CodePlace* place : places) ++times[texts.emplace_back(place_text(*place, by))];
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (!places[i]->loop_depth || by != PlaceKind::loop) continue;
+        if (times[texts[i]] > 1) texts[i] += fmt::format(" at {:#x}", places[i]->address);
+        constexpr unsigned deepest_shown = 10;
+        texts[i].insert(0, 2 * std::min(deepest_shown, places[i]->loop_depth - 1), ' ');
+    }
+    return texts;
+}
+
 void show_table(Screen& screen, const Where& where, const WhereView& view) {
     constexpr double nothing = 0.0005;  // would be shown as 0.0%
-    const auto& places = places_of(where, view.by);
+    const bool loops = view.by == PlaceKind::loop;
+    std::vector<const CodePlace*> places;
+    if (loops)
+        places = loops_in_order(where);
+    else
+        for (const CodePlace& place : places_of(where, view.by)) places.push_back(&place);
+    const auto texts = texts_of(places, view.by);
     const double all = record::sum_of(where.slots);
-    std::string heading = fmt::format("{:>6} {:>9}", "slots", "low..high");
+    const auto figures = [&](const std::string& whole_loop, const std::string& share, const std::string& bounds) {
+        return (loops ? fmt::format("{:>6} ", whole_loop) : "") + fmt::format("{:>6} {:>9}", share, bounds);
+    };
+    std::string heading = figures("whole", "slots", "low..high");
     for (const Part& part : parts) heading += fmt::format(" {:>5}", part.name);
     screen.line(screen.ink(Ink::dim, heading + "  " + text_of(view.by)));
     CauseSlots rest;
     std::size_t left_out = 0, rows = 0;
-    for (const CodePlace& place : places) {
-        if (rows < view.top && (place.share >= nothing || rows == 0)) {
-            show_row(screen, place_text(place, view.by), place.slots, percent(place.share),
-                     fmt::format("{:.0f}..{}", 100 * place.low, whole(place.high)), all);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const CodePlace& place = *places[i];
+        const double with_inner = place.loop_depth ? place.share_with_inner : place.share;
+        if (rows < view.top && (with_inner >= nothing || rows == 0)) {
+            show_row(screen, texts[i], place.slots,
+                     figures(place.loop_depth ? percent(with_inner) : "", percent(place.share),
+                             fmt::format("{:.0f}..{}", 100 * place.low, whole(place.high))),
+                     all);
             ++rows;
             continue;
         }
@@ -87,8 +115,8 @@ void show_table(Screen& screen, const Where& where, const WhereView& view) {
             for (const auto& [cause, slots] : *further) rest[cause] += slots;
     if (!rest.empty())
         show_row(screen, left_out ? fmt::format("{} more", left_out) : "more", rest,
-                 percent(all > 0 ? record::sum_of(rest) / all : 0), "", all);
-    show_row(screen, "all", where.slots, percent(1), "", all);
+                 figures("", percent(all > 0 ? record::sum_of(rest) / all : 0), ""), all);
+    show_row(screen, "all", where.slots, figures("", percent(1), ""), all);
 }
 
 void show_annotated(Screen& screen, const Where& where, const WhereView& view) {
@@ -135,7 +163,10 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
     screen.line();
     show_findings(screen, where);
     screen.line();
-    show_table(screen, where, view);
+    if (view.by == PlaceKind::loop && where.loops.empty())
+        screen.entry("", "this record has no loops: it was written by a version that did not find them");
+    else
+        show_table(screen, where, view);
     if (record.source.kind == record::SourceKind::perf || !run.extra.beside.empty())
         screen.entry("", "The tree is counted; which code takes the slots, and why, the model says.", 0);
     if (!view.annotate.empty()) show_annotated(screen, where, view);

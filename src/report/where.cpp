@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -145,6 +147,8 @@ const std::vector<CodePlace>& places_of(const Where& where, PlaceKind kind) {
     switch (kind) {
         case PlaceKind::module:
             return where.modules;
+        case PlaceKind::loop:
+            return where.loops;
         case PlaceKind::line:
             return where.lines;
         case PlaceKind::instruction:
@@ -160,6 +164,9 @@ std::string place_text(const CodePlace& place, PlaceKind kind) {
     switch (kind) {
         case PlaceKind::module:
             return module_name(place.module);
+        case PlaceKind::loop:
+            if (!place.loop_depth) return function_name(place) + ", in no loop";
+            [[fallthrough]];
         case PlaceKind::line:
             return lines.empty() ? function_name(place) : lines + " " + function_name(place);
         case PlaceKind::instruction:
@@ -175,6 +182,30 @@ std::string place_text(const CodePlace& place, PlaceKind kind) {
         text += " (" + module_name(place.module) + ")";
     if (!place.inlined_into.empty()) text += ", inlined into " + without_parameters(place.inlined_into);
     return text;
+}
+
+std::vector<const CodePlace*> loops_in_order(const Where& where) {
+    const auto whole = [](const CodePlace* place) {
+        return place->loop_depth ? place->share_with_inner : place->share;
+    };
+    std::vector<std::vector<const CodePlace*>> inside(where.loops.size() + 1);  // the last: of those in no other
+    for (const CodePlace& loop : where.loops)
+        inside[std::min<std::size_t>(loop.inside.value_or(where.loops.size()), where.loops.size())].push_back(&loop);
+    for (auto& of_one : inside) std::ranges::stable_sort(of_one, std::greater<>(), whole);
+    // What is to come next is the last.
+    std::vector<const CodePlace*> order, waiting(inside.back().rbegin(), inside.back().rend());
+    while (!waiting.empty()) {
+        const CodePlace* loop = waiting.back();
+        waiting.pop_back();
+        order.push_back(loop);
+        const auto& inner = inside[static_cast<std::size_t>(loop - where.loops.data())];
+        waiting.insert(waiting.end(), inner.rbegin(), inner.rend());
+    }
+    // A record may say that two loops are in each other; each is shown once all the same.
+    const std::set<const CodePlace*> shown(order.begin(), order.end());
+    for (const CodePlace& loop : where.loops)
+        if (!shown.contains(&loop)) order.push_back(&loop);
+    return order;
 }
 
 PlaceFinding finding_of(const Where& where, const CodePlace& function) {

@@ -22,6 +22,9 @@ struct WhereView {
 /// Of a kind.
 const std::vector<record::CodePlace>& places_of(const record::Where& where, record::PlaceKind kind);
 
+/// Loops, each before those in it, and what is in none: the most slots first, those of inner loops among them.
+std::vector<const record::CodePlace*> loops_in_order(const record::Where& where);
+
 /// "parse_value (json.c:210-233)", "twice (s.c:2), inlined into main", "libc.so.6+0x1234".
 std::string place_text(const record::CodePlace& place, record::PlaceKind kind);
 

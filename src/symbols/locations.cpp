@@ -17,8 +17,9 @@ namespace tmaprobe::symbols {
 namespace {
 
 /// What a reader hands over.
+template <class Found>
 struct Answer {
-    std::vector<Location> locations;
+    std::vector<Found> found;
     std::string error;
 };
 
@@ -41,10 +42,10 @@ struct Description<symbols::Location> {
                                                    field("begins", &L::begins), field("instruction", &L::instruction));
 };
 
-template <>
-struct Description<symbols::Answer> {
-    using A = symbols::Answer;
-    static constexpr auto fields = std::make_tuple(field("locations", &A::locations), field("error", &A::error));
+template <class Found>
+struct Description<symbols::Answer<Found>> {
+    using A = symbols::Answer<Found>;
+    static constexpr auto fields = std::make_tuple(field("found", &A::found), field("error", &A::error));
 };
 
 }  // namespace tmaprobe::json
@@ -64,17 +65,17 @@ void limit_memory() {
     ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
-template <class Read>
-Result<std::vector<Location>> in_a_helper(const std::string& what, double patience_seconds, const Read& read) {
+template <class Found, class Read>
+Result<std::vector<Found>> in_a_helper(const std::string& what, double patience_seconds, const Read& read) {
     auto helper = TRY(process::Helper::start([&](const process::HelperOrders&, const std::function<void()>& ready) {
         ready();
         limit_memory();
-        Answer answer;
-        auto locations = read();
-        if (locations)
-            answer.locations = std::move(*locations);
+        Answer<Found> answer;
+        auto found = read();
+        if (found)
+            answer.found = std::move(*found);
         else
-            answer.error = locations.error().what;
+            answer.error = found.error().what;
         // What is broken may spell its names in bytes that are no text.
         json::Writer writer;
         json::write(writer, answer);
@@ -87,12 +88,12 @@ Result<std::vector<Location>> in_a_helper(const std::string& what, double patien
     if (text.empty()) return failed("their reader crashed, or took too long");
     const auto document = json::parse(text, "answer");
     if (!document) return failed(document.error().what);
-    Answer answer;
+    Answer<Found> answer;
     std::string problem;
     json::read(json::Node(document->root(), problem), answer);
     if (!problem.empty()) return failed(problem);
     if (!answer.error.empty()) return failed(answer.error);
-    return std::move(answer.locations);
+    return std::move(answer.found);
 }
 
 /// As the kernel mapped it into this process; empty where there is none.
@@ -111,13 +112,18 @@ std::string vdso_image() {
 
 Result<std::vector<Location>> locate(const std::string& path, const std::vector<std::uint64_t>& offsets,
                                      double patience_seconds) {
-    return in_a_helper(path, patience_seconds, [&] { return read_symbols(path, offsets); });
+    return in_a_helper<Location>(path, patience_seconds, [&] { return read_symbols(path, offsets); });
+}
+
+Result<std::vector<std::uint64_t>> entries(const std::string& path, const std::vector<std::uint64_t>& functions,
+                                           const std::vector<ExecutedCode>& executed, double patience_seconds) {
+    return in_a_helper<std::uint64_t>(path, patience_seconds, [&] { return read_entries(path, functions, executed); });
 }
 
 Result<std::vector<Location>> locate_in_vdso(const std::vector<std::uint64_t>& offsets, double patience_seconds) {
     const std::string image = vdso_image();
     if (image.empty()) return fail(ErrorCode::unavailable, "this machine has no vDSO");
-    return in_a_helper("the vDSO", patience_seconds, [&] { return read_symbols_of_image(image, offsets); });
+    return in_a_helper<Location>("the vDSO", patience_seconds, [&] { return read_symbols_of_image(image, offsets); });
 }
 
 }  // namespace tmaprobe::symbols

@@ -33,4 +33,16 @@ Result<std::vector<Location>> locate(const std::string& path, const std::vector<
 /// The same of this machine's vDSO; offsets are from its beginning.
 Result<std::vector<Location>> locate_in_vdso(const std::vector<std::uint64_t>& offsets, double patience_seconds = 60);
 
+/// A piece of an ELF file whose instructions were executed.
+struct ExecutedCode {
+    std::uint64_t begin = 0, last = 0;  ///< offsets of its first and of its last instruction
+};
+
+/// Where executed code is first met on the ways that lead to it from the beginnings of functions through code that was
+/// not executed: offsets of instructions, each once. All numbers are offsets in the file; `executed` is in order. A way
+/// through a branch whose target is in a register is not found. It is read in a process of its own. Errors: as
+/// locate().
+Result<std::vector<std::uint64_t>> entries(const std::string& path, const std::vector<std::uint64_t>& functions,
+                                           const std::vector<ExecutedCode>& executed, double patience_seconds = 60);
+
 }  // namespace tmaprobe::symbols

@@ -3,6 +3,7 @@
 
     where_check.py RECORD sums                         every list adds up to the model's facts
     where_check.py RECORD line SOURCE MARK CAUSE,...   most slots lie on the marked line, for these causes
+    where_check.py RECORD loop SOURCE MARK DEPTH       most slots lie in the loop with the marked line, which is so deep
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
 """
 import json
@@ -24,7 +25,7 @@ def main(record, what, *words):
     assert total > 0 and abs(total - facts["slots"]) <= 1e-9 * total, (total, facts["slots"])
     for cause, count in where["slots"].items():
         assert abs(count - facts["slots_by_cause_" + cause]) <= 1e-9 * total, cause
-    for places in ("modules", "functions", "lines", "instructions"):
+    for places in ("modules", "functions", "loops", "lines", "instructions"):
         sums = {}
         for place in where[places]:
             add(sums, place["slots"])
@@ -43,6 +44,16 @@ def main(record, what, *words):
         lost = {cause: count for cause, count in hottest["slots"].items() if cause != "retiring"}
         share = sum(count for cause, count in lost.items() if cause in wanted) / sum(lost.values())
         assert share > 0.5, hottest
+    if what == "loop":
+        source, mark, depth = words
+        planted, = [number for number, text in enumerate(open(source), 1) if mark in text]
+        hottest = where["loops"][0]
+        assert hottest["first_line"] <= planted <= hottest["last_line"], (hottest, planted)
+        assert hottest["loop_depth"] == int(depth), hottest
+        while "inside" in hottest:
+            inner, hottest = hottest, where["loops"][hottest["inside"]]
+            assert hottest["loop_depth"] == inner["loop_depth"] - 1, (hottest, inner)
+            assert hottest["share_with_inner"] >= inner["share_with_inner"], (hottest, inner)
     if what == "ratio":
         share = {place.get("function"): place["share"] for place in where["functions"]}
         one, other = (share[name] for name in words)

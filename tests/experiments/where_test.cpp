@@ -65,6 +65,35 @@ TEST(Where, PartsAddUpAndTheMostSlotsComeFirst) {
     EXPECT_DOUBLE_EQ(of_module(where, "/gone/program").share, 100.0 / 160);
 }
 
+TEST(Where, LoopsAddUpWithWhatIsInNone) {
+    auto nested =
+        window(2, {{0x1000, slots(1, 0)}, {0x1010, slots(10, 0)}, {0x1020, slots(0, 100)}, {0x1030, slots(5, 0)}});
+    nested.runs.add({0x1000, 0x100c, 0x1010});  // into the outer loop, into the inner one, round and out again
+    nested.runs.add({0x1010, 0x101c, 0x1020});
+    nested.runs.add({0x1020, 0x102c, 0x1020});
+    nested.runs.add({0x1020, 0x102c, 0x1030});
+    nested.runs.add({0x1030, 0x103c, 0x1010});
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({nested, window(1, {{0x1020, slots(3, 0)}})}, true), warnings);
+    ASSERT_EQ(where.loops.size(), 3u);
+    record::CauseSlots sum;
+    for (const auto& place : where.loops)
+        for (const auto& [cause, count] : place.slots) sum[cause] += count;
+    EXPECT_EQ(sum, where.slots);
+    const auto &inner = where.loops[0], &outer = where.loops[1], &no_loop = where.loops[2];
+    EXPECT_EQ(inner.address, 0x1020u);
+    EXPECT_EQ(inner.loop_depth, 2u);
+    EXPECT_EQ(inner.inside, 1u);
+    EXPECT_EQ(inner.slots, (record::CauseSlots{{"retiring", 3}, {"dram", 200}}));
+    EXPECT_EQ(outer.address, 0x1010u);
+    EXPECT_EQ(outer.loop_depth, 1u);
+    EXPECT_EQ(outer.inside, std::nullopt);
+    EXPECT_DOUBLE_EQ(outer.share, 30.0 / 235);
+    EXPECT_DOUBLE_EQ(outer.share_with_inner, 233.0 / 235);
+    EXPECT_EQ(no_loop.loop_depth, 0u);
+    EXPECT_DOUBLE_EQ(no_loop.share, 2.0 / 235);
+}
+
 TEST(Where, AModuleThatWasReplacedKeepsItsOffsets) {
     std::vector<record::Warning> warnings;
     const auto where = where_of(attribution({window(1, {{0x10008, slots(1, 0)}})}, true), warnings);

@@ -63,6 +63,36 @@ TEST(WhereWords, OfAStrippedProgramAreAddresses) {
     EXPECT_EQ(place_text(place, record::PlaceKind::function), "code made while it ran");
 }
 
+CodePlace loop(std::uint64_t first, std::uint64_t last, double share, unsigned depth, double with_inner) {
+    CodePlace loop = place("parse_value", first, last, {{"retiring", 1000 * share}});
+    loop.loop_depth = depth;
+    loop.share_with_inner = with_inner;
+    return loop;
+}
+
+record::Where nested() {
+    record::Where where = parsed();
+    where.loops = {loop(12, 14, 0.5, 2, 0.5), place("main", 1, 2, {{"dram", 300}}), loop(30, 31, 0.15, 1, 0.15),
+                   loop(10, 20, 0.05, 1, 0.55)};
+    where.loops[0].inside = 3;
+    return where;
+}
+
+TEST(WhereLoops, ComeBeforeThoseInThem) {
+    const auto where = nested();
+    std::vector<std::size_t> order;
+    for (const auto* place : loops_in_order(where))
+        order.push_back(static_cast<std::size_t>(place - where.loops.data()));
+    EXPECT_THAT(order, testing::ElementsAre(3, 0, 1, 2));
+}
+
+TEST(WhereLoops, OfARecordThatSaysNonsenseAreAllThere) {
+    auto where = nested();
+    where.loops[3].inside = 0;  // each in the other
+    where.loops[2].inside = 77;
+    EXPECT_EQ(loops_in_order(where).size(), 4u);
+}
+
 TEST(WhereWords, ParametersAreLeftOut) {
     const auto text = [](const std::string& function) {
         return place_text(place(function, 1, 1, {{"retiring", 1}}), record::PlaceKind::function);
@@ -107,6 +137,23 @@ TEST(WhereTable, HasTheRestAndTheSum) {
     EXPECT_THAT(text, testing::ContainsRegex(" 45.0% +20% +0% +5% +0% +20%  2 more"));
     EXPECT_THAT(text, testing::ContainsRegex("100.0% +30% +15% +35% +0% +20%  all"));
     EXPECT_THAT(text, Not(HasSubstr("the model says"))) << "the tree is not counted";
+}
+
+TEST(WhereLoops, AreShownInEachOtherWithTheWholeBesideTheirOwn) {
+    TerminalStyle style;
+    style.width = 110;
+    style.where.by = record::PlaceKind::loop;
+    record::Where where = nested();
+    const std::string text = render_terminal(record_of(where), style);
+    EXPECT_THAT(text, HasSubstr(" whole  slots low..high   ret front   bad  core   mem  loop"));
+    EXPECT_THAT(text, testing::ContainsRegex("\n 55.0% +5.0% .*  json.c:10-20 parse_value\n"));
+    EXPECT_THAT(text, testing::ContainsRegex("\n 50.0% +50.0% .*    json.c:12-14 parse_value\n"));
+    EXPECT_THAT(text, testing::ContainsRegex("\n +30.0% .*  main, in no loop\n"));
+    where.loops[0].first_line = 10;
+    where.loops[0].last_line = 20;
+    EXPECT_THAT(render_terminal(record_of(where), style), HasSubstr("    json.c:10-20 parse_value at 0x1000\n"));
+    where.loops.clear();
+    EXPECT_THAT(render_terminal(record_of(where), style), HasSubstr("this record has no loops"));
 }
 
 TEST(Annotated, SourceStandsAboveItsInstructions) {

@@ -1,7 +1,7 @@
 #include "symbols/locations.h"
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -30,6 +30,11 @@ unsigned visible(unsigned x) {
     return hidden(x) + 1;
 }
 unsigned (*address_of_hidden(void))(unsigned) { return hidden; }
+#ifdef TURNED
+__asm__(".text\n.globl turned\n.type turned, @function\n"
+        "turned: mov $9, %ecx\n jmp 2f\n 1: nop\n 2: dec %ecx\n jne 1b\n ret\n"
+        "jecxz 1b\n jmp 1b\n");
+#endif
 )";
 
 /// A shared object in a folder of its own, loaded here so that its addresses are known.
@@ -49,6 +54,7 @@ class Built {
         if (handle_) ::dlclose(handle_);
         fs::remove_all(folder_);
     }
+    const fs::path& folder() const { return folder_; }
     std::string path() const { return (folder_ / "s.so").string(); }
 
     std::uint64_t offset_of(const void* address) const {
@@ -58,7 +64,8 @@ class Built {
         ADD_FAILURE() << "not mapped";
         return 0;
     }
-    std::uint64_t visible() const { return offset_of(::dlsym(handle_, "visible")); }
+    std::uint64_t offset_of_symbol(const char* name) const { return offset_of(::dlsym(handle_, name)); }
+    std::uint64_t visible() const { return offset_of_symbol("visible"); }
     std::uint64_t hidden() const {
         const auto give = reinterpret_cast<const void* (*)()>(::dlsym(handle_, "address_of_hidden"));
         return offset_of(give());
@@ -126,6 +133,39 @@ TEST(Locations, DebugInformationIsFoundByItsLink) {
                            "objcopy --add-gnu-debuglink=s.debug s.so"));
 }
 
+TEST(Locations, DebugInformationIsFoundByItsBuildId) {
+    if (::access("/usr/lib/debug", W_OK) != 0) GTEST_SKIP() << "/usr/lib/debug is not for this user to write";
+    const Built built(
+        "-g",
+        "objcopy --only-keep-debug s.so s.debug && strip s.so && "
+        "readelf -n s.so | sed -n 's/.*Build ID: \\(..\\)\\(.*\\)/\\1 \\2/p' > id && read first rest < id && "
+        "echo /usr/lib/debug/.build-id/$first/$rest.debug > where && "
+        "mkdir -p /usr/lib/debug/.build-id/$first && cp s.debug $(cat where)");
+    expect_all_known(built);
+    // The folder of its own goes with it, one that others use stays.
+    EXPECT_EQ(std::system(("cd " + built.folder().string() +
+                           " && rm $(cat where) && "
+                           "(rmdir $(dirname $(cat where)) 2> /dev/null || true)")
+                              .c_str()),
+              0);
+    EXPECT_FALSE(inlined_in_hidden(built)) << "and nowhere else";
+}
+
+TEST(Locations, DebugInformationMayBePackedApart) {
+    const char* pack = "llvm-dwp -e s.so -o s.so.dwp > /dev/null 2>&1 || dwp -e s.so -o s.so.dwp > /dev/null 2>&1";
+    if (std::system("command -v llvm-dwp dwp > /dev/null") != 0) GTEST_SKIP() << "neither llvm-dwp nor dwp is there";
+    expect_all_known(Built("-gdwarf-4 -gsplit-dwarf", std::string("(") + pack + ") && rm -f *.dwo"));
+}
+
+TEST(Locations, WithoutItsSplitOffPartAFunctionKeepsItsName) {
+    const Built built("-g -gsplit-dwarf", "rm -f *.dwo");
+    const auto located = locate(built.path(), {built.visible(), built.hidden()});
+    ASSERT_TRUE(located.has_value()) << located.error().what;
+    for (const std::size_t at : {0, 1}) ASSERT_FALSE(located->at(at).frames.empty());
+    EXPECT_EQ(located->at(0).frames.back().function, "visible");
+    EXPECT_EQ(located->at(1).frames.back().function, "hidden");
+}
+
 TEST(Locations, AStrippedFileHasExportedNamesAndFunctionStarts) {
     const Built built("-fasynchronous-unwind-tables", "strip s.so");
     const auto located = locate(built.path(), {built.visible(), built.hidden()});
@@ -141,6 +181,25 @@ TEST(Locations, AStrippedFileHasExportedNamesAndFunctionStarts) {
     EXPECT_FALSE(hidden.instruction.empty());
 }
 
+#if defined(__x86_64__)
+TEST(Locations, LoopsAreEnteredWhereCodeThatDidNotRunLeads) {
+    // 0: mov $9, %ecx; 5: jmp to 8; 7: nop; 8: dec %ecx; 10: jne to 7; 12: ret; 13: jecxz to 7; 16: jmp to 7.
+    const Built built("-DTURNED");
+    const std::uint64_t turned = built.offset_of_symbol("turned");
+    const auto entries_of = [&](const std::vector<std::uint64_t>& functions,
+                                const std::vector<ExecutedCode>& executed) {
+        return entries(built.path(), functions, executed).value_or(std::vector<std::uint64_t>{0});
+    };
+    EXPECT_THAT(entries_of({turned}, {{turned + 7, turned + 10}}), testing::ElementsAre(turned + 8));
+    EXPECT_THAT(entries_of({turned}, {{turned, turned + 5}, {turned + 7, turned + 10}}), testing::ElementsAre(turned))
+        << "not through what was executed";
+    EXPECT_THAT(entries_of({turned + 13}, {{turned + 8, turned + 8}}), testing::ElementsAre(turned + 8))
+        << "behind a branch back";
+    EXPECT_THAT(entries_of({turned, 1ull << 40}, {}), testing::IsEmpty());
+    EXPECT_FALSE(entries("/nonexistent", {0}, {}).has_value());
+}
+#endif
+
 TEST(Locations, OfNoFileOrNoElfFileAreRefused) {
     EXPECT_FALSE(locate("/nonexistent", {0}).has_value());
     EXPECT_FALSE(locate(__FILE__, {0}).has_value());
@@ -151,6 +210,42 @@ TEST(Locations, AnOffsetThatIsNotLoadedIsNowhere) {
     ASSERT_TRUE(located.has_value()) << located.error().what;
     ASSERT_EQ(located->size(), 2u);
     for (const auto& location : *located) EXPECT_TRUE(location.frames.empty());
+}
+
+/// Of each part of the debug information by itself. Functions have their names from the symbols all the same, or the
+/// answer is an error that says so.
+TEST(Locations, BrokenDebugInformationCostsNoNames) {
+    const Built built("-g", "cp s.so whole.so");
+    std::mt19937 random(2);
+    int answers = 0, errors = 0;
+    for (const std::string section : {"info", "abbrev", "line", "str", "line_str", "aranges"}) {
+        const std::string commands = "cd " + built.folder().string() + " && objcopy --dump-section .debug_" + section +
+                                     "=part whole.so /dev/null 2> /dev/null";
+        if (std::system(commands.c_str()) != 0) continue;  // not every compiler writes each
+        const auto good = read_file((built.folder() / "part").string());
+        ASSERT_TRUE(good.has_value());
+        for (int time = 0; time < 5; ++time) {
+            std::string broken = *good;
+            for (std::size_t i = 0; i < broken.size() / 8 + 1; ++i)
+                broken[random() % broken.size()] = static_cast<char>(random());
+            ASSERT_TRUE(write_file((built.folder() / "part").string(), broken).has_value());
+            const std::string update = "cd " + built.folder().string() + " && objcopy --update-section .debug_" +
+                                       section + "=part whole.so broken.so 2> /dev/null";
+            ASSERT_EQ(std::system(update.c_str()), 0) << update;
+            const auto located = locate((built.folder() / "broken.so").string(), {built.visible(), built.hidden()}, 20);
+            if (!located) {
+                ++errors;
+                EXPECT_THAT(located.error().what, testing::HasSubstr("cannot be read"));
+                continue;
+            }
+            ++answers;
+            ASSERT_EQ(located->size(), 2u);
+            for (const Location& location : *located) EXPECT_FALSE(location.instruction.empty());
+            ASSERT_FALSE(located->at(0).frames.empty()) << section;
+            EXPECT_EQ(located->at(0).frames.back().function, "visible") << section;
+        }
+    }
+    EXPECT_GT(answers, errors);
 }
 
 /// Bytes of the file changed at random: an answer of the right size, or an error, and this process goes on.

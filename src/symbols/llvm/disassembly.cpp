@@ -5,6 +5,7 @@
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
 #include <llvm/MC/MCInst.h>
 #include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrAnalysis.h>
 #include <llvm/MC/MCInstrInfo.h>
 #include <llvm/MC/MCRegisterInfo.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -57,6 +58,15 @@ struct Disassembly::Target {
     std::unique_ptr<llvm::MCContext> context;
     std::unique_ptr<llvm::MCDisassembler> disassembler;
     std::unique_ptr<llvm::MCInstPrinter> printer;
+    std::unique_ptr<llvm::MCInstrAnalysis> analysis;
+
+    /// The size of the first instruction; 0: there is none.
+    std::uint64_t decode(llvm::StringRef bytes, std::uint64_t address, llvm::MCInst& instruction) const {
+        std::uint64_t size = 0;
+        const llvm::ArrayRef<std::uint8_t> code(bytes.bytes_begin(), std::min(bytes.size(), longest_instruction));
+        const auto status = disassembler->getInstruction(instruction, size, code, address, llvm::nulls());
+        return status == llvm::MCDisassembler::Success ? size : 0;
+    }
 };
 
 Disassembly::Disassembly(llvm::Triple::ArchType architecture) {
@@ -78,7 +88,8 @@ Disassembly::Disassembly(llvm::Triple::ArchType architecture) {
     target->disassembler.reset(llvm_target->createMCDisassembler(*target->subtarget, *target->context));
     target->printer.reset(
         llvm_target->createMCInstPrinter(triple, 0, *target->assembly, *target->instructions, *target->registers));
-    if (!target->disassembler || !target->printer) return;
+    target->analysis.reset(llvm_target->createMCInstrAnalysis(target->instructions.get()));
+    if (!target->disassembler || !target->printer || !target->analysis) return;
     target->printer->setPrintImmHex(true);
     target->printer->setPrintBranchImmAsAddress(true);
     target_ = std::move(target);
@@ -89,12 +100,8 @@ Disassembly::~Disassembly() = default;
 std::string Disassembly::text(llvm::StringRef bytes, std::uint64_t address) const {
     if (!target_) return {};
     llvm::MCInst instruction;
-    std::uint64_t size = 0;
-    const llvm::ArrayRef<std::uint8_t> code(bytes.bytes_begin(), std::min(bytes.size(), longest_instruction));
-    if (target_->disassembler->getInstruction(instruction, size, code, address, llvm::nulls()) !=
-            llvm::MCDisassembler::Success ||
-        size == 0)
-        return {};
+    const std::uint64_t size = target_->decode(bytes, address, instruction);
+    if (!size) return {};
     std::string text;
     llvm::raw_string_ostream out(text);
     // x86 counts a branch's distance from its end, and the printer from the address that it is told.
@@ -106,6 +113,21 @@ std::string Disassembly::text(llvm::StringRef bytes, std::uint64_t address) cons
     if (is_prefix(trimmed) && size < bytes.size())
         return trimmed + " " + this->text(bytes.substr(size), address + size);
     return trimmed;
+}
+
+std::optional<Disassembly::Ways> Disassembly::ways(llvm::StringRef bytes, std::uint64_t address) const {
+    if (!target_) return std::nullopt;
+    llvm::MCInst instruction;
+    Ways ways;
+    ways.size = target_->decode(bytes, address, instruction);
+    if (!ways.size) return std::nullopt;
+    const llvm::MCInstrDesc& what = target_->instructions->get(instruction.getOpcode());
+    ways.goes_on = !what.isBarrier() && !what.isReturn() && !what.isTrap();
+    std::uint64_t target = 0;
+    if (what.isBranch() && !what.isIndirectBranch() &&
+        target_->analysis->evaluateBranch(instruction, address, ways.size, target))
+        ways.target = target;
+    return ways;
 }
 
 }  // namespace tmaprobe::symbols

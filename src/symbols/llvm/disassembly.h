@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <llvm/ADT/StringRef.h>
@@ -19,6 +20,15 @@ class Disassembly {
 
     /// The first instruction of the bytes; empty when they are none.
     std::string text(llvm::StringRef bytes, std::uint64_t address) const;
+
+    /// Where the first instruction leads to.
+    struct Ways {
+        std::uint64_t size = 0;
+        bool goes_on = false;                 ///< to what comes next, also after a call
+        std::optional<std::uint64_t> target;  ///< of a branch to an address that it names; of a call: none
+    };
+    /// Nothing when the bytes are no instruction.
+    std::optional<Ways> ways(llvm::StringRef bytes, std::uint64_t address) const;
 
   private:
     struct Target;

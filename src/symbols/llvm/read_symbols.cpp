@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
 
 #if TMAPROBE_HAVE_SYMBOLIZER
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
@@ -24,6 +27,11 @@ Result<std::vector<Location>> read_symbols(const std::string&, const std::vector
 }
 Result<std::vector<Location>> read_symbols_of_image(const std::string&, const std::vector<std::uint64_t>&) {
     return read_symbols({}, {});
+}
+
+Result<std::vector<std::uint64_t>> read_entries(const std::string&, const std::vector<std::uint64_t>&,
+                                                const std::vector<ExecutedCode>&) {
+    return pass_on(read_symbols({}, {}));
 }
 
 #else
@@ -139,9 +147,54 @@ class Reader {
     std::optional<std::vector<Stretch>> unwinding_;
 };
 
-template <class T>
-Result<std::vector<Location>> with(llvm::Expected<T> opened, const std::string& path,
-                                   const std::vector<std::uint64_t>& offsets) {
+/// Walks code that was not executed until it meets code that was.
+class Walk {
+  public:
+    Walk(const Object& object, const std::vector<ExecutedCode>& executed)
+        : bytes_(object.getData()), disassembly_(object.getArch()), executed_(executed) {}
+
+    std::vector<std::uint64_t> from(const std::vector<std::uint64_t>& functions) {
+        waiting_ = functions;
+        while (!waiting_.empty() && walked_.size() < most_instructions) {
+            const std::uint64_t begin = waiting_.back();
+            waiting_.pop_back();
+            step(begin);
+        }
+        return {entries_.begin(), entries_.end()};
+    }
+
+  private:
+    /// Distances are the same in the file as in memory, as long as a way stays in its segment.
+    void step(std::uint64_t offset) {
+        if (offset >= bytes_.size() || !walked_.insert(offset).second) return;
+        if (was_executed(offset)) {
+            entries_.insert(offset);
+            return;
+        }
+        const auto ways = disassembly_.ways(bytes_.substr(offset), offset);
+        if (!ways) return;
+        if (ways->target) waiting_.push_back(*ways->target);
+        if (ways->goes_on) waiting_.push_back(offset + ways->size);
+    }
+
+    bool was_executed(std::uint64_t offset) const {
+        const auto after = std::ranges::upper_bound(executed_, offset, {}, &ExecutedCode::begin);
+        return after != executed_.begin() && offset <= (after - 1)->last;
+    }
+
+    static constexpr std::size_t most_instructions = 2'000'000;
+
+    llvm::StringRef bytes_;
+    Disassembly disassembly_;
+    const std::vector<ExecutedCode>& executed_;
+    std::vector<std::uint64_t> waiting_;
+    std::unordered_set<std::uint64_t> walked_;
+    std::set<std::uint64_t> entries_;
+};
+
+/// `read` is called with the opened ELF file.
+template <class T, class Read>
+auto with(llvm::Expected<T> opened, const Read& read) -> Result<decltype(read(std::declval<const Object&>()))> {
     if (!opened) return fail(ErrorCode::unavailable, llvm::toString(opened.takeError()));
     const llvm::object::Binary* binary = nullptr;
     if constexpr (requires { opened->getBinary(); })
@@ -150,19 +203,27 @@ Result<std::vector<Location>> with(llvm::Expected<T> opened, const std::string& 
         binary = opened->get();
     const auto* object = llvm::dyn_cast<Object>(binary);
     if (!object) return fail(ErrorCode::unavailable, "it is no ELF file");
-    return Reader(*object, path).read(offsets);
+    return read(*object);
 }
 
 }  // namespace
 
 Result<std::vector<Location>> read_symbols(const std::string& path, const std::vector<std::uint64_t>& offsets) {
-    return with(llvm::object::createBinary(path), path, offsets);
+    return with(llvm::object::createBinary(path),
+                [&](const Object& object) { return Reader(object, path).read(offsets); });
 }
 
 Result<std::vector<Location>> read_symbols_of_image(const std::string& image,
                                                     const std::vector<std::uint64_t>& offsets) {
     const auto buffer = llvm::MemoryBuffer::getMemBuffer(image, "", false);
-    return with(llvm::object::createBinary(buffer->getMemBufferRef()), "", offsets);
+    return with(llvm::object::createBinary(buffer->getMemBufferRef()),
+                [&](const Object& object) { return Reader(object, "").read(offsets); });
+}
+
+Result<std::vector<std::uint64_t>> read_entries(const std::string& path, const std::vector<std::uint64_t>& functions,
+                                                const std::vector<ExecutedCode>& executed) {
+    return with(llvm::object::createBinary(path),
+                [&](const Object& object) { return Walk(object, executed).from(functions); });
 }
 
 #endif

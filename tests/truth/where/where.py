@@ -6,7 +6,8 @@ Usage: where.py TMAPROBE [--target T,...] [--runs N] [--only NAME,...] [--state 
 Each program of programs.json is built as the list says and run N times for each target, by default three (the list has others where
 one of these would not show the cause). The line is right when the most lost slots
 of all lines lie on the one that is marked PLANTED; the cause is right when the first screen's first sentence says it in the words
-of the list. Every list of places is added up and held against the model's facts. A stripped program's lines are looked up by
+of the list. Every list of places is added up and held against the model's facts. Where the list
+says how deep the costly loop is ("loop"), the loop with the most lost slots must be as deep and have the marked line in it. A stripped program's lines are looked up by
 address in the one that was not stripped. Exit status 1: some line or cause is wrong, or differs from run to run; 77: nothing could be built, or judged.
 """
 
@@ -92,6 +93,26 @@ def line_slots(where, program, slots_of):
     return sums
 
 
+def loop_is_right(one, where, program):
+    """The loop with the most lost slots, those of loops in it left aside."""
+    file, planted = marked(one, "PLANTED")
+    top = max(where["loops"], key=lost)
+    if top.get("loop_depth", 0) != one["loop"]:
+        return False
+    around, loop = 0, top
+    while "inside" in loop:
+        loop = where["loops"][loop["inside"]]
+        around += 1
+    if around + 1 != one["loop"]:
+        return False
+    if not os.path.exists(program + ".whole"):
+        return os.path.basename(top.get("file", "?")) == file and any(
+            top["first_line"] <= line <= top["last_line"] for line in planted)
+    # Of a stripped one: where it is entered, which is its first line or, where it was turned around, its last.
+    entered, = lines_of_addresses(program + ".whole", [top["address"]])
+    return entered[0] == file and min(abs(entered[1] - line) for line in planted) <= 1
+
+
 def run(tmaprobe, target, program, state):
     record = os.path.join(state, "record.json")
     own = subprocess.run([tmaprobe, "where", "--target", target, "--effort", "10", "--json", record, "--", program],
@@ -115,13 +136,13 @@ def run_until_judged(tmaprobe, target, program, state):
 
 
 def judge(one, program, answer, sentence, printed):
-    """(line is right, cause is right, what was said)."""
+    """(line is right, and its loop, cause is right, what was said)."""
     where, facts = answer["extra"]["where"], answer["extra"]["model"]["facts"]
     check_sums(where, facts)
     file, planted = marked(one, "PLANTED")
     lines = line_slots(where, program, (lambda place: sum(place["slots"].values())) if one["cause"] == "retiring" else lost)
     top = max(lines, key=lines.get)
-    line_right = top[0] == file and top[1] in planted
+    line_right = top[0] == file and top[1] in planted and ("loop" not in one or loop_is_right(one, where, program))
     total = sum(where["slots"].values())
     said = f"{top[0]}:{top[1]} {lines[top] / total:.0%}"
     if "share" in one:  # beside what the program measured itself, on this machine: the first part of its time
