@@ -229,7 +229,12 @@ TEST(ModelledCode, ASignalThatAnInstructionCausedMeetsThatInstruction) {
         action.sa_sigaction = skip_ud2;
         action.sa_flags = SA_SIGINFO;
         ::sigaction(SIGILL, &action, nullptr);
-        for (std::uint64_t i = 0; i < rounds; ++i) asm volatile("ud2");
+        // A signal costs a traced process up to a tenth of a millisecond: something is done between them.
+        for (std::uint64_t i = 0; i < rounds; ++i) {
+            for (volatile int between = 0; between < 200; between = between + 1) {
+            }
+            asm volatile("ud2");
+        }
     });
     const Evaluated evaluated = model_of(workload, target);
     EXPECT_EQ(evaluated.sample.model->windows, 3U);  // none found the process dead
