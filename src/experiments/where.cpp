@@ -37,8 +37,8 @@ Key key_of(PlaceKind kind, const CodePoint& point, Point number) {
     if (kind == PlaceKind::instruction) return {point.module, "", "", "", number, 0};
     const symbols::Frame inner = located.frames.empty() ? symbols::Frame() : located.frames.front();
     const std::string outer = located.frames.size() > 1 ? located.frames.back().function : "";
-    const bool line = kind == PlaceKind::line;
-    return {point.module, inner.function, outer, line ? inner.file : "", line ? inner.line : 0, located.begins};
+    const bool by_line = kind == PlaceKind::line;
+    return {point.module, inner.function, outer, by_line ? inner.file : "", by_line ? inner.line : 0, located.begins};
 }
 
 /// All that the model varies: each gives every place another share.
