@@ -278,12 +278,13 @@ set(TMAPROBE_SOURCES_trace
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
-    src/trace/counted_memory.cpp
     src/trace/copy_clock.cpp
     src/trace/copy_input.cpp
+    src/trace/counted_memory.cpp
     src/trace/injected_call.cpp
     src/trace/page_map.cpp
     src/trace/private_mappings.cpp
+    src/trace/read_memory.cpp
     src/trace/registers.cpp
     src/trace/remote_calls.cpp
     src/trace/room_for_copy.cpp

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <charconv>
 #include <memory>
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json/writer.h"
+#include "base/shell.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "counters/perf_command.h"
@@ -91,9 +92,9 @@ std::string plan_json(const PlanWords& words, const events::Table& table, const 
     writer.member("folder", table.folder);
     writer.member("level", words.level);
     std::vector<std::string> commands;
-    for (const auto& command : commands_of(words, table, plan)) commands.push_back(counters::shell_line(command));
+    for (const auto& command : commands_of(words, table, plan)) commands.push_back(shell_quoted(command));
     writer.member("commands", commands);
-    writer.member("replay", counters::shell_line(replay_command(words, plan.passes.size())));
+    writer.member("replay", shell_quoted(replay_command(words, plan.passes.size())));
     writer.key("passes");
     writer.begin_array();
     for (const auto& pass : plan.passes) {
@@ -123,9 +124,9 @@ std::string plan_text(const PlanWords& words, const events::Table& table, const 
                                    table.title.empty() ? table.folder : table.title);
     for (auto command : commands_of(words, table, plan)) {
         command.insert(command.end(), {"--", "./my-program"});
-        text += counters::shell_line(command) + "\n";
+        text += shell_quoted(command) + "\n";
     }
-    text += "\n# Then anywhere:\n" + counters::shell_line(replay_command(words, plan.passes.size())) + "\n";
+    text += "\n# Then anywhere:\n" + shell_quoted(replay_command(words, plan.passes.size())) + "\n";
     if (table.format == events::PmuFormat::intel) text += "#   add --smt 1 if SMT is on there\n";
     std::string split;
     for (const auto& note : plan.notes) text += fmt::format("# note: {}\n", note.what);

@@ -90,20 +90,4 @@ std::vector<std::string> perf_stat_command(const events::Table& table, const Pas
     return {"perf", "stat", "-x,", "-o", output_file, "-e", fmt::format("{}", fmt::join(groups, ","))};
 }
 
-std::string shell_line(const std::vector<std::string>& words) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-    std::string line;
-    for (const std::string& word : words) {
-        if (!line.empty()) line += ' ';
-        if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
-            line += word;
-            continue;
-        }
-        line += '\'';
-        for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
-    }
-    return line;
-}
-
 }  // namespace tmaprobe::counters

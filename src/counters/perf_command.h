@@ -13,7 +13,4 @@ namespace tmaprobe::counters {
 std::vector<std::string> perf_stat_command(const events::Table& table, const Pass& pass,
                                            const std::string& output_file);
 
-/// Words as one line for a POSIX shell.
-std::string shell_line(const std::vector<std::string>& words);
-
 }  // namespace tmaprobe::counters

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -61,8 +62,9 @@ struct Sample {
 /// What is true of a source whatever it measures, so that nobody has to ask which one it is.
 struct SourceTraits {
     record::Status status = record::Status::measured;  ///< of a metric that has a value from its counts
-    bool repeats = true;        ///< another run gives counts of its own, and their spread says something
-    bool runs_natively = true;  ///< what it measures runs as by itself: its time is its own
+    bool repeats = true;                 ///< another run gives counts of its own, and their spread says something
+    bool runs_natively = true;           ///< what it measures runs as by itself: its time is its own
+    std::string_view work = "counting";  ///< what a person waits for meanwhile
 };
 
 /// The seam: measures a workload once. perf counts, model simulates. Everything above knows them by their traits and

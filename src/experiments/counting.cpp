@@ -124,10 +124,8 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
         for (std::size_t pass = 0; pass < passes && !interrupted; ++pass) {
             if (command) workload.prepare();
             if (on_progress) {
-                const std::string what = source.describe().kind == record::SourceKind::model
-                                             ? "modelling the instructions that run"
-                                             : "counting";
-                on_progress({passes > 1 ? fmt::format("{}, pass {} of {}", what, pass + 1, passes) : what,
+                const std::string work(source.traits().work);
+                on_progress({passes > 1 ? fmt::format("{}, pass {} of {}", work, pass + 1, passes) : work,
                              (repetition * static_cast<double>(passes) + static_cast<double>(pass)) / total,
                              {},
                              ProgressOf::step});

@@ -55,31 +55,31 @@ Result<std::optional<record::Warning>> wrong_target(const events::Library& libra
     if (spellings.size() < few || own == spellings.size()) return std::nullopt;
 
     std::size_t best = 0;
-    std::vector<std::string> folders;
+    std::vector<events::Target> fitting;
     for (const auto& target : TRY(events::known_targets(library))) {
         if (target.folder == table.folder) continue;
         const auto other = events::load(library, target.folder);
         if (!other) continue;  // a table with a fault is told where it is asked for
         const std::size_t known = known_to(*other, spellings);
-        if (known > best) folders.clear();
+        if (known > best) fitting.clear();
         best = std::max(best, known);
-        if (known == best)
-            folders.push_back(target.title.empty() ? target.folder
-                                                   : fmt::format("{} ({})", target.folder, target.title));
+        if (known == best) fitting.push_back(target);
     }
     // Neighbours of one vendor share most of their events: a better fit by a few says nothing.
     const bool most = 2 * best > spellings.size(), clearly = best >= few && 4 * own <= 3 * best && best - own >= 2;
     if (!most || !clearly) return std::nullopt;
     constexpr std::size_t shown = 4;
     const std::string further =
-        folders.size() > shown ? fmt::format(" and {} more", folders.size() - shown) : std::string();
-    folders.resize(std::min(folders.size(), shown));
+        fitting.size() > shown ? fmt::format(" and {} more", fitting.size() - shown) : std::string();
+    fitting.resize(std::min(fitting.size(), shown));
+    std::vector<std::string> names;
+    for (const auto& target : fitting)
+        names.push_back(target.title.empty() ? target.folder : fmt::format("{} ({})", target.folder, target.title));
     return record::Warning{
         "wrong_target",
         fmt::format("these are rather another CPU's counts: {} of {} events are known of {}, {} of {}{}", own,
-                    spellings.size(), table.folder, best, fmt::join(folders, ", "), further),
-        fmt::format("--target names the CPU that counted, for example {}",
-                    folders.front().substr(0, folders.front().find(' ')))};
+                    spellings.size(), table.folder, best, fmt::join(names, ", "), further),
+        fmt::format("--target names the CPU that counted, for example {}", fitting.front().folder)};
 }
 
 }  // namespace tmaprobe::experiments

@@ -7,7 +7,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t line_bytes = 64;
+using core::line_bytes;
 constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
 constexpr std::uint64_t page_entry_bytes = 8;
 constexpr std::size_t many_pages = 1 << 16;  // more than the buffers of any target hold
@@ -236,7 +236,6 @@ bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit
 }
 
 std::uint64_t LineChannel::after(std::uint64_t cycle) {
-    if (line_cycles_ <= 0) return cycle;
     std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
     while (taken_[turn % turns] == turn) ++turn;
     taken_[turn % turns] = turn;

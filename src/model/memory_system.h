@@ -36,7 +36,6 @@ struct MemoryVariation {
 /// order; a turn that was taken long ago is free again.
 class LineChannel {
   public:
-    /// 0 cycles: as many at once as there are.
     explicit LineChannel(double line_cycles) : line_cycles_(line_cycles) {}
     void clear() { taken_.assign(turns, 0); }
     /// The first free turn, at this cycle or later; it is taken.

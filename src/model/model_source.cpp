@@ -27,7 +27,9 @@ class ModelSource final : public counters::CounterSource {
           cpu_id_(std::move(cpu_id)),
           options_(std::move(options)) {}
 
-    counters::SourceTraits traits() const override { return {record::Status::modelled, false, false}; }
+    counters::SourceTraits traits() const override {
+        return {record::Status::modelled, false, false, "modelling the instructions that run"};
+    }
 
     /// The model has no counters to run out of: everything is one pass.
     std::vector<counters::PmuLimits> limits() const override {

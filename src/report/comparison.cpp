@@ -64,15 +64,9 @@ void show_metrics(const Screen& screen, const Comparison& comparison, Rows& rows
     else
         shown = telling_metrics(comparison);
     for (const auto* metric : shown) {
-        const int level = std::clamp(metric->level, 0, 6);
-        const bool share = level > 0;
-        const auto value = [&](double number) { return share ? percent(number) : plain_number(number); };
-        const int indent = share ? 2 * level : 2;
-        rows.push_back({std::string(static_cast<std::size_t>(indent), ' ') + screen.say(metric->name),
-                        value(metric->before), value(metric->after),
-                        share ? fmt::format("{:+.1f} points", 100 * (metric->after - metric->before))
-                              : fmt::format("{:+.3g}", metric->after - metric->before),
-                        text_of(metric->of) + (metric->beyond_bounds ? "" : ", within bounds")});
+        const int indent = metric->level > 0 ? 2 * std::min(metric->level, 6) : 2;
+        rows.push_back(
+            compared_cells(*metric, std::string(static_cast<std::size_t>(indent), ' ') + screen.say(metric->name)));
     }
 }
 
@@ -102,6 +96,15 @@ void show_notes(Screen& screen, const std::vector<Comparison>& comparisons) {
 }
 
 }  // namespace
+
+std::vector<std::string> compared_cells(const record::ComparedMetric& metric, const std::string& name) {
+    const bool share = metric.level > 0;
+    const auto value = [&](double number) { return share ? percent(number) : plain_number(number); };
+    return {name, value(metric.before), value(metric.after),
+            share ? fmt::format("{:+.1f} points", 100 * (metric.after - metric.before))
+                  : fmt::format("{:+.3g}", metric.after - metric.before),
+            text_of(metric.of) + (metric.beyond_bounds ? "" : ", within bounds")};
+}
 
 std::string render_comparisons(const std::vector<Comparison>& comparisons, const TerminalStyle& style) {
     Screen screen(style);

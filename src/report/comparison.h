@@ -12,6 +12,9 @@ namespace tmaprobe::report {
 /// two top levels and translation.
 std::string render_comparisons(const std::vector<record::Comparison>& comparisons, const TerminalStyle& style);
 
+/// A metric's row of a table, under this name: before, after, change, and what the change is judged to be.
+std::vector<std::string> compared_cells(const record::ComparedMetric& metric, const std::string& name);
+
 /// One row for each time and each metric of each comparison.
 std::string comparisons_csv(const std::vector<record::Comparison>& comparisons);
 

@@ -52,14 +52,8 @@ std::string comparisons_markdown(const std::vector<Comparison>& comparisons) {
         if (const auto& time = comparison.time)
             text += markdown_row({"time per operation", format_ns(time->before_ns), format_ns(time->after_ns),
                                   time->judged && time->ratio ? change_text(*time->ratio) : "-", judged_word(*time)});
-        for (const auto& metric : comparison.metrics) {
-            const bool share = metric.level > 0;
-            const auto value = [&](double number) { return share ? percent(number) : plain_number(number); };
-            text += markdown_row({markdown_code(metric.name), value(metric.before), value(metric.after),
-                                  share ? fmt::format("{:+.1f} points", 100 * (metric.after - metric.before))
-                                        : fmt::format("{:+.3g}", metric.after - metric.before),
-                                  text_of(metric.of) + (metric.beyond_bounds ? "" : ", within bounds")});
-        }
+        for (const auto& metric : comparison.metrics)
+            text += markdown_row(compared_cells(metric, markdown_code(metric.name)));
         text += "\n";
         for (const auto& note : comparison.notes) text += "- " + markdown_text(note) + "\n";
         if (!comparison.notes.empty()) text += "\n";

@@ -311,6 +311,7 @@ void write_curves(ViewWriter& out, const Record& record) {
                 out.text("kind", name_of(knee.kind));
                 out.text("pages", name_of(knee.pages));
                 out.number("x", static_cast<double>(knee.size_bytes));
+                out.text("cause", knee.cause);
                 out.text("text", knee_sentence(knee));
             });
         });

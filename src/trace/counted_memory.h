@@ -2,18 +2,18 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "trace/private_mappings.h"
 
 namespace tmaprobe::trace {
 
 /// A shared mapping whose users the kernel counts: a System V segment, which is removed when nobody has it any more,
 /// or a memfd file, which cannot be sealed while another can write it. A copy must not have it, not for a moment.
 struct CountedMapping {
-    std::uint64_t begin = 0, end = 0;  ///< addresses
-    int protection = 0;                ///< PROT_*
-    bool forked = false;               ///< a child would get it; else the program itself has seen to it
+    SharedMapping memory;
+    bool forked = true;  ///< a child would get it; else the program itself has seen to it
 };
 
 /// Those of a process, of which /proc/PID/maps says this.

@@ -16,7 +16,6 @@
 
 #include "base/fd.h"
 #include "base/file.h"
-#include "trace/touched_memory.h"
 
 namespace tmaprobe::trace {
 namespace {
@@ -40,34 +39,17 @@ bool is_device(const SharedMapping& mapping) {
 std::vector<SharedMapping> shared_mappings(const std::string& maps) {
     std::vector<SharedMapping> mappings;
     std::istringstream lines(maps);
-    std::string line;
-    while (std::getline(lines, line)) {
-        SharedMapping mapping;
-        unsigned long long begin = 0, end = 0, offset = 0;
-        char permissions[5] = {};
-        int path_at = 0;
-        if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*x:%*x %llu %n", &begin, &end, permissions, &offset,
-                        &mapping.inode, &path_at) < 5)
-            continue;
-        if (permissions[3] != 's') continue;
-        mapping.begin = begin;
-        mapping.end = end;
-        mapping.offset = offset;
-        mapping.protection = (permissions[0] == 'r' ? PROT_READ : 0) | (permissions[1] == 'w' ? PROT_WRITE : 0) |
-                             (permissions[2] == 'x' ? PROT_EXEC : 0);
-        if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
-            mapping.path = line.substr(static_cast<std::size_t>(path_at));
-        mappings.push_back(std::move(mapping));
-    }
+    for (std::string line; std::getline(lines, line);)
+        if (auto mapping = shared_mapping(line)) mappings.push_back(std::move(*mapping));
     return mappings;
 }
 
 class Privatizer {
   public:
-    Privatizer(pid_t original, pid_t copy, RemoteCalls& calls)
+    Privatizer(pid_t copy, TouchedMemory& touched, RemoteCalls& calls)
         : copy_(copy),
           calls_(calls),
-          touched_(original, copy, calls),
+          touched_(touched),
           memory_(::open(("/proc/" + std::to_string(copy) + "/mem").c_str(), O_RDWR | O_CLOEXEC)) {}
 
     bool replace(const SharedMapping& mapping) {
@@ -81,8 +63,7 @@ class Privatizer {
 
     /// Where the copy has nothing any more.
     bool put_back(const SharedMapping& mapping) {
-        if (!deleted(mapping) && is_same_file(mapping) && map_again(mapping)) return true;
-        return touched_.bring_in(mapping.begin, mapping.end, mapping.protection, false);
+        return map_again(mapping) || touched_.bring_in(mapping.begin, mapping.end, mapping.protection, true);
     }
 
   private:
@@ -175,12 +156,31 @@ class Privatizer {
     static constexpr std::size_t scratch_bytes = std::size_t{most_copied / page};
     pid_t copy_;
     RemoteCalls& calls_;
-    TouchedMemory touched_;
+    TouchedMemory& touched_;
     Fd memory_;
     std::uint64_t scratch_ = 0, copied_ = 0;
 };
 
 }  // namespace
+
+std::optional<SharedMapping> shared_mapping(const std::string& line) {
+    SharedMapping mapping;
+    unsigned long long begin = 0, end = 0, offset = 0;
+    char permissions[5] = {};
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*x:%*x %llu %n", &begin, &end, permissions, &offset,
+                    &mapping.inode, &path_at) < 5 ||
+        permissions[3] != 's')
+        return std::nullopt;
+    mapping.begin = begin;
+    mapping.end = end;
+    mapping.offset = offset;
+    mapping.protection = (permissions[0] == 'r' ? PROT_READ : 0) | (permissions[1] == 'w' ? PROT_WRITE : 0) |
+                         (permissions[2] == 'x' ? PROT_EXEC : 0);
+    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
+        mapping.path = line.substr(static_cast<std::size_t>(path_at));
+    return mapping;
+}
 
 std::vector<SharedMapping> written_files(const std::string& maps) {
     auto mappings = shared_mappings(maps);
@@ -190,9 +190,9 @@ std::vector<SharedMapping> written_files(const std::string& maps) {
     return mappings;
 }
 
-bool make_mappings_private(pid_t original, pid_t copy, const std::vector<SharedMapping>& left_out, RemoteCalls& calls,
-                           std::string& why) {
-    Privatizer privatizer(original, copy, calls);
+bool make_mappings_private(pid_t copy, const std::vector<SharedMapping>& left_out, TouchedMemory& touched,
+                           RemoteCalls& calls, std::string& why) {
+    Privatizer privatizer(copy, touched, calls);
     for (const SharedMapping& mapping : left_out) static_cast<void>(privatizer.put_back(mapping));
     const std::string maps = read_file("/proc/" + std::to_string(copy) + "/maps").value_or("");
     for (const SharedMapping& mapping : shared_mappings(maps)) {

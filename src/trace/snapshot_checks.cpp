@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "process/running_threads.h"
+#include "trace/read_memory.h"
 #include "trace/room_for_copy.h"
 
 namespace tmaprobe::trace {
@@ -83,10 +83,8 @@ std::uint64_t system_call_instruction(pid_t process) {
     if (!vdso) return 0;
     std::array<std::uint8_t, 16384> code;
     std::size_t known = 0;
-    for (constexpr std::size_t page_bytes = 4096; known < code.size(); known += page_bytes) {
-        const iovec local{code.data() + known, page_bytes}, remote{reinterpret_cast<void*>(vdso + known), page_bytes};
-        if (::process_vm_readv(process, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(page_bytes)) break;
-    }
+    for (constexpr std::size_t page_bytes = 4096; known < code.size(); known += page_bytes)
+        if (read_memory(process, vdso + known, code.data() + known, page_bytes) != page_bytes) break;
 #if defined(__aarch64__)
     constexpr std::uint8_t instruction[] = {0x01, 0x00, 0x00, 0xd4};
 #else

@@ -354,8 +354,12 @@ struct SnapshotTaker {
         hurry(snapshot.copy_);
         RemoteCalls copied(snapshot.copy_, registers, snapshot.instruction);
         const auto closed = copied.call(SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
+        // Nothing else is to be put where they were.
         const bool free_of_files = std::ranges::all_of(written, [&](const SharedMapping& mapping) {
-            return copied.call(SYS_munmap, {mapping.begin, mapping.bytes()}).value == 0;
+            const auto put =
+                copied.call(SYS_mmap, {mapping.begin, mapping.bytes(), PROT_NONE,
+                                       MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~std::uint64_t{0}, 0});
+            return put.value && static_cast<std::uint64_t>(*put.value) == mapping.begin;
         });
         if (closed.value == 0 && free_of_files) return std::nullopt;
         kill_traced(snapshot.release());
@@ -393,7 +397,7 @@ struct SnapshotTaker {
         bool all = true;
         for (const CountedMapping& mapping : counted)
             if (mapping.forked)
-                all &= call_surely(original, SYS_madvise, {mapping.begin, mapping.end - mapping.begin, advice},
+                all &= call_surely(original, SYS_madvise, {mapping.memory.begin, mapping.memory.bytes(), advice},
                                    signal) == 0;
         return all;
     }
@@ -414,9 +418,9 @@ struct SnapshotTaker {
         static_cast<void>(write_file("/proc/" + std::to_string(copy) + "/oom_score_adj", "1000"));
         TouchedMemory touched(process, copy, calls);
         for (const CountedMapping& mapping : counted)
-            touched.bring_in(mapping.begin, mapping.end, mapping.protection, false);
+            touched.bring_in(mapping.memory.begin, mapping.memory.end, mapping.memory.protection, false);
         std::string shared;
-        const bool alone = make_mappings_private(process, copy, written, calls, shared);
+        const bool alone = make_mappings_private(copy, written, touched, calls, shared);
         if (!alone) return miss(Missed::shared_memory, shared);
         snapshot.time_stamp = stop_clocks(copy, calls);
         if (!calls.restore()) return miss(Missed::gone);

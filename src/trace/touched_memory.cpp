@@ -3,12 +3,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "trace/read_memory.h"
 
 namespace tmaprobe::trace {
 namespace {
@@ -71,8 +72,7 @@ bool TouchedMemory::bring_in(std::uint64_t begin, std::uint64_t end, int protect
         if (bytes > room_) break;
         room_ -= bytes;
         std::vector<std::uint8_t> contents(bytes);
-        const iovec local{contents.data(), bytes}, remote{reinterpret_cast<void*>(run.begin), bytes};
-        if (::process_vm_readv(original_, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes)) continue;
+        if (read_memory(original_, run.begin, contents.data(), bytes) != bytes) continue;
         if (!map(run.begin, run.end, protection, MAP_FIXED)) continue;
         if (::pwrite(memory_.get(), contents.data(), bytes, static_cast<off_t>(run.begin)) !=
             static_cast<ssize_t>(bytes))

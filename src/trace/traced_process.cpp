@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "base/file.h"
 #include "process/held_child.h"
 #include "process/held_command.h"
+#include "trace/read_memory.h"
 
 namespace tmaprobe::trace {
 namespace {
@@ -234,14 +234,7 @@ Result<Registers> TracedProcess::registers() const { return read_registers(pid_)
 Result<> TracedProcess::set_registers(const Registers& registers) const { return write_registers(pid_, registers); }
 
 std::size_t TracedProcess::read(std::uint64_t address, void* to, std::size_t bytes) const {
-    const iovec local{to, bytes};
-    const iovec remote{reinterpret_cast<void*>(address), bytes};
-    const ssize_t got = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-    if (got > 0) return static_cast<std::size_t>(got);
-    // Some sandboxes refuse the call above, but not the file.
-    const Fd memory(::open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
-    const ssize_t read_bytes = memory ? ::pread(memory.get(), to, bytes, static_cast<off_t>(address)) : -1;
-    return read_bytes > 0 ? static_cast<std::size_t>(read_bytes) : 0;
+    return read_memory(pid_, address, to, bytes);
 }
 
 bool TracedProcess::write(std::uint64_t address, const void* from, std::size_t bytes) const {

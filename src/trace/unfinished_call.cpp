@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "trace/read_memory.h"
 #include "trace/remote_calls.h"
 #include "trace/snapshot_checks.h"
 
@@ -52,11 +53,6 @@ bool is_of_kind(pid_t process, std::uint64_t descriptor, mode_t kind) {
 /// What ends early at its end alone: of others, the next call may wait for more.
 bool is_regular_file(pid_t process, std::uint64_t descriptor) { return is_of_kind(process, descriptor, S_IFREG); }
 bool is_socket(pid_t process, std::uint64_t descriptor) { return is_of_kind(process, descriptor, S_IFSOCK); }
-
-bool read_memory(pid_t process, std::uint64_t at, void* to, std::size_t bytes) {
-    const iovec local{to, bytes}, remote{reinterpret_cast<void*>(at), bytes};
-    return ::process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
-}
 
 }  // namespace
 
@@ -100,7 +96,7 @@ std::optional<UnfinishedCall> UnfinishedCall::find(pid_t process, pid_t thread, 
             break;
         case SYS_sendmsg: {
             msghdr message{};
-            if (!read_memory(process, native.rsi, &message, sizeof message) ||
+            if (read_memory(process, native.rsi, &message, sizeof message) != sizeof message ||
                 !call.take_parts(process, reinterpret_cast<std::uint64_t>(message.msg_iov), message.msg_iovlen))
                 return std::nullopt;
             break;
@@ -130,7 +126,8 @@ std::optional<UnfinishedCall> UnfinishedCall::find(pid_t process, pid_t thread, 
 bool UnfinishedCall::take_parts(pid_t process, std::uint64_t list, std::uint64_t count) {
     constexpr std::uint64_t most = 1024;  // the kernel takes no more
     std::vector<iovec> parts(std::min(count, most));
-    if (!read_memory(process, list, parts.data(), parts.size() * sizeof(iovec))) return false;
+    const std::size_t bytes = parts.size() * sizeof(iovec);
+    if (read_memory(process, list, parts.data(), bytes) != bytes) return false;
     for (const iovec& part : parts) parts_.push_back({reinterpret_cast<std::uint64_t>(part.iov_base), part.iov_len});
     return true;
 }

@@ -18,8 +18,8 @@ function spansDecades(values) {
   return real.length === values.length && real.length > 1 && Math.max(...real) / Math.min(...real) > 12;
 }
 
-/** "L2 cache 2M" of "predicted at 2M: L2 cache 2M". */
-const causeOf = (knee) => (knee.text.includes(": ") ? knee.text.slice(knee.text.indexOf(": ") + 2).replace(/ \(.*$/, "").replace(/;.*$/, "") : "");
+/** A cause without its details: "L2 TLB reach 8M" of "L2 TLB reach 8M (2048 x 4k)". */
+const shortCause = (knee) => knee.cause.replace(/ \(.*$/, "").replace(/;.*$/, "");
 
 /** A vertical line for each knee: dashed where it was predicted, solid where it was found. */
 function kneeLines(knees) {
@@ -33,7 +33,7 @@ function kneeLines(knees) {
   return { symbol: ["none", "none"], silent: true, data: lines.map((knee, i) => ({
     xAxis: knee.x,
     lineStyle: { color: knee.kind === "predicted" ? ink("soft") : ink("mark"), type: knee.kind === "predicted" ? "dashed" : "solid", width: 1.5 },
-    label: { formatter: `${knee.kind} ${knee.pages} ${causeOf(knee)}`.replace(/ +/g, " ").trim(), color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 4)] },
+    label: { formatter: `${knee.kind} ${knee.pages} ${shortCause(knee)}`.replace(/ +/g, " ").trim(), color: ink("ink"), fontSize: 11, position: "end", distance: [0, 4 + 13 * (i % 4)] },
   })) };
 }
 
