@@ -232,6 +232,43 @@ TEST(Snapshot, IsNotAttachedToSegmentsOfTheOriginal) {
     EXPECT_EQ(program.end(), 4) << "a child of the original has the segment";
 }
 
+/// Several, since what is put back must not be put where another one was.
+TEST(Snapshot, HasWhatTheOriginalWritesToFilesForItself) {
+    constexpr std::uint64_t files = 3, bytes = 64 * 4096;
+    const std::string folder = std::filesystem::temp_directory_path() / ("snapshot_" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    const auto name = [&](std::uint64_t file) { return folder + "/" + std::to_string(file); };
+    Program program([&](Board& board) {
+        for (std::uint64_t file = 0; file < files; ++file) {
+            const int descriptor = ::open(name(file).c_str(), O_RDWR | O_CREAT, 0600);
+            if (::ftruncate(descriptor, bytes) != 0) ::_exit(9);
+            auto* memory =
+                static_cast<std::uint64_t*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0));
+            memory[0] = reinterpret_cast<std::uint64_t>(memory);
+            if (file == 0) ::unlink(name(file).c_str());  // it has no name any more
+            memory[1] = board.rounds;                     // the one before it
+            board.rounds = memory[0];
+        }
+        board.ready = 1;
+        while (board.go_on) {
+        }
+        return 0;
+    });
+    const auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << name_of(attempt.missed) << " " << attempt.why;
+    const pid_t copy = attempt.snapshot->copy();
+    EXPECT_EQ(read_file("/proc/" + std::to_string(copy) + "/maps").value_or("").find("rw-s"), std::string::npos);
+    std::uint64_t at = program.board().rounds;
+    for (std::uint64_t file = files; file-- > 0;) {
+        std::uint64_t words[2] = {};
+        const iovec local{words, sizeof words}, remote{reinterpret_cast<void*>(at), sizeof words};
+        ASSERT_EQ(::process_vm_readv(copy, &local, 1, &remote, 1, 0), static_cast<ssize_t>(sizeof words)) << file;
+        EXPECT_EQ(words[0], at) << file;
+        at = words[1];
+    }
+    std::filesystem::remove_all(folder);
+}
+
 TEST(Snapshot, IsNotTakenOfWhatWaits) {
     Program program([](Board& board) {
         const int events = ::epoll_create1(0);
