@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/core/descriptor.h"
+
 namespace tmaprobe::model {
 namespace {
 
