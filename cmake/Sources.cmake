@@ -121,6 +121,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/source_choice.cpp
     src/experiments/sweep.cpp
     src/experiments/sweep_request.cpp
+    src/experiments/time_left.cpp
     src/experiments/timed_workload.cpp
     src/experiments/tree_of_counts.cpp
     src/experiments/variant_trial.cpp
@@ -231,6 +232,7 @@ set(TMAPROBE_SOURCES_record
     src/record/where.cpp
 )
 set(TMAPROBE_SOURCES_report
+    src/report/answer.cpp
     src/report/calibration.cpp
     src/report/comparison.cpp
     src/report/comparison_formats.cpp
@@ -238,6 +240,7 @@ set(TMAPROBE_SOURCES_report
     src/report/findings.cpp
     src/report/html.cpp
     src/report/markdown.cpp
+    src/report/markdown_html.cpp
     src/report/markdown_text.cpp
     src/report/numbers.cpp
     src/report/openmetrics.cpp

@@ -146,6 +146,10 @@ Result<Spec> parse_spec(std::string_view text);
 Result<std::map<std::string, std::string>> complete_options(const KernelDescriptor& kernel,
                                                             const std::map<std::string, std::string>& given);
 
+/// Of a kernel's parameters as they came out, the names of those that are none of its options: they follow from these.
+std::vector<std::string> derived_names(const KernelDescriptor& kernel,
+                                       const std::map<std::string, std::string>& parameters);
+
 /// An option whose values have names: those of a table's entries (`name`), the first being the default.
 template <class Table>
 Option named_option(std::string name, std::string what, const Table& table) {

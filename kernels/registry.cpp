@@ -184,6 +184,15 @@ Result<Spec> parse_spec(std::string_view text) {
     return spec;
 }
 
+std::vector<std::string> derived_names(const KernelDescriptor& kernel,
+                                       const std::map<std::string, std::string>& parameters) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : parameters)
+        if (std::ranges::none_of(kernel.options, [&](const Option& option) { return option.name == name; }))
+            names.push_back(name);
+    return names;
+}
+
 Result<std::map<std::string, std::string>> complete_options(const KernelDescriptor& kernel,
                                                             const std::map<std::string, std::string>& given) {
     for (const auto& [name, value] : given) TRY(check_option(kernel, name, value));

@@ -55,6 +55,7 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/setup_test.cpp
     tests/experiments/source_seam_test.cpp
     tests/experiments/sweep_test.cpp
+    tests/experiments/time_left_test.cpp
     tests/experiments/targets_test.cpp
     tests/experiments/variant_trial_test.cpp
     tests/experiments/where_test.cpp
@@ -122,9 +123,11 @@ set(TMAPROBE_SOURCES_tests_record
     tests/record/schema_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_report
+    tests/report/answer_test.cpp
     tests/report/comparison_test.cpp
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
+    tests/report/markdown_html_test.cpp
     tests/report/place_formats_test.cpp
     tests/report/sampling_line_test.cpp
     tests/report/terminal_test.cpp

@@ -19,7 +19,7 @@ std::string ProgressText::update(const experiments::Progress& progress, double s
     left_.reset();
     const double done = std::clamp(progress.done, 0.0, 1.0);
     if (progress.of == experiments::ProgressOf::whole && done >= enough && done < 1)
-        left_ = seconds * (1 - done) / done;
+        left_ = progress.seconds_left.value_or(seconds * (1 - done) / done);
     std::string text;
     if (progress.of == experiments::ProgressOf::whole)
         text = fmt::format("{:2.0f}%  {}", std::min(99.0, std::floor(100 * done)), progress.stage);

@@ -143,6 +143,8 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.workload.pages = words.pages;
     request.counting.level = words.level;
     request.counting.metrics = words.metrics;
+    // Who compares page modes wants to see what translation did.
+    if (words.pages.size() > 1 && words.metrics.empty()) request.counting.metrics = {"tlb"};
     request.counting.events = words.events;
     request.workload.threads = words.threads;
     request.counting.count_kernel = words.kernel_mode;

@@ -60,8 +60,8 @@ bool impossible(const record::CacheShare& share) {
 std::string describe(const record::CacheShare& share) {
     const std::string cache = format_size(share.cache_bytes);
     if (share.effective_bytes == 0)
-        return fmt::format("of the last-level cache ({}) not even an eighth stays cached while it is used", cache);
-    return fmt::format("of the last-level cache ({}) blocks up to {} stay cached while they are used", cache,
+        return fmt::format("Of the last-level cache ({}) not even an eighth stays cached while it is used", cache);
+    return fmt::format("Of the last-level cache ({}) blocks up to {} stay cached while they are used", cache,
                        format_size(share.effective_bytes));
 }
 

@@ -218,6 +218,7 @@ record::Run described(const KernelRun& point, const kernels::Kernel& kernel) {
     run.variant = point.variant.name;
     run.parameters.options = kernel.parameters();
     for (const char* has_its_place : {"size_bytes", "threads"}) run.parameters.options.erase(has_its_place);
+    run.parameters.derived = kernels::derived_names(*point.kernel, run.parameters.options);
     if (point.kernel->uses_memory) {
         run.parameters.size_bytes =
             point.parameters.size_bytes ? point.parameters.size_bytes : point.kernel->default_size;

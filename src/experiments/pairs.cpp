@@ -173,6 +173,7 @@ Result<record::Run> time_on_cpus(const PairsRequest& request, const machine::Hos
     run.variant = variant.name;
     run.parameters.options = workload.kernel().parameters();
     run.parameters.options.erase("threads");  // it has a place of its own
+    run.parameters.derived = kernels::derived_names(*kernel, run.parameters.options);
     run.parameters.threads = cpus.size();
     run.parameters.cpus = cpus;
     const auto work = workload.kernel().per_iteration();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace tmaprobe::experiments {
@@ -14,6 +15,7 @@ struct Progress {
     double done = 0;       ///< 0..1, in time as far as that can be told before
     std::string estimate;  ///< current result worth showing: "2.04 GB/s", may be empty
     ProgressOf of = ProgressOf::whole;
+    std::optional<double> seconds_left{};  ///< where the job knows better than its share done tells
 };
 
 /// Called from the measuring thread between measurements, never inside one. May be empty.

@@ -1,6 +1,7 @@
 #include "experiments/sweep.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "base/sizes.h"
 #include "experiments/cache_share.h"
 #include "experiments/requirements.h"
+#include "experiments/time_left.h"
 #include "experiments/variant_trial.h"
 #include "judge/sweep_findings.h"
 #include "judge/timing_warnings.h"
@@ -58,17 +60,65 @@ record::Run* run_of(record::Record& record, const Task& task) {
 
 std::vector<Task> tasks_of(const SweepRequest& request) {
     std::vector<Task> tasks;
-    for (const auto& mode : modes_of(request.run.workload)) tasks.push_back({request.sizes.back(), mode, true});
-    for (std::size_t index = 0; index + 1 < request.sizes.size(); ++index)
-        for (const auto& mode : modes_of(request.run.workload)) tasks.push_back({request.sizes[index], mode, false});
+    for (const std::size_t index : spread_order(request.sizes.size()))
+        for (const auto& mode : modes_of(request.run.workload))
+            tasks.push_back({request.sizes[index], mode, index + 1 == request.sizes.size()});
     return tasks;
 }
 
-/// Seconds that a point takes besides its timing: to fault in and to shuffle its memory.
-double cost_of(const Task& task, const SweepRequest& request) {
-    constexpr double bytes_per_second = 400e6;
-    return request.seconds_per_point + static_cast<double>(task.size) / bytes_per_second;
-}
+/// Tells how far a sweep is, by the clock.
+class SweepProgress {
+  public:
+    using Clock = std::chrono::steady_clock;
+    SweepProgress(const SweepRequest& request, const SweepHooks& hooks)
+        : left_(request.seconds_per_point, request.sizes.front()), hooks_(hooks) {}
+
+    void will_measure(const Task& task) { waiting_.push_back(task.size); }
+    void begin_point() { began_ = Clock::now(); }
+    void end_point(const Task& task) {
+        const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+        left_.add(task.size, seconds);
+        spent_ += seconds;
+        if (const auto at = std::ranges::find(waiting_, task.size); at != waiting_.end()) waiting_.erase(at);
+    }
+    /// While a point is measured: what of it is waited for.
+    OnProgress inside(const Task& task) {
+        if (!hooks_.on_progress) return {};
+        return [this, task](const Progress& step) {
+            const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
+            // "timing, until the median is tight": a line has room for what is done, not for until when.
+            const std::string doing = step.stage.substr(0, step.stage.find(','));
+            say(fmt::format("{} {}: {}", format_size(task.size), task.pages, doing), step.estimate, spent,
+                std::max(0.0, seconds_left() - std::min(spent, left_.seconds_for(task.size))));
+        };
+    }
+    void report(const Task& task, const record::Time& time) {
+        if (hooks_.on_progress)
+            say(fmt::format("{} {}", format_size(task.size), task.pages),
+                time.known ? format_ns(time.ns_per_op.median) : time.reason, 0, seconds_left());
+    }
+
+  private:
+    double seconds_left() const {
+        double left = 0;
+        for (const std::uint64_t size : waiting_) left += left_.seconds_for(size);
+        return left;
+    }
+    void say(const std::string& stage, const std::string& estimate, double spent_inside, double left) {
+        if (!left_.known()) return hooks_.on_progress({stage, 0, estimate, ProgressOf::step});
+        const double spent = spent_ + spent_inside;
+        // What was said to be done stays done, also where points turn out to take longer.
+        if (spent > 0) done_ = std::max(done_, spent / (spent + left));
+        if (waiting_.empty()) done_ = 1;
+        hooks_.on_progress({stage, done_, estimate, ProgressOf::whole, left});
+    }
+
+    TimeLeft left_;
+    const SweepHooks& hooks_;
+    std::vector<std::uint64_t> waiting_;  ///< sizes of the points to come
+    Clock::time_point began_{};
+    double spent_ = 0, done_ = 0;
+};
 
 record::Run failed_run(const KernelRun& point, const Task& task, const Error& error) {
     record::Run run;
@@ -207,23 +257,24 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
     // Points without a time are tried again.
     std::erase_if(record.runs, [](const record::Run& run) { return !run.time.known; });
     std::map<std::string, timing::EffectivePages> effective;
-    double total = 0, done = 0;
-    for (const Task& task : tasks_of(request)) total += run_of(record, task) ? 0 : cost_of(task, request);
+    SweepProgress progress(request, hooks);
+    for (const Task& task : tasks_of(request))
+        if (!run_of(record, task)) progress.will_measure(task);
 
     const auto measure_task = [&](const Task& task) -> Result<MeasuredRun> {
         KernelRun each = point;
         each.parameters.size_bytes = task.size;
         each.parameters.pages = TRY(memory::parse_page_mode(task.pages));
         if (const auto known = effective.find(task.pages); known != effective.end()) each.effective = known->second;
-        auto measured = measure(each);
+        progress.begin_point();
+        auto measured = measure(each, progress.inside(task));
+        progress.end_point(task);
         if (measured && measured->run.pages)
             effective[task.pages] = {text_of(measured->run.pages->effective), measured->run.extra.effective_pages, 0};
         return measured;
     };
     const auto report = [&](const Task& task, const record::Time& time) {
-        if (hooks.on_progress)
-            hooks.on_progress({fmt::format("{} {}", format_size(task.size), task.pages), std::min(1.0, done / total),
-                               time.known ? format_ns(time.ns_per_op.median) : time.reason});
+        progress.report(task, time);
         if (hooks.save) hooks.save(record);
     };
 
@@ -241,8 +292,7 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
         } else {
             record.runs.push_back(failed_run(point, task, measured.error()));
         }
-        done += cost_of(task, request);
-        if (judge::too_few_clean(record.runs.back().time)) total += cost_of(task, request);  // it is measured once more
+        if (judge::too_few_clean(record.runs.back().time)) progress.will_measure(task);  // once more
         report(task, record.runs.back().time);
     }
     // Disturbed points get a second look when the stranger may have gone; the better one is kept.
@@ -251,7 +301,6 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
         if (!run || !judge::too_few_clean(run->time)) continue;
         if (hooks.interrupted && hooks.interrupted()) return {};
         auto again = measure_task(task);
-        done += cost_of(task, request);
         if (again && again->run.time.clean > run->time.clean) *run = std::move(again->run);
         report(task, run->time);
     }
@@ -291,13 +340,15 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     timing.tightness = 0.01;
     timing.repetition_ns = 10e6;
     timing.budget_ns = request.seconds_per_point * 1e9;
-    const auto measure = [&](const KernelRun& each) {
-        return measure_kernel(request.run.counting, request.run.repeat, setup, each, timing, {});
+    const auto measure = [&](const KernelRun& each, const OnProgress& on_progress) {
+        return measure_kernel(request.run.counting, request.run.repeat, setup, each, timing, on_progress);
     };
     TRY(measure_points(request, point, measure, hooks, record));
     sort_runs(record, request);
     sum_up_disturbance(record);
     judge::judge_sweep(record, setup.host);
+    if (hooks.on_progress)
+        hooks.on_progress({"how much of the last-level cache is to be had", 1, {}, ProgressOf::step});
     add_cache_share(request, point, setup.host, record);
     if (!point.why_these_cpus.empty())
         record.warnings.push_back({"quieter_cpu", point.why_these_cpus, "--cpu names one"});

@@ -35,12 +35,13 @@ struct SweepHooks {
 };
 
 /// Measures one point; a sweep's only way to touch the machine.
-using MeasurePoint = std::function<Result<MeasuredRun>(const KernelRun&)>;
+using MeasurePoint = std::function<Result<MeasuredRun>(const KernelRun&, const OnProgress&)>;
 
 /// Measures all points that `record` does not hold yet, the largest size first (what cannot be had is
-/// refused before time is spent), page modes in turn, and those that came out disturbed once more. A point that fails
-/// later stays in the record without a time, with the reason. Interrupted, the record is marked partial. Errors: those
-/// of the first point of a mode.
+/// refused before time is spent), then in the order of spread_order, which shows the whole curve early and takes no
+/// slow change of the machine for one of the curve; page modes in turn, and those that came out disturbed once more. A
+/// point that fails later stays in the record without a time, with the reason. Interrupted, the record is marked
+/// partial. Errors: those of the first point of a mode.
 Result<> measure_points(const SweepRequest& request, const KernelRun& point, const MeasurePoint& measure,
                         const SweepHooks& hooks, record::Record& record);
 

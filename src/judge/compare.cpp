@@ -144,7 +144,10 @@ std::string move_sentence(const RunComparison& comparison, const MetricChange& c
 record::RunParameters plain_parameters(const Run& run) {
     record::RunParameters parameters = run.parameters;
     parameters.cpus.clear();
-    for (const char* follows : {"cpu", "iterations", "pages"}) parameters.options.erase(follows);
+    std::erase_if(parameters.options, [&](const auto& option) {
+        return option.first == "pages" || record::follows(run.parameters, option.first);
+    });
+    parameters.derived.clear();
     return parameters;
 }
 

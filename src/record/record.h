@@ -34,12 +34,20 @@ struct RunParameters {
     std::optional<int> pid;
     std::string pmu;                             ///< of a hybrid: whose tree this is
     std::map<std::string, std::string> options;  ///< the kernel's own, by name
+    std::vector<std::string> derived;            ///< names of options that nobody asks for: they follow from the others
 
     bool operator==(const RunParameters&) const = default;
 };
 
 /// Those that are one value, by name, as they would be typed: without the CPUs and the command.
 std::map<std::string, std::string> single_values(const RunParameters& parameters);
+
+/// Whether an option is none that anybody asks for: it follows from the others, or from how the run was made.
+bool follows(const RunParameters& parameters, std::string_view name);
+
+/// The same as single_values without what follows from the others, or from how the run was made: what tells one work
+/// from another.
+std::map<std::string, std::string> asked_values(const RunParameters& parameters);
 
 /// What some experiments and sources add to a run.
 struct RunExtra {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "report/formats.h"
-#include "report/terminal.h"
+#include "report/markdown_html.h"
 #include "report/view.h"
 
 // The parts of the page as cmake/HtmlReport.cmake put them into the binary.
@@ -24,18 +24,14 @@ std::string_view part(const char* begin, const char* end) { return {begin, stati
 
 std::string script(std::string_view code) { return "<script>\n" + std::string(code) + "</script>\n"; }
 
-/// The reports as text, whose tables need no script.
+/// The reports as headings, sentences and tables, which need no script.
 std::string without_script(const Records& records) {
-    TerminalStyle style;
-    style.width = 120;
     constexpr std::size_t most = 30;  // a page of hundreds would be mostly this
-    std::string text;
-    for (std::size_t i = 0; i < std::min(most, records.size()); ++i) text += render_terminal(records[i], style) + "\n";
-    if (records.size() > most) text += "and " + std::to_string(records.size() - most) + " more records\n";
-    std::string escaped;
-    for (const char c : text) escaped += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-    return "<noscript><p>Without JavaScript there are no charts; this is the same as text.</p><pre>" + escaped +
-           "</pre></noscript>";
+    const Records shown(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(std::min(most, records.size())));
+    std::string html = "<noscript><main><p>Without JavaScript there are no charts; this is the same in tables.</p>\n" +
+                       markdown_html(write_markdown(shown));
+    if (records.size() > most) html += "<p>and " + std::to_string(records.size() - most) + " more records</p>\n";
+    return html + "</main></noscript>";
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <map>
 
 #include "base/sizes.h"
+#include "report/answer.h"
 #include "report/findings.h"
 #include "report/formats.h"
 #include "report/markdown_text.h"
@@ -66,10 +68,12 @@ std::string run_section(const Record& record, const Run& run) {
     if (const auto state = state_of(run); !state.empty()) title = markdown_text(state) + ": " + title;
     const std::string monitors = monitors_text(run);
     const std::string clock = clock_sentence(run);
-    std::string text = "### " + title + "\n\nTime: " + time_text(run) + "\n\n" +
+    // What it is and the answer stand above, of one run; of page modes, the first's.
+    const bool one = record.runs.size() == 1;
+    const std::string said = one || run.metrics.empty() ? "" : markdown_text(verdict(record, run)) + "\n\n";
+    std::string text = (one ? "" : "### " + title + "\n\n") + said + "Time: " + time_text(run) + "\n\n" +
                        (clock.empty() ? "" : "Clock: " + markdown_text(clock) + "\n\n") +
                        (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + metrics_table(run);
-    if (!run.metrics.empty()) text += markdown_text(verdict(record, run)) + "\n\n";
     for (const auto& step : next_steps(record, run))
         text +=
             "- " + markdown_text(step.what) + (step.command.empty() ? "" : " " + markdown_code(step.command)) + "\n";
@@ -96,7 +100,6 @@ std::string curves_section(const Record& record) {
     }
     text += "\n";
     for (const auto& knee : record.extra.knees) text += "- knee " + markdown_text(knee_sentence(knee)) + "\n";
-    for (const auto& sentence : record.extra.verdicts) text += "- " + markdown_text(sentence) + "\n";
     return text + "\n";
 }
 
@@ -139,28 +142,57 @@ std::string states_section(const Record& record) {
         cells.resize(heads.size(), "-");
         text += markdown_row(cells);
     }
-    text += "\n";
-    for (const auto& sentence : record.extra.verdicts) text += "- " + markdown_text(sentence) + "\n";
     return text + "\n";
 }
 
+/// Page modes side by side: what differs or matters.
+std::string modes_section(const Record& record) {
+    std::vector<std::string> left_out;
+    const auto rows = compared_rows(record.runs, &left_out);
+    std::vector<std::string> heads{"pages"}, obtained{"obtained"};
+    std::vector<std::string> time{"time per " + markdown_text(record.runs.front().time.operation)};
+    std::vector<std::string> spread{"min to max"};
+    for (const auto& run : record.runs) {
+        const auto& ns = run.time.ns_per_op;
+        heads.push_back(markdown_text(pages_label(run)));
+        obtained.push_back(markdown_text(obtained_text(run)));
+        time.push_back(run.time.known ? format_ns(ns.median) : "unavailable");
+        spread.push_back(run.time.known ? format_ns(ns.min) + " to " + format_ns(ns.max) : "-");
+    }
+    std::string text = markdown_heading(heads) + markdown_row(obtained) + markdown_row(time) + markdown_row(spread);
+    for (const auto& row : rows) {
+        const std::string of = share_of(*row.metric);
+        std::vector<std::string> cells{markdown_code(row.metric->name) + (of.empty() ? "" : ", % of " + of)};
+        for (const auto& run : record.runs) {
+            const auto* metric = find_metric(run, row.metric->name);
+            cells.push_back(!metric               ? "-"
+                            : !has_value(*metric) ? status_words(*metric)
+                                                  : markdown_text(value_text(*metric)) + " " + status_words(*metric));
+        }
+        text += markdown_row(cells);
+    }
+    return text + "\n" +
+           (left_out.empty() ? "" : fmt::format("0, or below 0.5% in all: {}\n\n", fmt::join(left_out, ", ")));
+}
+
+/// First what was measured and the answer, then the figures, then what should be known about them.
 std::string record_section(const Record& record) {
-    std::string text =
-        "## " + markdown_text(record.command_line.empty() ? text_of(record.experiment) : record.command_line) + "\n\n";
-    text += "**" + source_word(record) + "**: " + markdown_text(source_sentence(record)) +
-            "  \nHost: " + markdown_text(host_sentence(record)) + "\n\n";
-    if (record.partial) text += "Interrupted: this is what was measured until then.\n\n";
+    std::string text = "## " + markdown_text(subject_of(record)) + "\n\n";
+    for (const auto& answer : answers(record)) text += "**" + markdown_text(answer) + "**\n\n";
     if (record.experiment == record::Experiment::sweep) {
         text += curves_section(record);
     } else {
         text += classes_section(record) + states_section(record);
+        if (differ_in_pages_only(record.runs)) text += modes_section(record);
         for (const auto& run : record.runs) text += run_section(record, run);
     }
-    for (const auto& sentence : comparison_sentences(record)) text += markdown_text(sentence) + "\n\n";
     for (const auto& warning : record.warnings)
         text += "> warning: " + markdown_text(warning.what) +
                 (warning.hint.empty() ? "" : " (" + markdown_text(warning.hint) + ")") + "\n\n";
-    return text;
+    text += "**" + source_word(record) + "**: " + markdown_text(source_sentence(record)) +
+            "  \nHost: " + markdown_text(host_sentence(record));
+    if (!record.command_line.empty()) text += "  \nCommand: " + markdown_code(record.command_line);
+    return text + "\n\n";
 }
 
 /// One row per record: where, what, how long, and what bounds it.

@@ -102,18 +102,13 @@ class Samples {
     std::map<std::string_view, std::map<std::string, double>> values_;
 };
 
-/// Where it ran and how often changes from run to run, and the others follow from size_bytes: each would make a new
-/// series of what is the same.
-bool is_no_label(std::string_view parameter) {
-    constexpr std::string_view names[] = {"cpu", "iterations", "pid", "lines", "array_bytes"};
-    return std::ranges::find(names, parameter) != std::end(names);
-}
-
 /// Labels that all samples of a run have: host, kernel and what was varied. What was modelled or counted has its source
 /// and target too; the time is this machine's, whatever its counts are of.
 Labels run_labels(const Record& record, const Run& run) {
     std::string options, size, threads;
-    auto values = record::single_values(run.parameters);
+    // What follows from the others, and a process id, would make a new series of what is the same.
+    auto values = record::asked_values(run.parameters);
+    values.erase("pid");
     if (run.parameters.command) {
         json::Writer command;
         command.value(*run.parameters.command);
@@ -124,7 +119,7 @@ Labels run_labels(const Record& record, const Run& run) {
             size = value;
         else if (name == "threads")
             threads = value;
-        else if (!is_no_label(name))
+        else
             options += (options.empty() ? "" : ",") + name + "=" + value;
     }
     return {{"host", record.host.name}, {"kernel", run.kernel},

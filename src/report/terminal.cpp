@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/sizes.h"
+#include "report/answer.h"
 #include "report/findings.h"
 #include "report/numbers.h"
 #include "report/screen.h"
@@ -18,38 +19,12 @@ namespace {
 using record::Record;
 using record::Run;
 
-/// The answer, behind all that makes it less than measured.
-void show_verdict(Screen& screen, const Record& record, const std::string& answer) {
-    const std::string status =
-        std::string(record.partial ? "INTERRUPTED, with what was measured until then; " : "") + source_status(record);
-    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", status + (answer.empty() ? "" : ": " + answer));
+void show_verdict(Screen& screen, const std::string& answer) {
+    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", answer);
 }
 
-bool has_pair_times(const Record& record) {
-    return record.extra.pairs && std::ranges::any_of(record.extra.pairs->classes, [](const record::PairClass& item) {
-               return item.median_ns.has_value();
-           });
-}
-
-/// The answer of an experiment that times: the counts beside it may be less than measured, its times are not.
-void show_timed_verdict(Screen& screen, const Record& record, const std::string& answer) {
-    if (answer.empty() || record.source.kind == record::SourceKind::none || record.partial)
-        return show_verdict(screen, record, answer);
-    screen.entry(screen.ink(Ink::bold, "Verdict") + "  ",
-                 answer + " Time is measured; counts: " + source_status(record) + ".");
-}
-
-std::string joined(const std::vector<std::string>& sentences) {
-    std::string text;
-    for (const auto& sentence : sentences) text += (text.empty() ? "" : text.ends_with('.') ? " " : ". ") + sentence;
-    return text;
-}
-
-/// All that the experiment itself found, in sentences.
-std::string findings(const Record& record) {
-    auto sentences = record.extra.verdicts;
-    for (auto& sentence : comparison_sentences(record)) sentences.push_back(std::move(sentence));
-    return joined(sentences);
+void show_verdicts(Screen& screen, const Record& record) {
+    for (const auto& answer : answers(record)) show_verdict(screen, answer);
 }
 
 /// Some kernels count it in ticks, of which a short command has none.
@@ -168,12 +143,6 @@ void show_guest_pages(Screen& screen, const std::vector<Run>& runs) {
     }
 }
 
-/// What the tree says; empty where no tree was wanted.
-std::string answer(const Record& record, const Run& run) {
-    const bool no_tree = run.metrics.empty() && record.source.kind != record::SourceKind::none;
-    return no_tree ? "" : verdict(record, run);
-}
-
 void show_steps(Screen& screen, const Record& record, const Run& run) {
     if (run.metrics.empty() && record.source.kind != record::SourceKind::none) return;
     const auto steps = next_steps(record, run);
@@ -187,7 +156,7 @@ void show_steps(Screen& screen, const Record& record, const Run& run) {
 
 void show_run(Screen& screen, const Record& record, const Run& run) {
     show_run_heading(screen, run, record.source.kind == record::SourceKind::replay);
-    show_verdict(screen, record, answer(record, run));
+    show_verdict(screen, answer_of(record, run));
     show_time(screen, run);
     show_software_events(screen, run);
     show_clock(screen, run);
@@ -210,13 +179,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
 void show_modes(Screen& screen, const Record& record) {
     const Run& first = record.runs.front();
     screen.entry("Kernel", run_label(first));
-    const auto compared = comparison_sentences(record);
-    if (!compared.empty() && record.source.kind == record::SourceKind::none) {
-        show_verdict(screen, record, joined(compared));
-    } else {
-        if (!compared.empty()) screen.entry(screen.ink(Ink::bold, "Verdict") + "  ", joined(compared));
-        show_verdict(screen, record, answer(record, first));
-    }
+    show_verdicts(screen, record);
     show_page_modes(screen, record.runs);
     show_guest_pages(screen, record.runs);
     if (screen.style().verbose)
@@ -254,20 +217,20 @@ std::string render_terminal(const Record& record, const TerminalStyle& style) {
     Screen screen(style);
     if (record.experiment == record::Experiment::sweep) {
         show_sweep_heading(screen, record);
-        show_timed_verdict(screen, record, findings(record));
+        show_verdicts(screen, record);
         show_sweep(screen, record);
     } else if (record.experiment == record::Experiment::pairs) {
-        screen.entry("Pairs", "what it costs two CPUs to write to one cache line in turn");
-        show_timed_verdict(screen, record, has_pair_times(record) ? findings(record) : "no pair was timed undisturbed");
+        screen.entry("Pairs", subject_of(record));
+        show_verdicts(screen, record);
         show_pairs(screen, record);
     } else if (record.experiment == record::Experiment::interference) {
         show_states_heading(screen, record);
-        show_timed_verdict(screen, record, findings(record));
+        show_verdicts(screen, record);
         show_states(screen, record);
     } else if (differ_in_pages_only(record.runs)) {
         show_modes(screen, record);
     } else if (record.runs.empty()) {
-        show_verdict(screen, record, "");
+        show_verdicts(screen, record);
     } else {
         for (const auto& run : record.runs) {
             if (&run != &record.runs.front()) screen.line();

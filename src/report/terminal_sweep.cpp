@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
+#include "report/answer.h"
 #include "report/findings.h"
 #include "report/numbers.h"
 #include "report/screen.h"
@@ -122,28 +125,90 @@ void show_plot(Screen& screen, const Curves& curves, const std::vector<record::K
     screen.entry("", legend, margin);
 }
 
-/// Counters under the curve: translation metrics by size, one table each, a column per curve.
-void show_sweep_metrics(Screen& screen, const Curves& curves) {
-    constexpr std::size_t most = 3;
-    std::vector<std::string> names;
+/// Whether a name has all words of another and more: "l1_misses_4k_pki" is of "l1_misses_pki".
+bool is_part_of(const std::string& part, const std::string& whole) {
+    const auto words = [](const std::string& name) {
+        std::set<std::string> all;
+        for (std::size_t at = 0; at < name.size();) {
+            const auto end = std::min(name.find('_', at), name.size());
+            all.insert(name.substr(at, end - at));
+            at = end + 1;
+        }
+        return all;
+    };
+    const auto more = words(part), fewer = words(whole);
+    return more.size() > fewer.size() && std::ranges::includes(more, fewer);
+}
+
+/// The translation metrics that the curves are drawn beside: rates rather than counts, which only tell how long a point
+/// ran, and the largest of each unit. Those that are 0 at every size go to `zeros`.
+std::vector<std::string> metrics_beside(const Curves& curves, std::vector<std::string>& zeros) {
+    struct Candidate {
+        std::string name;
+        record::MetricUnit unit = record::MetricUnit::none;
+        double peak = 0;
+    };
+    std::vector<Candidate> candidates;
     for (const auto& series : curves.series)
         for (const auto& point : series.points)
-            for (const auto& metric : point.run->metrics)
-                if (metric.category == record::Category::tlb && names.size() < most && has_value(metric) &&
-                    std::find(names.begin(), names.end(), metric.name) == names.end())
-                    names.push_back(metric.name);
+            for (const auto& metric : point.run->metrics) {
+                if (metric.category != record::Category::tlb || !has_value(metric)) continue;
+                if (is_bare_count(*point.run, metric)) continue;
+                auto at = std::ranges::find(candidates, metric.name, &Candidate::name);
+                if (at == candidates.end()) at = candidates.insert(at, {metric.name, metric.unit, 0});
+                at->peak = std::max(at->peak, std::fabs(metric.value));
+            }
+    // The total before its parts, which are as large where there is one part only.
+    std::ranges::stable_sort(candidates, [](const auto& one, const auto& other) {
+        return std::pair(-one.peak, one.name.size()) < std::pair(-other.peak, other.name.size());
+    });
+    constexpr std::size_t most = 4, most_of_unit = 2;
+    std::vector<std::string> names;
+    std::map<record::MetricUnit, std::size_t> of_unit;
+    for (const auto& candidate : candidates) {
+        if (candidate.peak == 0)
+            zeros.push_back(candidate.name);
+        else if (std::ranges::any_of(names, [&](const auto& name) { return is_part_of(candidate.name, name); }))
+            continue;
+        else if (names.size() < most && ++of_unit[candidate.unit] <= most_of_unit)
+            names.push_back(candidate.name);
+    }
+    return names;
+}
+
+/// The status that all values of a metric along the curves have; empty: several.
+std::string one_status(const Curves& curves, const std::string& name) {
+    std::string status;
+    for (const auto& series : curves.series)
+        for (const auto& point : series.points) {
+            const auto* metric = find_metric(*point.run, name);
+            if (!metric || !has_value(*metric)) continue;
+            if (!status.empty() && status != text_of(metric->status)) return {};
+            status = text_of(metric->status);
+        }
+    return status;
+}
+
+/// Counters under the curve: translation metrics by size, one table each, a column per curve.
+void show_sweep_metrics(Screen& screen, const Curves& curves) {
+    std::vector<std::string> zeros;
+    const auto names = metrics_beside(curves, zeros);
     for (const auto& name : names) {
-        std::vector<std::vector<std::string>> rows{{screen.say(name)}};
+        const std::string status = one_status(curves, name);
+        bool per_kilo = false;
+        std::vector<std::vector<std::string>> rows{{screen.say(curves.axis == "size_bytes" ? "size" : curves.axis)}};
         std::map<double, std::vector<std::string>> by_x;
         for (std::size_t s = 0; s < curves.series.size(); ++s) {
             rows[0].push_back(screen.say(curves.series[s].label));
             for (const auto& point : curves.series[s].points) {
                 auto& cells = by_x[point.x];
                 cells.resize(curves.series.size(), "-");
-                for (const auto& metric : point.run->metrics)
-                    if (metric.name == name)
-                        cells[s] = screen.say(has_value(metric) ? value_text(metric) + " " + text_of(metric.status)
-                                                                : status_words(metric));
+                const auto* metric = find_metric(*point.run, name);
+                if (!metric) continue;
+                const std::string of_its_own = status.empty() ? " " + text_of(metric->status) : "";
+                per_kilo = metric->unit == record::MetricUnit::per_kilo_instructions;
+                const std::string value = per_kilo ? plain_number(metric->value) : value_text(*metric);
+                cells[s] = screen.say(has_value(*metric) ? value + of_its_own : status_words(*metric));
             }
         }
         for (const auto& [x, cells] : by_x) {
@@ -151,19 +216,19 @@ void show_sweep_metrics(Screen& screen, const Curves& curves) {
             rows.back().insert(rows.back().end(), cells.begin(), cells.end());
         }
         screen.line();
+        const std::string heading =
+            screen.say(name) + (per_kilo ? ", per 1000 instructions" : "") + (status.empty() ? "" : ", " + status);
+        for (const auto& line : wrap(heading, screen.width())) screen.line(screen.ink(Ink::bold, line));
         screen.table(rows);
     }
+    if (!zeros.empty()) screen.line();
+    show_left_out(screen, "0 at every size", zeros);
 }
 
 }  // namespace
 
 void show_sweep_heading(Screen& screen, const record::Record& record) {
-    if (record.runs.empty()) return screen.entry("Sweep", "no point was measured");
-    const Curves curves = curves_of(record);
-    const auto& first = record.runs.front();
-    screen.entry("Sweep",
-                 fmt::format("{}{}{}, {} over {}", first.kernel, first.variant.empty() ? "" : " ", first.variant,
-                             name_of(curves.quantity), curves.axis == "size_bytes" ? "size" : curves.axis));
+    screen.entry("Sweep", subject_of(record));
     for (const auto& run : record.runs)
         if (!run.time.known) screen.entry("", run_label(run) + ", pages " + pages_label(run) + ": " + run.time.reason);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/sizes.h"
+#include "report/answer.h"
 #include "report/numbers.h"
 #include "report/screen.h"
 #include "report/states.h"
@@ -15,12 +16,6 @@ namespace {
 using record::Metric;
 using record::Run;
 using Rows = std::vector<std::vector<std::string>>;
-
-const Metric* find_metric(const Run& run, const std::string& name) {
-    const auto found =
-        std::find_if(run.metrics.begin(), run.metrics.end(), [&](const Metric& metric) { return metric.name == name; });
-    return found == run.metrics.end() ? nullptr : &*found;
-}
 
 std::string metric_cell(const Metric* metric, bool with_bounds, Footnotes& notes) {
     if (!metric) return "-";
@@ -39,23 +34,6 @@ std::string statuses(const Run& run) {
                         [&](const Metric& metric) { return metric.status == status; }))
             all += (all.empty() ? "" : "+") + text_of(status);
     return all.empty() ? "time only" : all;
-}
-
-/// The metrics of the runs: the tree's rows first, then translation, then the rest. Without `left_out` all of them;
-/// with it, those that are nothing in every run are only named there.
-std::vector<TreeRow> rows_of(const std::vector<Run>& runs, std::vector<std::string>* left_out) {
-    std::vector<TreeRow> rows = tree_rows(runs.front().metrics);
-    for (const auto* metric : other_metrics(runs.front().metrics)) rows.push_back({metric, 0});
-    if (!left_out) return rows;
-    std::erase_if(rows, [&](const TreeRow& row) {
-        const bool telling = std::ranges::any_of(runs, [&](const Run& run) {
-            const Metric* metric = find_metric(run, row.metric->name);
-            return metric && is_telling(*metric);
-        });
-        if (!telling) left_out->push_back(row.metric->name);
-        return !telling;
-    });
-    return rows;
 }
 
 void add_time_rows(Screen& screen, const std::vector<Run>& runs, Rows& rows) {
@@ -168,7 +146,7 @@ void show_alone(Screen& screen, const record::Pairs& pairs) {
 void show_page_modes(Screen& screen, const std::vector<Run>& runs) {
     Footnotes notes;
     std::vector<std::string> left_out;
-    const auto metrics = rows_of(runs, screen.style().verbose ? nullptr : &left_out);
+    const auto metrics = compared_rows(runs, screen.style().verbose ? nullptr : &left_out);
     Rows rows = page_rows(screen, runs, metrics, true, notes);
     const bool bounds_fit = width_of_rows(rows) <= screen.width() + 2;
     if (!bounds_fit) rows = page_rows(screen, runs, metrics, false, notes);
@@ -255,11 +233,7 @@ void show_monitors(Screen& screen, const Run& run) {
     if (!text.empty()) screen.entry("Memory", text + " (resctrl's monitors)");
 }
 
-void show_states_heading(Screen& screen, const record::Record& record) {
-    std::string text = record.runs.empty() ? record.extra.victim : run_label(record.runs.front());
-    if (!record.extra.aggressor.empty()) text += ", beside " + record.extra.aggressor;
-    screen.entry("Victim", text);
-}
+void show_states_heading(Screen& screen, const record::Record& record) { screen.entry("Victim", subject_of(record)); }
 
 void show_states(Screen& screen, const record::Record& record) {
     if (record.runs.empty()) return;
@@ -279,7 +253,7 @@ void show_states(Screen& screen, const record::Record& record) {
     screen.table(rows);
     show_state_monitors(screen, record.runs, states);
     std::vector<std::string> left_out;
-    const auto metrics = rows_of(record.runs, screen.style().verbose ? nullptr : &left_out);
+    const auto metrics = compared_rows(record.runs, screen.style().verbose ? nullptr : &left_out);
     if (metrics.empty()) return;
     Footnotes notes;
     Rows tree{{"counts"}};

@@ -84,6 +84,37 @@ std::vector<const Metric*> other_metrics(const std::vector<Metric>& metrics) {
     return others;
 }
 
+const Metric* find_metric(const record::Run& run, const std::string& name) {
+    const auto found = std::ranges::find(run.metrics, name, &Metric::name);
+    return found == run.metrics.end() ? nullptr : &*found;
+}
+
+bool is_bare_count(const record::Run& run, const Metric& metric) {
+    const auto counts = [](const Metric& one) {
+        return one.unit == record::MetricUnit::count || one.unit == record::MetricUnit::none;
+    };
+    return metric.category == record::Category::tlb && counts(metric) &&
+           std::ranges::any_of(run.metrics, [&](const Metric& other) {
+               return other.category == record::Category::tlb && !counts(other) && has_value(other);
+           });
+}
+
+std::vector<TreeRow> compared_rows(const std::vector<record::Run>& runs, std::vector<std::string>* left_out) {
+    std::vector<TreeRow> rows = tree_rows(runs.front().metrics);
+    for (const auto* metric : other_metrics(runs.front().metrics)) rows.push_back({metric, 0});
+    if (!left_out) return rows;
+    std::erase_if(rows, [&](const TreeRow& row) {
+        if (is_bare_count(runs.front(), *row.metric)) return true;
+        const bool telling = std::ranges::any_of(runs, [&](const record::Run& run) {
+            const Metric* metric = find_metric(run, row.metric->name);
+            return metric && is_telling(*metric);
+        });
+        if (!telling) left_out->push_back(row.metric->name);
+        return !telling;
+    });
+    return rows;
+}
+
 const Metric* bottleneck(const std::vector<Metric>& metrics) {
     const Metric* deepest = nullptr;
     for (const auto& metric : metrics)
@@ -99,7 +130,7 @@ bool differ_in_pages_only(const std::vector<record::Run>& runs) {
         if (run.kernel != runs[0].kernel || run.variant != runs[0].variant) return false;
         auto left = run.parameters, right = runs[0].parameters;
         for (auto* parameters : {&left, &right})
-            for (const char* follows : {"pages", "iterations"}) parameters->options.erase(follows);
+            for (const char* varies : {"pages", "iterations"}) parameters->options.erase(varies);
         if (left != right) return false;
     }
     return true;
@@ -144,7 +175,7 @@ std::string run_label(const record::Run& run) {
     if (run.parameters.command) return command_label(run.parameters, run);
     std::string label = run.kernel;
     if (!run.variant.empty()) label += " " + run.variant;
-    auto values = record::single_values(run.parameters);
+    auto values = record::asked_values(run.parameters);
     if (!run.parameters.cpus.empty()) values["cpus"] = fmt::format("{}", fmt::join(run.parameters.cpus, ","));
     for (const auto& [name, value] : values) {
         if (name == "pages" || value.empty()) continue;

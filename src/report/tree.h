@@ -27,6 +27,17 @@ std::vector<TreeRow> telling_rows(const std::vector<TreeRow>& rows, std::vector<
 /// The metrics without a level, translation first.
 std::vector<const record::Metric*> other_metrics(const std::vector<record::Metric>& metrics);
 
+/// The run's metric of that name, or null.
+const record::Metric* find_metric(const record::Run& run, const std::string& name);
+
+/// Whether it counts what translation did, where the run has a rate of the same kind: counts of runs of different
+/// lengths say nothing side by side.
+bool is_bare_count(const record::Run& run, const record::Metric& metric);
+
+/// The metrics of runs side by side: the tree's rows first, then translation, then the rest. Without `left_out` all of
+/// them; with it no bare counts, and those that are nothing in every run are only named there.
+std::vector<TreeRow> compared_rows(const std::vector<record::Run>& runs, std::vector<std::string>* left_out);
+
 /// The deepest node on the marked path, or null when none is marked.
 const record::Metric* bottleneck(const std::vector<record::Metric>& metrics);
 

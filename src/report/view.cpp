@@ -257,6 +257,8 @@ void write_points(ViewWriter& out, const std::vector<PlottedPoint>& points) {
         out.each("value", points, [&](const PlottedPoint& point) { out.number(point.value, drawn); });
         out.each("low", points, [&](const PlottedPoint& point) { out.number(point.low, drawn); });
         out.each("high", points, [&](const PlottedPoint& point) { out.number(point.high, drawn); });
+        if (std::ranges::any_of(points, is_doubtful))
+            out.each("doubtful", points, [&](const PlottedPoint& point) { out.number(is_doubtful(point) ? 1 : 0); });
     });
 }
 
@@ -274,6 +276,7 @@ std::map<std::string, std::vector<Line>> metric_lines(const Curves& curves) {
         for (std::size_t i = 0; i < points.size(); ++i)
             for (const auto& metric : points[i].run->metrics) {
                 if (metric.category != record::Category::tlb || !has_value(metric)) continue;
+                if (is_bare_count(*points[i].run, metric)) continue;
                 auto& of_metric = lines[clean(metric.name)];
                 if (of_metric.empty() || of_metric.back().series != index)
                     of_metric.push_back({index, &metric, std::vector<double>(points.size(), NAN)});
@@ -302,6 +305,7 @@ void write_curves(ViewWriter& out, const Record& record) {
                         out.count("series", line.series);
                         out.text("status", name_of(line.first->status));
                         out.flag("share", is_share(*line.first));
+                        out.text("unit", name_of(line.first->unit));
                         out.each("values", line.values, [&](double value) { out.number(value, drawn); });
                     });
                 });

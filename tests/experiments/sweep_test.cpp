@@ -41,7 +41,7 @@ struct FakeMachine {
         return measured;
     }
     MeasurePoint hand() {
-        return [this](const KernelRun& point) { return measure(point); };
+        return [this](const KernelRun& point, const OnProgress&) { return measure(point); };
     }
 };
 
@@ -172,7 +172,7 @@ TEST(Sweep, ResumedTriesFailedPointsAgain) {
 
 TEST(Sweep, LooksAgainAtDisturbedPointsAndKeepsTheBetter) {
     FakeMachine machine;
-    const auto disturbed_first = [&](const KernelRun& point) {
+    const auto disturbed_first = [&](const KernelRun& point, const OnProgress&) {
         auto measured = machine.measure(point);
         const bool again = machine.asked.size() > 3;
         measured->run.time.clean = again ? 9 : point.parameters.size_bytes == 2 * mib ? 0 : 5;

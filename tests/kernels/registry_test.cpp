@@ -24,6 +24,13 @@ TEST(Registry, FindsKernelsByNameAndSuggestsTheNearest) {
     EXPECT_NE(wrong.error().hint.find("sha256"), std::string::npos) << wrong.error().hint;
 }
 
+TEST(Registry, WhatIsNoOptionOfAKernelFollowsFromThoseItHas) {
+    const auto chase = find("chase");
+    ASSERT_TRUE(chase);
+    EXPECT_EQ(derived_names(**chase, {{"chains", "1"}, {"lines", "64"}, {"order", "random"}}),
+              std::vector<std::string>{"lines"});
+}
+
 TEST(Registry, EveryKernelSaysWhatItIs) {
     for (const KernelDescriptor& kernel : all()) {
         EXPECT_FALSE(kernel.name.empty());

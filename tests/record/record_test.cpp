@@ -40,7 +40,8 @@ Record full_record() {
     run.variant = "plain";
     run.parameters.size_bytes = 16384;
     run.parameters.cpus = {1};
-    run.parameters.options = {{"chains", "4"}};
+    run.parameters.options = {{"chains", "4"}, {"places", "64"}};
+    run.parameters.derived = {"places"};
     run.pages = Pages{PageKind::size_2m, {{"4k", 4096}, {"2m", 2097152}}, PageKind::size_4k};
     run.time.known = true;
     run.time.operation = "load";
@@ -205,6 +206,15 @@ TEST(Record, AMetricHasAValueWhereItsStatusSaysSoAndItIsANumber) {
         metric.value = value;
         EXPECT_FALSE(has_value(metric)) << value;
     }
+}
+
+TEST(Record, WhatFollowsIsNothingThatWasAskedFor) {
+    RunParameters parameters;
+    parameters.size_bytes = 4096;
+    parameters.options = {{"chains", "4"}, {"places", "64"}, {"lines", "64"}};
+    parameters.derived = {"places"};
+    EXPECT_EQ(asked_values(parameters), (std::map<std::string, std::string>{{"chains", "4"}, {"size_bytes", "4096"}}));
+    EXPECT_EQ(single_values(parameters).size(), 4U);
 }
 
 TEST(Record, UnknownBoundReadsAsNotANumber) {

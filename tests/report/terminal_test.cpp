@@ -216,6 +216,37 @@ TEST(Terminal, ASweepOfAKernelThatStreamsShowsBytesPerSecond) {
     EXPECT_THAT(unwrapped(load_written("sweep")), HasSubstr("latency over size"));
 }
 
+TEST(Terminal, ASweepShowsRatesOfTranslationNotCounts) {
+    record::Record record;
+    record.experiment = record::Experiment::sweep;
+    for (const std::uint64_t size : {65536u, 131072u}) {
+        record::Run run;
+        run.kernel = "chase";
+        run.parameters.size_bytes = size;
+        run.time.known = true;
+        run.time.ns_per_op = {5, 12, 11, 13, 0.1, 11.5, 12.5};
+        const auto add = [&](const char* name, record::MetricUnit unit, double value) {
+            record::Metric metric;
+            metric.name = name;
+            metric.category = record::Category::tlb;
+            metric.unit = unit;
+            metric.value = metric.low = metric.high = value;
+            metric.status = record::Status::measured;
+            run.metrics.push_back(metric);
+        };
+        add("dtlb_misses", record::MetricUnit::count, 51000);
+        add("dtlb_misses_4k_pki", record::MetricUnit::per_kilo_instructions, 7.5);
+        add("dtlb_misses_pki", record::MetricUnit::per_kilo_instructions, 7.5);
+        add("itlb_pki", record::MetricUnit::per_kilo_instructions, 0);
+        record.runs.push_back(run);
+    }
+    const std::string text = render_terminal(record, {});
+    EXPECT_THAT(text, HasSubstr("dtlb_misses_pki, per 1000 instructions, measured\nsize"));
+    EXPECT_THAT(text, HasSubstr("64K    7.50"));
+    EXPECT_THAT(text, HasSubstr("0 at every size: itlb_pki"));
+    for (const char* not_shown : {"51", "dtlb_misses_4k_pki"}) EXPECT_THAT(text, Not(HasSubstr(not_shown)));
+}
+
 TEST(Terminal, OneRunOfACommandHasNoSpread) {
     auto record = modelled_command();
     record.runs[0].time.tracing.reset();

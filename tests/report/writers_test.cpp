@@ -106,6 +106,30 @@ TEST(OpenMetrics, EndsAsItMustAndHasNoNaN) {
     EXPECT_THAT(text, Not(HasSubstr("nan")));
 }
 
+TEST(OpenMetrics, WhatFollowsFromTheOptionsIsNoLabel) {
+    record::Record record;
+    record::Run run;
+    run.kernel = "chase";
+    run.parameters.options = {{"chains", "4"}, {"places", "64"}};
+    run.parameters.derived = {"places"};
+    run.time.known = true;
+    run.time.ns_per_op = {5, 12, 11, 13, 0.1, 11.5, 12.5};
+    record.runs.push_back(run);
+    const std::string text = write_openmetrics({record});
+    EXPECT_THAT(text, HasSubstr("options=\"chains=4\""));
+    EXPECT_THAT(text, Not(HasSubstr("places")));
+}
+
+TEST(View, MarksTheDisturbedPointsOfASweep) {
+    auto records = load("sweep_pages");
+    EXPECT_FALSE(view_of(records)["records"][0]["curves"]["series"][0]["points"].contains("doubtful"));
+    records.front().runs.front().time.clean = 1;
+    records.front().runs.front().time.disturbed = 8;
+    const auto points = view_of(records)["records"][0]["curves"]["series"][0]["points"];
+    EXPECT_EQ(points["doubtful"][0], 1);
+    EXPECT_EQ(points["doubtful"][1], 0);
+}
+
 TEST(View, FoldsASweepIntoCurves) {
     const auto view = view_of(load("sweep_pages"));
     const auto& record = view["records"][0];

@@ -223,9 +223,46 @@ class Browser(unittest.TestCase):
 
     def test_without_javascript_the_tables_are_there(self):
         page = write_page("noscript", [options.records / "chase_pages.json"])
-        text = page.read_text().split("<noscript>")[1].split("</noscript>")[0]
-        for words in ("Verdict", "2m pages take 34.2% less time", "backend_bound_memory", "dtlb_walk"):
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        self.driver.get(page.as_uri())
+        text = self.driver.find_element(By.TAG_NAME, "body").text
+        rows = [row.text for row in self.driver.find_elements(By.TAG_NAME, "tr")]
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        for words in ("2m pages take 34.2% less time", "backend_bound_memory", "dtlb_walk"):
             self.assertIn(words, text)
+        self.assertTrue(any(row.startswith("backend_bound_memory") for row in rows), rows)
+        self.assertTrue(any(row.startswith("pages 4k 2m") for row in rows), rows)
+
+    def test_disturbed_points_of_a_sweep_are_marked(self):
+        record = json.loads((options.records / "sweep_pages.json").read_text())
+        for number, run in enumerate(record["runs"]):
+            run["time"]["clean"], run["time"]["disturbed"] = (1, 8) if number < 2 else (9, 0)
+        path = options.out / "disturbed_sweep.json"
+        path.write_text(json.dumps(record))
+        self.open(write_page("disturbed_sweep", [path]))
+        main = self.driver.find_element(By.TAG_NAME, "main").text
+        self.assertIn("2 of ", main)
+        self.assertIn("points were disturbed by other work", main)
+        mark = self.driver.execute_script("return ink('mark')")
+        ringed = "return [...document.querySelector('.chart').querySelectorAll('svg path')].filter(p => p.getAttribute('stroke') === arguments[0]).length"
+        self.assertGreaterEqual(self.driver.execute_script(ringed, mark), 2)
+        self.open(write_page("undisturbed_sweep", [options.records / "sweep_pages.json"]))
+        self.assertNotIn("disturbed by other work", self.driver.find_element(By.TAG_NAME, "main").text)
+
+    def test_page_modes_show_translation_as_rates(self):
+        record = json.loads((options.records / "chase_pages.json").read_text())
+        for number, run in enumerate(record["runs"]):
+            metric = json.loads(json.dumps(next(m for m in run["metrics"] if m["category"] == "tlb")))
+            run["metrics"] += [dict(metric, name="misses", unit="count", level=0, value=5000.0, low=5000.0, high=5000.0),
+                               dict(metric, name="walks_pki", unit="per_kilo_instructions", level=0, value=8.0 - number, low=7.0, high=9.0)]
+        path = options.out / "rates.json"
+        path.write_text(json.dumps(record))
+        self.open(write_page("rates", [path]))
+        figure = next(f for f in self.driver.find_elements(By.TAG_NAME, "figure") if "per 1000 instructions" in f.text)
+        self.assertIn("walks_pki", figure.text)
+        shown = [row.text.split()[0] for row in self.driver.find_elements(By.CSS_SELECTOR, "main > div > .scroll tr") if row.text]
+        self.assertIn("walks_pki", shown)
+        self.assertNotIn("misses", shown)
 
     def test_pairs_of_one_value_have_no_colours(self):
         record = json.loads((options.records / "pairs.json").read_text())

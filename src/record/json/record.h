@@ -46,6 +46,7 @@ struct Description<record::RunParameters> {
         optional("command", &T::command, "Words of the command; none: nothing was started, only watched"),
         optional("pid", &T::pid, "Of the process that was watched"),
         optional("pmu", &T::pmu, "Of a hybrid: the PMU whose counts these are"),
+        optional("derived", &T::derived, "Names of the kernel's options that follow from the others"),
         rest(&T::options, "Options of the kernel, by name, as they came out"));
 };
 

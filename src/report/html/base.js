@@ -142,7 +142,7 @@ function setTheme(theme) {
 /** A table: first row of headings; cells are texts or elements. */
 function table(headings, rows) {
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, el("table", {},
-    el("thead", {}, el("tr", {}, headings.map((text) => el("th", { scope: "col" }, text)))),
+    el("thead", {}, el("tr", {}, headings.map((text) => el("th", { scope: "col", ...(["status", "verdict", "formula", "host"].includes(text) ? { class: "words" } : {}) }, text)))),
     el("tbody", {}, rows.map((cells) => {
       if (cells instanceof HTMLElement) return cells;
       return el("tr", {}, cells.map((cell) => el("td", {}, cell)));

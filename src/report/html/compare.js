@@ -4,23 +4,33 @@
 
 const runName = (run) => run.state || (run.pages ? `pages ${run.pages}` : run.label);
 
-/** Grouped bars with low..high for the metrics that are shares of slots or cycles. */
+/** Counts of translation in runs of different lengths say nothing side by side, where there are rates of the same. */
+const bareCount = (name, names) => definition(name).category === "tlb" && ["count", ""].includes(definition(name).unit) &&
+  names.some((other) => definition(other).category === "tlb" && !["count", ""].includes(definition(other).unit));
+
+/** Grouped bars with low..high: shares of slots and cycles, then what translation costs per 1000 instructions. */
 function addModeBars(parent, runs) {
-  const largest = (name) => Math.max(...runs.map((run) => run.metrics.find((metric) => metric.name === name)?.value ?? 0));
-  const names = runs[0].metrics.filter((metric) => definition(metric.name).of && definition(metric.name).level <= 2 && (definition(metric.name).level === 1 || largest(metric.name) >= 0.005)).map((metric) => metric.name);
-  if (!names.length) return;
   const find = (run, name) => run.metrics.find((metric) => metric.name === name) || { name, value: null, status: "not in this run" };
-  addChart(parent, {
-    title: "The same metrics side by side", height: 60 + 22 * names.length * Math.max(1, runs.length / 2),
-    option: () => ({
-      legend: legendLook(), grid: { left: 8, right: 30, top: 36, bottom: 28, containLabel: true },
-      xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => `${Math.round(100 * v)}%` } },
-      yAxis: { type: "category", data: names, inverse: true, ...axisLook() },
-      tooltip: tooltip((params) => `${escaped(runName(runs[params.seriesIndex]))}<br>${metricTip(find(runs[params.seriesIndex], names[params.dataIndex]))}`),
-      series: runs.map((run, i) => ({ type: "bar", name: runName(run), color: seriesInk(i), data: names.map((name) => find(run, name).value) })),
-    }),
-    stops: () => runs.flatMap((run, s) => names.map((name, i) => [s, i, `${runName(run)}: ${metricWords(find(run, name))}`])),
-  });
+  const largest = (name) => Math.max(...runs.map((run) => find(run, name).value ?? 0));
+  const all = runs[0].metrics.map((metric) => metric.name);
+  const shares = all.filter((name) => definition(name).of && (definition(name).level <= 2 || definition(name).category === "tlb") && (definition(name).level === 1 || largest(name) >= 0.005));
+  const rates = all.filter((name) => definition(name).category === "tlb" && definition(name).unit === "per_kilo_instructions" && largest(name) > 0);
+  const draw = (names, title, axis) => {
+    if (!names.length) return;
+    addChart(parent, {
+      title, height: 60 + 22 * names.length * Math.max(1, runs.length / 2),
+      option: () => ({
+        legend: legendLook(), grid: { left: 8, right: 30, top: 36, bottom: 28, containLabel: true },
+        xAxis: { type: "value", min: 0, ...axisLook(), axisLabel: { color: ink("ink"), formatter: axis } },
+        yAxis: { type: "category", data: names, inverse: true, ...axisLook() },
+        tooltip: tooltip((params) => (params.seriesIndex < runs.length ? `${escaped(runName(runs[params.seriesIndex]))}<br>${metricTip(find(runs[params.seriesIndex], names[params.dataIndex]))}` : "")),
+        series: runs.map((run, i) => ({ type: "bar", name: runName(run), color: seriesInk(i), data: names.map((name) => find(run, name).value) })),
+      }),
+      stops: () => runs.flatMap((run, s) => names.map((name, i) => [s, i, `${runName(run)}: ${metricWords(find(run, name))}`])),
+    });
+  };
+  draw(shares, "The same metrics side by side, shares of slots and cycles", (v) => `${Math.round(100 * v)}%`);
+  draw(rates, "Address translation side by side, per 1000 instructions", three);
 }
 
 /** The victim's time in each state of an interference record, lowest to highest as a line. */
@@ -66,8 +76,10 @@ function sideBySide(runs) {
   // What is nothing in every run is behind a fold.
   const something = (name) => definition(name).level === 1 || runs.some((run) => { const metric = run.metrics.find((one) => one.name === name); return metric && (metric.value === null || Math.abs(metric.value) >= 0.005 || metric.high >= 0.005); });
   const row = (name) => [name, ...runs.map((run) => cell(run, name))];
-  const headings = ["", ...runs.map(runName)], nothing = names.filter((name) => !something(name));
-  return el("div", {}, table(headings, [...rows, ...names.filter(something).map(row)]),
+  const counts = names.filter((name) => bareCount(name, names)), rest = names.filter((name) => !counts.includes(name));
+  const headings = ["", ...runs.map(runName)], nothing = rest.filter((name) => !something(name));
+  return el("div", {}, table(headings, [...rows, ...rest.filter(something).map(row)]),
+    counts.length ? el("details", {}, el("summary", {}, `${counts.length} counts of runs of different lengths`), table(headings, counts.map(row))) : null,
     nothing.length ? el("details", {}, el("summary", {}, `${nothing.length} rows below 0.5% in every run`), table(headings, nothing.map(row))) : null);
 }
 

@@ -3,7 +3,7 @@
 
 /** Curves come as columns; charts want points of [x, value, low, high], and lines of metrics [x, value]. */
 function unfolded(curves) {
-  const points = ({ x, value, low, high }) => x.map((at, i) => [at, value[i], low[i], high[i]]);
+  const points = ({ x, value, low, high, doubtful }) => x.map((at, i) => [at, value[i], low[i], high[i], Boolean(doubtful && doubtful[i])]);
   const line = ({ series, values, ...rest }) => ({ ...rest, label: curves.series[series].label,
     points: values.map((value, i) => [curves.series[series].points.x[i], value]).filter((point) => point[1] !== null) });
   return { ...curves, series: curves.series.map((one) => ({ label: one.label, points: points(one.points) })),
@@ -67,7 +67,7 @@ function addCurves(parent, curves, title) {
   if (!curves.series.length) return;
   const xs = curves.series.flatMap((series) => series.points.map((point) => point[0]));
   const values = curves.series.flatMap((series) => series.points.map((point) => point[1]));
-  const words = (series, point) => `${series.label}, ${axisText(curves, point[0])}: ${quantityText(curves, point[1])} (${quantityText(curves, point[2])} to ${quantityText(curves, point[3])})`;
+  const words = (series, point) => `${series.label}, ${axisText(curves, point[0])}: ${quantityText(curves, point[1])} (${quantityText(curves, point[2])} to ${quantityText(curves, point[3])})${point[4] ? ", disturbed by other work" : ""}`;
   const few = curves.series.length <= 6;
   addChart(parent, {
     title, height: 400,
@@ -78,7 +78,7 @@ function addCurves(parent, curves, title) {
       yAxis: yAxisOf(curves, values),
       tooltip: tooltip((params) => { const series = curves.series[params.seriesIndex]; return series ? escaped(words(series, series.points[params.dataIndex])) : ""; }),
       series: [
-        ...curves.series.map((series, i) => ({ type: "line", name: series.label, data: series.points.map((point) => [point[0], point[1]]),
+        ...curves.series.map((series, i) => ({ type: "line", name: series.label, data: series.points.map((point) => (point[4] ? { value: [point[0], point[1]], symbol: "emptyCircle", symbolSize: 11, itemStyle: { color: ink("mark"), borderColor: ink("mark"), borderWidth: 2 } } : [point[0], point[1]])),
           color: seriesInk(i), symbol: symbols[i % symbols.length], symbolSize: few ? 7 : 4, showSymbol: curves.series.length <= 24,
           lineStyle: { width: few ? 2 : 1, type: dashes[i % dashes.length] }, markLine: i === 0 && curves.knees ? kneeLines(curves.knees) : undefined })),
         ...(few ? curves.series.map((series, i) => whiskers(series.points, seriesInk(i))) : []),
@@ -86,6 +86,8 @@ function addCurves(parent, curves, title) {
     }),
     stops: () => curves.series.flatMap((series, s) => series.points.map((point, i) => [s, i, words(series, point)])),
   });
+  const doubtful = curves.series.flatMap((series) => series.points).filter((point) => point[4]).length;
+  if (doubtful) parent.append(el("p", { class: "soft" }, el("span", { style: "color:var(--mark);font-weight:700" }, "○ "), `${doubtful} of ${values.length} points were disturbed by other work: fewer than three clean repetitions are left. They take no part in knees and verdicts.`));
 }
 
 /** Metrics of the same sweep, below the curve and over the same sizes. */
@@ -94,10 +96,11 @@ function addMetricCurves(parent, curves) {
   for (const [name, lines] of Object.entries(curves.metrics || {})) {
     if (lines.every((line) => line.points.every((point) => point[1] === 0))) { zero.push(name); continue; }
     const xs = lines.flatMap((line) => line.points.map((point) => point[0]));
+    const perKilo = lines[0].unit === "per_kilo_instructions";
     const text = (line, value) => (line.share ? percent(value) : three(value));
-    const words = (line, point) => `${line.label}, ${axisText(curves, point[0])}: ${name} ${text(line, point[1])}, ${line.status}`;
+    const words = (line, point) => `${line.label}, ${axisText(curves, point[0])}: ${name} ${text(line, point[1])}${perKilo ? " per 1000 instructions" : ""}, ${line.status}`;
     addChart(parent, {
-      title: `${name} (${[...new Set(lines.map((line) => line.status))].join(", ")})`, height: 220,
+      title: `${name}${perKilo ? ", per 1000 instructions" : ""} (${[...new Set(lines.map((line) => line.status))].join(", ")})`, height: 220,
       option: () => ({
         legend: legendLook(), grid: { left: 70, right: 20, top: 34, bottom: 46 }, xAxis: xAxisOf(curves, xs),
         yAxis: { type: "value", ...axisLook(), axisLabel: { color: ink("ink"), formatter: (v) => text(lines[0], v) } },
@@ -115,7 +118,7 @@ function curveTable(curves) {
   const rows = new Map();
   curves.series.forEach((series, s) => series.points.forEach((point) => {
     if (!rows.has(point[0])) rows.set(point[0], curves.series.map(() => "-"));
-    rows.get(point[0])[s] = quantityText(curves, point[1]);
+    rows.get(point[0])[s] = `${point[4] ? "~ " : ""}${quantityText(curves, point[1])}`;
   }));
   const ordered = [...rows.entries()].sort((a, b) => a[0] - b[0]);
   return el("details", {}, el("summary", {}, "The same as a table"),
