@@ -57,6 +57,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/region.cpp
     src/counters/perf/residency.cpp
     src/counters/perf/session.cpp
+    src/counters/perf/time_profile.cpp
     src/counters/perf_command.cpp
     src/counters/plan.cpp
     src/counters/replay/csv.cpp
@@ -180,6 +181,7 @@ set(TMAPROBE_SOURCES_model
     src/model/branch_predictor.cpp
     src/model/calibrated_cpu.cpp
     src/model/command_simulation.cpp
+    src/model/copy_windows.cpp
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
     src/model/core/pipeline.cpp
@@ -196,6 +198,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/make_core.cpp
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
+    src/model/kinds_of_moments.cpp
     src/model/mapping.cpp
     src/model/memory_system.cpp
     src/model/memory_system_prefetch.cpp
@@ -285,6 +288,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/copy_input.cpp
     src/trace/counted_memory.cpp
     src/trace/injected_call.cpp
+    src/trace/native_run.cpp
     src/trace/page_map.cpp
     src/trace/private_mappings.cpp
     src/trace/read_memory.cpp

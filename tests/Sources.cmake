@@ -25,6 +25,7 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/resctrl/info_test.cpp
     tests/counters/resctrl/steps_test.cpp
     tests/counters/unimplemented_test.cpp
+    tests/counters/time_profile_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_events
     tests/events/all_tables_test.cpp
@@ -102,6 +103,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_test.cpp
     tests/model/core_waits_test.cpp
     tests/model/executed_runs_test.cpp
+    tests/model/kinds_of_moments_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
     tests/model/repeatable_command_test.cpp
@@ -148,6 +150,7 @@ set(TMAPROBE_SOURCES_tests_timing
 )
 set(TMAPROBE_SOURCES_tests_trace
     tests/trace/followed_instructions_test.cpp
+    tests/trace/native_run_test.cpp
     tests/trace/snapshot_test.cpp
     tests/trace/tracing_test.cpp
     tests/trace/translated_code_test.cpp

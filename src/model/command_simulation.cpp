@@ -118,7 +118,9 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
     if (windows.facts.empty()) {
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {
-        sum_up(windows.facts, true, cpu, modelled);
+        const auto& sampling = windows.sampling;
+        const double unmet = sampling.looks > 0 ? 1 - sampling.looks_met / sampling.looks : 0;
+        sum_up(windows.facts, true, cpu, modelled, {sampling.looks, unmet});
         if (options.attribute) modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
         std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
         add_model_warnings(known_wrong, windows.pages_partly_known, modelled);

@@ -5,20 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
-#include <optional>
 #include <random>
-#include <string_view>
 
-#include "model/spinning.h"
-#include "model/sum_of_windows.h"
+#include "counters/perf/time_profile.h"
+#include "model/copy_windows.h"
+#include "model/kinds_of_moments.h"
 #include "model/task_shares.h"
-#include "model/window_likeness.h"
 #include "process/held_command.h"
 #include "trace/copy_calls.h"
-#include "trace/translator.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -26,33 +23,33 @@ namespace {
 // Small copies may wait in greater number: each holds what its process has written since.
 constexpr std::size_t most_waiting_copies = 8, most_small_waiting_copies = 24;
 constexpr std::uint64_t most_waiting_bytes = 256u << 20;
-constexpr std::size_t shortest_window = 1000;  ///< instructions
-constexpr std::size_t further_windows = 3, windows_apart = 100'000;
 // While what is sampled runs, moments are what is scarce: models of them have time afterwards.
 constexpr std::uint64_t only_samples_ns = 500'000'000, late_ns = 10'000'000;
-constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
+/// Moments are worth more than what lies close together, and a copy is followed from one to the next where it goes on
+/// by itself; more than these tell little more.
+constexpr std::size_t most_copies = 16;
+constexpr double most_moments = 32, shortest_apart_ns = 5e6;
+constexpr double share_to_run = 0.5;  ///< of the time that there is: at most that is for copies to run by themselves
+constexpr double usual_moment_ns = 120e6;  ///< that one takes to be modelled, until it is known
+// While what is sampled runs, how long it will run is not known.
+constexpr double moments_meanwhile = 4, apart_meanwhile_ns = 50e6;
 
-/// Recorded instructions of a copy, by number; not yet seen by the caches.
-using Steps = std::vector<trace::Step>;
+/// A copy that is to be modelled.
+struct Waiting {
+    trace::Sample sample;
+    double span_ns = 0;  ///< processor time of all threads from then on until the next
+};
 
 class WindowSampling {
   public:
     WindowSampling(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu,
                    const ModelOptions& options, const process::HelperOrders& orders)
         : request_(request),
-          decoder_(decoder),
-          options_(options),
           orders_(orders),
-          simulator_(core, cpu),
+          windows_(core, cpu, decoder, options, found_, [this] { take_if_due(); }),
           sampler_(request.processes, request.limits, request.reaper) {}
 
     SampledWindows run(const std::function<void()>& ready) {
-        if (auto pages = assumed_pages(options_); pages && *pages) {
-            simulator_.set_pages(**pages);
-            pages_assumed_ = true;
-        }
-        if (options_.attribute) simulator_.attribute_slots();
-        stepped_back_ = process::step_back(::getpid());
         const std::uint64_t start = process::now_ns();
         models_from_ns_ = start + only_samples_ns;
         if (request_.held_command)
@@ -61,22 +58,25 @@ class WindowSampling {
             ready();
         while (!orders_.over()) {
             const std::uint64_t now = process::now_ns();
+            // The last one is followed until the next, when there is one.
             if (now >= sampler_.next_ns())
                 take();
-            else if (!copies_.empty() && now >= models_from_ns_)
-                model_next();
+            else if (copies_.size() > 1 && now >= models_from_ns_)
+                model_next(while_it_runs());
             else
                 orders_.over(std::min<std::int64_t>(
                     patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
         }
         come_forward();
+        if (!copies_.empty()) copies_.back().span_ns += sampler_.since_last_sample_ns();
         const std::uint64_t end = process::now_ns();
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
-        while (!copies_.empty() && static_cast<double>(process::now_ns() - end) < budget_ns) {
+        over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
+        keep_the_affordable();
+        while (!copies_.empty() && left_ns() > 0) {
             // There may be no time for all: those that are left out are not to be the last ones of the run.
-            if (copies_.front().snapshot.copy() != first_copy_)
-                std::swap(copies_.front(), copies_[random_() % copies_.size()]);
-            model_next();
+            if (!is_first(copies_.front())) std::swap(copies_.front(), copies_[random_() % copies_.size()]);
+            model_next(within_what_is_left());
         }
         return finish();
     }
@@ -87,26 +87,53 @@ class WindowSampling {
         return sampler_.settle() ? short_ns : long_ns;
     }
 
+    /// Of the time after the end.
+    double left_ns() const { return static_cast<double>(over_ns_) - static_cast<double>(process::now_ns()); }
+
+    bool is_first(const Waiting& waiting) const { return waiting.sample.snapshot.copy() == first_copy_; }
+
     void take() {
         // Whoever waits so long for a CPU had better not spend on models what it gets.
         if (const std::uint64_t now = process::now_ns(); now > sampler_.next_ns() + late_ns)
             models_from_ns_ = now + only_samples_ns;
         auto sample = sampler_.take();
+        for (const process::ThreadUse& thread : sampler_.threads()) profile_.add(thread.process, thread.thread);
+        profile_.read();
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
-        if (no_more_may_wait()) {
-            const auto dropped = copies_.begin() + static_cast<std::ptrdiff_t>(random_() % copies_.size());
-            (dropped + 1 == copies_.end() ? *sample : dropped[1]).stands_for_ns += dropped->stands_for_ns;
-            drop(*dropped);
-            copies_.erase(dropped);
-        }
-        copies_.push_back(std::move(*sample));
+        if (no_more_may_wait()) drop_one(random_() % copies_.size());
+        if (!copies_.empty() && !is_first(copies_.back()))
+            copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
+        copies_.push_back({std::move(*sample), 0});
     }
 
     bool no_more_may_wait() const {
         std::uint64_t bytes = 0;
-        for (const auto& waiting : copies_) bytes += waiting.snapshot.resident_bytes;
+        for (const auto& waiting : copies_) bytes += waiting.sample.snapshot.resident_bytes;
         return copies_.size() >= (bytes > most_waiting_bytes ? most_waiting_copies : most_small_waiting_copies);
+    }
+
+    double moment_ns() const { return modelled_ > 0 ? modelling_ns_ / modelled_ : usual_moment_ns; }
+
+    /// Moments are to stand for about as much time each: one before that is followed does for those that are close.
+    void keep_the_affordable() {
+        const auto shorter = [this](const Waiting& one, const Waiting& other) {
+            return !is_first(one) && (is_first(other) || one.span_ns < other.span_ns);
+        };
+        while (copies_.size() > most_copies)
+            drop_one(
+                static_cast<std::size_t>(std::min_element(copies_.begin(), copies_.end(), shorter) - copies_.begin()));
+    }
+
+    /// What it stands for, the one before does, or else the one after.
+    void drop_one(std::size_t dropped) {
+        const double stood_for_ns = copies_[dropped].sample.stands_for_ns + copies_[dropped].span_ns;
+        if (dropped > 0 && !is_first(copies_[dropped - 1]))
+            copies_[dropped - 1].span_ns += stood_for_ns;
+        else
+            copies_[dropped + 1].sample.stands_for_ns += stood_for_ns;
+        drop(copies_[dropped].sample);
+        copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(dropped));
     }
 
     /// What is sampled is over: now somebody waits for us.
@@ -114,8 +141,8 @@ class WindowSampling {
         if (in_front_) return;
         in_front_ = true;
         process::step_forward(::getpid());
-        if (traced_copy_ > 0) process::step_forward(traced_copy_);
-        for (const auto& waiting : copies_) process::step_forward(waiting.snapshot.copy());
+        if (windows_.copy() > 0) process::step_forward(windows_.copy());
+        for (const auto& waiting : copies_) process::step_forward(waiting.sample.snapshot.copy());
     }
 
     void drop(trace::Sample& sample) {
@@ -155,7 +182,7 @@ class WindowSampling {
             if (event == PTRACE_EVENT_EXEC) {
                 auto taken = sampler_.take_after_exec(command);
                 if (taken) first_copy_ = taken->snapshot.copy();
-                if (taken) copies_.push_back(std::move(*taken));
+                if (taken) copies_.push_back({std::move(*taken), 0});
                 return;
             }
             ::ptrace(event == PTRACE_EVENT_STOP ? PTRACE_LISTEN : PTRACE_CONT, command, nullptr,
@@ -163,231 +190,76 @@ class WindowSampling {
         }
     }
 
-    void model_next() {
-        trace::Sample sample = std::move(copies_.front());
+    /// How far to follow the copy that is next.
+    Following while_it_runs() {
+        // Not before: who only samples is to be on time, and takes little.
+        if (!stepped_back_) stepped_back_ = process::step_back(::getpid());
+        const Waiting& next = copies_.front();
+        const double moments = std::clamp(std::round(next.span_ns / apart_meanwhile_ns), 1.0, moments_meanwhile);
+        return {static_cast<std::size_t>(moments),
+                next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns), [this] {
+                    take_if_due();
+                    return true;
+                }};
+    }
+
+    /// Moments are shared out over the copies that are left as their time is.
+    Following within_what_is_left() {
+        const Waiting& next = copies_.front();
+        double all_ns = 0, to_run_ns = 0;
+        for (const Waiting& waiting : copies_) {
+            all_ns += waiting.span_ns;
+            to_run_ns += waiting.span_ns * waiting.sample.share;
+        }
+        const double left = left_ns();
+        const double followed = std::min(1.0, share_to_run * left / std::max(1.0, to_run_ns));
+        const double usual_ns = modelled_ > 0 ? modelling_ns_ / modelled_ : usual_moment_ns;
+        const double affordable = std::min((left - followed * to_run_ns) / usual_ns, most_moments);
+        const double runs_ns = followed * next.span_ns * next.sample.share;
+        const double moments = std::clamp(std::round(affordable * next.span_ns / std::max(1.0, all_ns)), 1.0,
+                                          1 + std::floor(runs_ns / shortest_apart_ns));
+        return {static_cast<std::size_t>(moments), runs_ns / moments, [this] { return left_ns() > 0; }};
+    }
+
+    void model_next(const Following& following) {
+        Waiting next = std::move(copies_.front());
         copies_.pop_front();
+        trace::Sample& sample = next.sample;
+        sample.stands_for_ns += next.span_ns;
         const auto start = process::now_ns();
-        const pid_t copy = traced_copy_ = sample.snapshot.copy();
-        auto facts = trace_windows(sample);
-        traced_copy_ = -1;
+        const double run_before_ns = windows_.native_ns();
+        const pid_t copy = sample.snapshot.copy();
+        auto moments = windows_.model(sample, copy == first_copy_, following);
         sampler_.copy_is_gone(sample.snapshot, copy);
-        found_.tracing_ns += static_cast<double>(process::now_ns() - start);
+        const auto took_ns = static_cast<double>(process::now_ns() - start);
+        found_.tracing_ns += took_ns;
         take_if_due();
-        if (!facts) {
-            found_.error = facts.error().what;
+        if (!moments) {
+            found_.error = moments.error().what;
             ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::error))];
             return;
         }
-        if (facts->base.empty()) return;
-        facts->native_ns = stands_for_ns_;
-        facts->process = sample.snapshot.process;
-        if (options_.attribute) facts->mappings = std::move(mappings_);
-        found_.sampling.windows.push_back({sample.snapshot.program, sample.snapshot.process,
-                                           facts->base["instructions"], cycles_of(facts->base), stands_for_ns_});
-        found_.facts.push_back(std::move(*facts));
-    }
-
-    Result<WindowFacts> simulate(const trace::Trace& window) {
-        if (window.steps.size() < shortest_window) return WindowFacts{};
-        auto facts = TRY(simulator_.simulate(window));
-        // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
-        // more than what was seen of the process so far.
-        if (hardly_warm_) {
-            FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots)};
-            facts = TRY(simulator_.simulate(window));
-            facts.variations.push_back(std::move(cold));
+        modelling_ns_ += took_ns - (windows_.native_ns() - run_before_ns);
+        modelled_ += static_cast<double>(std::max<std::size_t>(1, moments->size()));
+        for (WindowFacts& facts : *moments) {
+            programs_[facts.process] = sample.snapshot.program;
+            found_.facts.push_back(std::move(facts));
         }
-        return facts;
-    }
-
-    /// A moment is more than one window of it: a few more, a little apart, as long as that is cheap.
-    Result<> add_further_windows(trace::Translator& translator, WindowFacts& facts) {
-        constexpr double budget_ns = 120e6;
-        const double start = own_processor_ns();
-        for (std::size_t i = 0; i < further_windows && own_processor_ns() - start < budget_ns; ++i) {
-            auto traced = TRY(translator.steps(
-                windows_apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
-                    simulator_.follow(instruction, step);
-                    ++executed_;
-                }));
-            note(traced);
-            found_.warmed += traced.steps;
-            trace::Trace window;
-            const auto goes_on = [&] { return !traced.ended && traced.ended_early == trace::EndedEarly::none; };
-            if (!goes_on()) break;
-            traced = TRY(translator.steps(
-                options_.window_instructions,
-                [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
-            note(traced);
-            if (window.steps.size() < shortest_window || !is_like_sampled(window.steps)) break;
-            window.instructions = translator.instructions();
-            found_.steps += window.steps.size();
-            merge(facts, TRY(simulator_.simulate(window)));
-            if (!goes_on()) break;
-            take_if_due();
-        }
-        return {};
-    }
-
-    /// A life too short for a window is kept, and the next ones of the same process are added to it until together they
-    /// are one.
-    void join(const trace::Sample& sample, trace::Trace& window) {
-        Joined& joined = joined_[sample.snapshot.process];
-        joined.stands_for_ns += sample.stands_for_ns;
-        if (!joined.trace.steps.empty()) {
-            const auto first = static_cast<std::uint32_t>(joined.trace.instructions.size());
-            joined.trace.instructions.insert(joined.trace.instructions.end(), window.instructions.begin(),
-                                             window.instructions.end());
-            for (trace::Step step : window.steps) {
-                step.instruction += first;
-                joined.trace.steps.push_back(step);
-            }
-            window = std::move(joined.trace);
-        }
-        stands_for_ns_ = joined.stands_for_ns;
-        if (window.steps.size() < shortest_window)
-            joined.trace = window;
-        else
-            joined = {};
-    }
-
-    /// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its
-    /// end. Nothing when there was none.
-    Result<WindowFacts> trace_windows(trace::Sample& sample) {
-        // What runs from its exec on finds everything cold.
-        const bool from_start = sample.snapshot.copy() == first_copy_;
-        simulator_.begin_moment(from_start ? 0 : sample.snapshot.resident_bytes);
-        trace::CopyCalls calls(sample.snapshot);
-        if (options_.attribute) mappings_ = process::code_mappings_of(sample.snapshot.copy());
-        if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(sample.snapshot.copy()));
-        auto process = trace::TracedProcess::of_copy(sample.snapshot.release());
-        trace::Tracer tracer(process, decoder_, options_.software_always);
-        tracer.on_system_call = [&](trace::TracedProcess& copy, trace::Registers& registers) {
-            switch (calls(copy, registers)) {
-                case trace::CopyCalls::Answer::carry_out:
-                    return trace::Tracer::CallAnswer::carry_out;
-                case trace::CopyCalls::Answer::answered:
-                    return trace::Tracer::CallAnswer::answered;
-                case trace::CopyCalls::Answer::end:
-                    break;
-            }
-            return trace::Tracer::CallAnswer::end;
-        };
-        trace::Translator translator(process, tracer);
-        executed_ = 0;
-        if (const auto begin = sample.snapshot.time_stamp)
-            tracer.time_stamp = [this, begin] { return *begin + executed_; };  // one tick for each instruction
-        std::size_t& followed = followed_[sample.snapshot.process];
-        const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
-        const double start = own_processor_ns();
-        Steps waiting;  // the last chunk, of which the window may be
-        std::vector<Steps> of_moment;
-        std::size_t done = 0;
-        bool ended = false, warm = false, found = false;
-        std::string_view early;
-        while (!ended && !found) {
-            Steps fresh;
-            const std::uint64_t lines_before = simulator_.lines_from_memory();
-            auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
-                                               [&](const trace::StaticInstruction&, const trace::Step& step) {
-                                                   fresh.push_back(step);
-                                                   ++executed_;
-                                               }));
-            note(traced);
-            ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
-            if (traced.ended_early != trace::EndedEarly::none) early = trace::name_of(traced.ended_early);
-            if (!done) sampled_.emplace(fresh);
-            if (!ended && !warm && !from_start) keep_of_moment(fresh, done, of_moment);
-            done += fresh.size();
-            found_.translated |= translator.translates();
-            if (!ended) {
-                follow(waiting, waiting.size(), translator);
-                waiting.clear();
-            }
-            waiting.insert(waiting.end(), fresh.begin(), fresh.end());
-            const double spent = own_processor_ns() - start;
-            const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
-            warm = warm || done >= limits.most || enough ||
-                   (done > 3 * limits.chunk && simulator_.lines_from_memory() == lines_before);
-            // Not just any window: one of what ran in the moment that was sampled, if that comes again in time.
-            found = warm && (from_start || done >= 2 * limits.most || spent >= limits.budget_ns + search_ns ||
-                             is_like_sampled(waiting));
-            take_if_due();
-        }
-        if (ended && early.empty()) early = name_of(calls.ended().value_or(trace::EndedBy::signals));
-        if (ended) ++found_.sampling.ended_early[std::string(early)];
-        if (!ended && spins(waiting, tracer, process, translator)) {
-            ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::spins))];
-            return WindowFacts{};
-        }
-        followed += done;
-        hardly_warm_ = ended && followed < WarmUpLimits{}.least;
-        if (!of_moment.empty() && (ended || !is_like_sampled(waiting))) {
-            follow(waiting, waiting.size(), translator);
-            return simulate_moment(sample, of_moment, done, translator);
-        }
-        // The first part of a short life is for the caches.
-        const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
-        follow(waiting, waiting.size() - window, translator);
-        trace::Trace trace;
-        trace.instructions = translator.instructions();
-        trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
-        found_.steps += window;
-        found_.warmed += done - window;
-        join(sample, trace);
-        auto facts = TRY(simulate(trace));
-        // Where slots are put down to instructions, each window is by itself.
-        if (!ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(translator, facts));
-        return facts;
-    }
-
-    /// Some windows of the moment itself and of what is like it, a little apart, are taken out of what warms the
-    /// caches: where the life of the copy is short, or never comes to the like again, they are simulated when the
-    /// caches know what came after them, which is as much like what came before them as anything that can be had.
-    void keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const {
-        if (kept.size() > further_windows || done < kept.size() * windows_apart || !is_like_sampled(fresh)) return;
-        const auto window = std::min(options_.window_instructions, fresh.size());
-        kept.emplace_back(fresh.end() - static_cast<std::ptrdiff_t>(window), fresh.end());
-        fresh.resize(fresh.size() - window);
-    }
-
-    Result<WindowFacts> simulate_moment(const trace::Sample& sample, std::vector<Steps>& windows, std::size_t done,
-                                        const trace::Translator& translator) {
-        stands_for_ns_ = sample.stands_for_ns;
-        found_.warmed += done;
-        if (options_.attribute) windows.resize(1);
-        WindowFacts facts;
-        for (Steps& steps : windows) {
-            found_.steps += steps.size();
-            found_.warmed -= steps.size();
-            auto more = TRY(simulate({translator.instructions(), std::move(steps)}));
-            facts.base.empty() ? std::swap(facts, more) : merge(facts, more);
-        }
-        return facts;
-    }
-
-    /// Whether a window at its end would be of the code that ran when the sample was taken.
-    bool is_like_sampled(const Steps& steps) const {
-        constexpr double most_of_it = 0.5;
-        const std::size_t window = std::min(options_.window_instructions, steps.size());
-        return sampled_->with({steps.end() - static_cast<std::ptrdiff_t>(window), steps.end()}) >= most_of_it;
-    }
-
-    void follow(const Steps& steps, std::size_t count, const trace::Translator& translator) {
-        for (std::size_t i = 0; i < count; ++i)
-            simulator_.follow(translator.instructions()[steps[i].instruction], steps[i]);
-    }
-
-    void note(const trace::Traced& traced) {
-        found_.undecodable += traced.undecodable;
-        found_.in_software += traced.stepped_in_software;
     }
 
     SampledWindows finish() {
         auto& sampling = found_.sampling;
-        for (auto& left : copies_) drop(left);
+        profile_.read();
+        const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
+        sampling.looks = looked_at.looks;
+        sampling.looks_met = looked_at.looks * (1 - looked_at.unmet);
+        for (WindowFacts& facts : found_.facts)
+            sampling.windows.push_back({programs_[facts.process], facts.process, facts.base["instructions"],
+                                        cycles_of(facts.base), facts.native_ns});
+        for (auto& left : copies_) drop(left.sample);
+        const WindowSimulator& simulator = windows_.simulator();
         for (const auto& [why, times] : sampler_.missed()) sampling.missed[std::string(trace::name_of(why))] += times;
-        for (const auto& [what, times] : simulator_.known_wrong()) found_.known_wrong[what] = times;
+        for (const auto& [what, times] : simulator.known_wrong()) found_.known_wrong[what] = times;
         const auto& cost = sampler_.cost();
         sampling.pauses = {cost.copies, static_cast<double>(cost.longest_pause_ns),
                            static_cast<double>(cost.total_pause_ns), cost.copied_pages};
@@ -395,37 +267,28 @@ class WindowSampling {
         sampling.system_ns = sampler_.system_ns();
         sampling.by_task = task_shares(sampling.windows);
         found_.why_missed = sampler_.why_missed();
-        found_.simulated = simulator_.simulated_instructions();
-        found_.simulating_ns = simulator_.simulating_ns();
-        found_.pages_partly_known = simulator_.pages().partly_known();
+        found_.simulated = simulator.simulated_instructions();
+        found_.simulating_ns = simulator.simulating_ns();
+        found_.pages_partly_known = simulator.pages().partly_known();
         found_.tasks = sampler_.threads_seen();
         return std::move(found_);
     }
 
     const SamplingRequest& request_;
-    trace::Decoder& decoder_;
-    const ModelOptions& options_;
     const process::HelperOrders& orders_;
-    WindowSimulator simulator_;
+    SampledWindows found_;
+    CopyWindows windows_;
     trace::Sampler sampler_;
-    std::deque<trace::Sample> copies_;
+    counters::perf::TimeProfile profile_;
+    std::map<pid_t, std::string> programs_;  ///< of processes that have windows
+    std::deque<Waiting> copies_;
     std::mt19937_64 random_{1};  // the same choice each time, as far as the machine allows
-    struct Joined {
-        trace::Trace trace;
-        double stands_for_ns = 0;
-    };
-    std::map<pid_t, Joined> joined_;         ///< by process
-    std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
-    pid_t first_copy_ = -1, traced_copy_ = -1;
-    std::uint64_t models_from_ns_ = 0;  ///< before, only samples are taken
+    pid_t first_copy_ = -1;
+    std::uint64_t models_from_ns_ = 0;        ///< before, only samples are taken
+    std::uint64_t over_ns_ = 0;               ///< after, no time is left
+    double modelling_ns_ = 0, modelled_ = 0;  ///< moments so far
     bool in_front_ = false, stepped_back_ = false;
     process::GivesWay gives_way_;
-    std::size_t executed_ = 0;               ///< instructions of the copy that is traced
-    std::optional<WindowLikeness> sampled_;  ///< its first ones
-    double stands_for_ns_ = 0;               ///< what its window does
-    bool pages_assumed_ = false, hardly_warm_ = false;
-    std::vector<process::CodeMapping> mappings_;  ///< of the copy that is traced
-    SampledWindows found_;
 };
 
 }  // namespace

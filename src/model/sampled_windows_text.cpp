@@ -37,11 +37,12 @@ struct Description<model::FactVariation> {
 
 template <>
 struct Description<model::WindowFacts> {
-    static constexpr auto fields = std::make_tuple(
-        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-        field("native_ns", &model::WindowFacts::native_ns), field("parts", &model::WindowFacts::parts),
-        optional("slots", &model::WindowFacts::slots), optional("runs", &model::WindowFacts::runs),
-        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
+    static constexpr auto fields =
+        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+                        field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
+                        field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
+                        optional("runs", &model::WindowFacts::runs), field("process", &model::WindowFacts::process),
+                        optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

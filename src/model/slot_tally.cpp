@@ -1,6 +1,6 @@
 #include "model/slot_tally.h"
 
-#include <map>
+#include <numeric>
 
 namespace tmaprobe::model {
 
@@ -14,6 +14,14 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
     counters::InstructionSlots slots;
     for (const auto& [address, of_it] : sums) slots.add(address, of_it);
     return slots;
+}
+
+std::map<std::uint64_t, double> SlotTally::time_by_address(const OwnAddresses& addresses) const {
+    std::map<std::uint64_t, double> times;
+    for (std::size_t number = 0; number < slots_.size(); ++number)
+        if (const auto all = std::accumulate(slots_[number].begin(), slots_[number].end(), std::uint64_t{0}))
+            times[addresses.real(trace_.instructions[number].address)] += static_cast<double>(all);
+    return times;
 }
 
 }  // namespace tmaprobe::model

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "counters/slot_attribution.h"
@@ -23,6 +24,9 @@ class SlotTally final : public core::SlotObserver {
     /// By real address, where the trace has those of `addresses`. Code that was rewritten at the same place is one
     /// instruction.
     counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
+
+    /// The same without causes.
+    std::map<std::uint64_t, double> time_by_address(const OwnAddresses& addresses = {}) const;
 
   private:
     const trace::Trace& trace_;

@@ -3,36 +3,92 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/random.h"
 
 namespace tmaprobe::model {
 namespace {
 
-/// Adds what the windows would have given, had other moments of the command been met: as many are drawn from those that
-/// there are, each as likely as the time that it stands for is long, and again and again.
-void draw_moments(const std::vector<WindowFacts>& windows, Modelled& modelled) {
+/// Moments that execute the same code.
+struct KindOfMoments {
+    std::vector<const WindowFacts*> moments;
+    double native_ns = 0;
+    int drawn = 1;  ///< at a time
+};
+
+std::vector<KindOfMoments> kinds_among(const std::vector<WindowFacts>& windows) {
+    std::map<std::uint32_t, KindOfMoments> by_number;
+    for (const WindowFacts& window : windows) {
+        by_number[window.kind].moments.push_back(&window);
+        by_number[window.kind].native_ns += window.native_ns;
+    }
+    std::vector<KindOfMoments> kinds;
+    for (auto& [number, kind] : by_number) {
+        double squares = 0;
+        for (const WindowFacts* moment : kind.moments) squares += moment->native_ns * moment->native_ns;
+        const double like_so_many = squares > 0 ? kind.native_ns * kind.native_ns / squares : 1;
+        // Three fewer than there are: how far few moments are apart is known badly from them alone (the variance of
+        // Student's t is larger than that of a normal one by n - 1 over n - 3).
+        kind.drawn = std::max(1, static_cast<int>(like_so_many + 0.5) - 3);
+        kinds.push_back(std::move(kind));
+    }
+    return kinds;
+}
+
+/// One moment of a kind, each as likely as the time that it stands for is long.
+const Facts& draw_of(const KindOfMoments& kind, Random& random) {
+    double place = static_cast<double>(random.next()) * 0x1p-64 * kind.native_ns;
+    std::size_t chosen = 0;
+    while (chosen + 1 < kind.moments.size() && place >= kind.moments[chosen]->native_ns)
+        place -= kind.moments[chosen++]->native_ns;
+    // Of a few moments one is drawn, and of it one window: where nothing else tells how far moments are apart, they are
+    // at least as far as what lies close together.
+    const auto& parts = kind.moments[chosen]->parts;
+    return kind.drawn == 1 && !parts.empty() ? parts[random.below(parts.size())] : kind.moments[chosen]->base;
+}
+
+/// What the kinds' shares of the time would have been, had others of as many looks been taken. Code that no window has
+/// may be like that of any kind.
+std::vector<double> draw_shares(const std::vector<KindOfMoments>& kinds, const LookedAt& looked_at, Random& random) {
+    double all_ns = 0;
+    for (const KindOfMoments& kind : kinds) all_ns += kind.native_ns;
+    std::vector<double> shares;
+    const auto looks = static_cast<std::uint64_t>(looked_at.looks);
+    if (looks == 0 || kinds.size() == 1) {
+        for (const KindOfMoments& kind : kinds) shares.push_back(kind.native_ns / all_ns);
+    } else {
+        shares.resize(kinds.size());
+        for (std::uint64_t look = 0; look < looks; ++look) {
+            double place = static_cast<double>(random.next()) * 0x1p-64 * all_ns;
+            std::size_t chosen = 0;
+            while (chosen + 1 < kinds.size() && place >= kinds[chosen].native_ns) place -= kinds[chosen++].native_ns;
+            shares[chosen] += 1 / looked_at.looks;
+        }
+    }
+    for (double& share : shares) share *= 1 - looked_at.unmet;
+    shares[random.below(shares.size())] += looked_at.unmet;
+    return shares;
+}
+
+/// Adds what the windows would have given, had other moments of the command been met: of each kind some are drawn from
+/// those that there are, and again and again.
+void draw_moments(const std::vector<WindowFacts>& windows, const LookedAt& looked_at, Modelled& modelled) {
     constexpr int times = 40;  // they span about two standard errors either way
-    double all = 0;
-    for (const WindowFacts& window : windows) all += window.native_ns;
-    // Three fewer than there are: how far few moments are apart is known badly from them alone (the variance of
-    // Student's t is larger than that of a normal one by n - 1 over n - 3).
-    const int drawn = std::max(1, static_cast<int>(like_so_many_moments(windows) + 0.5) - 3);
+    const auto kinds = kinds_among(windows);
     Random random(1);
     for (int time = 0; time < times; ++time) {
         Facts facts;
-        for (int moment = 0; moment < drawn; ++moment) {
-            double place = static_cast<double>(random.next()) * 0x1p-64 * all;
-            std::size_t chosen = 0;
-            while (chosen + 1 < windows.size() && place >= windows[chosen].native_ns)
-                place -= windows[chosen++].native_ns;
-            // Of a few moments one is drawn, and of it one window: where nothing else tells how far moments are apart,
-            // they are at least as far as what lies close together.
-            const auto& parts = windows[chosen].parts;
-            const Facts& met = drawn == 1 && !parts.empty() ? parts[random.below(parts.size())] : windows[chosen].base;
-            if (const double cycles = cycles_of(met); cycles > 0) add(facts, met, 1 / cycles);
+        const std::vector<double> shares = draw_shares(kinds, looked_at, random);
+        for (std::size_t number = 0; number < kinds.size(); ++number) {
+            const KindOfMoments& kind = kinds[number];
+            for (int moment = 0; moment < kind.drawn; ++moment) {
+                const Facts& met = draw_of(kind, random);
+                if (const double cycles = cycles_of(met); cycles > 0)
+                    add(facts, met, shares[number] / kind.drawn / cycles);
+            }
         }
-        modelled.variations.push_back({record::Variation::window_left_out, std::move(facts), {}});
+        modelled.variations.push_back({record::Variation::drawn_moments, std::move(facts), {}});
     }
 }
 
@@ -53,7 +109,8 @@ double like_so_many_moments(const std::vector<WindowFacts>& windows) {
     return squares > 0 ? all * all / squares : static_cast<double>(windows.size());
 }
 
-void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled) {
+void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled,
+            const LookedAt& looked_at) {
     double all_cycles = 0, all_native = 0;
     for (WindowFacts& window : windows) {
         modelled.windows.push_back({cycles_of(window.base), window.base["instructions"], window.native_ns, 1});
@@ -74,7 +131,7 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
     // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what is by
     // chance is only which of its moments they met.
     const bool differs = windows.size() > 1 || (windows.size() == 1 && windows.front().parts.size() > 1);
-    if (weighted && differs && all_native > 0) draw_moments(windows, modelled);
+    if (weighted && differs && all_native > 0) draw_moments(windows, looked_at, modelled);
     // A window that cannot tell the variations apart is the same in each.
     for (const WindowFacts& window : windows)
         for (auto& [what, facts] : varied)

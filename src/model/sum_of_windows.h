@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kinds_of_moments.h"
 #include "model/simulation.h"
 #include "model/window_simulator.h"
 
@@ -17,7 +18,9 @@ Result<std::optional<trace::PageMap>> assumed_pages(const ModelOptions& options)
 double like_so_many_moments(const std::vector<WindowFacts>& windows);
 
 /// Adds the windows up, as facts and as variations. `weighted`: each weighs as the time that it stands for.
-void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled);
+/// `looked_at`: what the shares of their kinds are known by.
+void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu, Modelled& modelled,
+            const LookedAt& looked_at = {});
 
 /// Which instructions the slots of the windows are put down to; takes that out of the windows, which are summed up.
 counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu,

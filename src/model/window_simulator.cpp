@@ -44,6 +44,7 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
         add(variation.facts, found == more.variations.end() ? more.base : found->facts, 1);
     }
     add(sum.base, more.base, 1);
+    for (const auto& [address, time] : more.time_by_address) sum.time_by_address[address] += time;
 }
 
 double cycles_of(const Facts& facts) {
@@ -157,7 +158,8 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
-    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true, facts.slots));
+    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true, facts.slots,
+                                  tells_times_ ? &facts.time_by_address : nullptr));
     facts.base = std::move(base);
     if (attributes_) facts.runs = executed_runs(trace, addresses_);
     // Code that lives in its first-level cache cannot tell the variations apart.
@@ -189,11 +191,12 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
 }
 
 Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                             bool wrong_paths_load, counters::InstructionSlots& slots) {
+                                             bool wrong_paths_load, counters::InstructionSlots& slots,
+                                             std::map<std::uint64_t, double>* times) {
     constexpr std::size_t longest_lead_in = 2000;
     memory.begin_window();
     std::optional<SlotTally> tally;
-    if (attributes_) tally.emplace(trace);
+    if (attributes_ || times) tally.emplace(trace);
     const core::Window window{0,
                               trace.steps.size(),
                               std::min(trace.steps.size() / 4, longest_lead_in),
@@ -207,7 +210,8 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
     const std::uint64_t unknown_before = predictor.unknown();
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;
-    if (tally) slots = tally->by_address(addresses_);
+    if (attributes_) slots = tally->by_address(addresses_);
+    if (times) *times = tally->time_by_address(addresses_);
     const auto named = core::named(simulated.facts);
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;

@@ -44,7 +44,9 @@ struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
     double native_ns = 0;      ///< that it stands for
+    std::uint32_t kind = 0;    ///< moments of one kind execute the same code (weigh_by_looks())
     std::vector<Facts> parts;  ///< of a moment with several windows: each of them; `base` is their sum
+    std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
     counters::ExecutedRuns runs;
@@ -67,6 +69,8 @@ class WindowSimulator {
 
     /// Windows from now on tell the slots of each instruction.
     void attribute_slots() { attributes_ = true; }
+    /// They tell how much time each instruction takes.
+    void tell_times() { tells_times_ = true; }
 
     /// What follows is another moment, of a program with so many bytes in memory (MemorySystem::assume_met()).
     void begin_moment(std::uint64_t resident_bytes) {
@@ -114,7 +118,8 @@ class WindowSimulator {
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                bool wrong_paths_load, counters::InstructionSlots& slots);
+                                bool wrong_paths_load, counters::InstructionSlots& slots,
+                                std::map<std::uint64_t, double>* times = nullptr);
 
     core::Core& core_;
     const ModelledCpu& geometry_;
@@ -126,7 +131,7 @@ class WindowSimulator {
     core::OpCache op_cache_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
-    bool after_branch_ = false, attributes_ = false;
+    bool after_branch_ = false, attributes_ = false, tells_times_ = false;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;
     double simulating_ns_ = 0;

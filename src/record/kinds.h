@@ -60,7 +60,8 @@ enum class PageKind {
 /// What the model changes, one thing at a time, to see how far its answer depends on what it cannot know.
 enum class Variation {
     window,           ///< one of a kernel's windows alone
-    window_left_out,  ///< a command's windows without one of them
+    window_left_out,  ///< a command's windows without one of them, as records of before have it
+    drawn_moments,    ///< of a command: as if other moments of it had been met
     no_prefetchers,   ///< no hardware prefetcher
     memory_latency,   ///< either limit of the memory's latency, as records of before wrote it
     memory_latency_low,
@@ -91,9 +92,10 @@ struct Names<record::Experiment> {
 template <>
 struct Names<record::Variation> {
     using enum record::Variation;
-    static constexpr std::array<std::pair<record::Variation, std::string_view>, 9> values{
+    static constexpr std::array<std::pair<record::Variation, std::string_view>, 10> values{
         {{window, "window"},
          {window_left_out, "window left out"},
+         {drawn_moments, "drawn moments"},
          {no_prefetchers, "no prefetchers"},
          {memory_latency, "memory latency"},
          {memory_latency_low, "memory latency low"},

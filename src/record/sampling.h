@@ -36,6 +36,7 @@ struct Sampling {
     std::vector<TaskShare> by_task;
     SamplingPauses pauses;
     double processor_ns = 0, system_ns = 0;
+    double looks = 0, looks_met = 0;
 };
 
 }  // namespace tmaprobe::record

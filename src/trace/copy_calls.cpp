@@ -73,6 +73,26 @@ bool is_shared(pid_t process, std::uint64_t begin, std::uint64_t bytes) {
     return !text;
 }
 
+bool is_same(const struct stat& status, const OpenFile& file) {
+    return S_ISREG(status.st_mode) && status.st_dev == file.device && status.st_ino == file.inode;
+}
+
+/// A duplicate of the original's own descriptor: reading at a place moves nothing and opens nothing. When the original
+/// has ended, the file itself, if it is still there. -1: it is not.
+Fd open_again(pid_t process, const OpenFile& file) {
+    struct stat status{};
+    const Fd original(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    if (original) {
+        Fd duplicate(static_cast<int>(::syscall(SYS_pidfd_getfd, original.get(), file.descriptor, 0)));
+        if (duplicate && ::fstat(duplicate.get(), &status) == 0 && is_same(status, file)) return duplicate;
+    }
+    // What has come there in its place is not even opened.
+    if (file.path.empty() || ::lstat(file.path.c_str(), &status) != 0 || !is_same(status, file)) return Fd();
+    Fd opened(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (opened && ::fstat(opened.get(), &status) == 0 && is_same(status, file)) return opened;
+    return Fd();
+}
+
 /// The pieces of a list of them (iovec); nothing when it cannot be read.
 std::optional<std::vector<Piece>> pieces_at(const TracedProcess& copy, std::uint64_t list, std::uint64_t count) {
     constexpr std::uint64_t most = 1024;
@@ -188,14 +208,8 @@ CopyCalls::Answer CopyCalls::read(TracedProcess& copy, Registers& registers, con
     constexpr std::uint64_t most = 1 << 20;
     if (known == files_.end() || call[2] > most) return end(EndedBy::reads);
     OpenFile& file = known->second;
-    // A duplicate of the original's own descriptor: reading at a place moves nothing and opens nothing.
-    const Fd original(static_cast<int>(::syscall(SYS_pidfd_open, original_, 0)));
-    const Fd descriptor(original ? static_cast<int>(::syscall(SYS_pidfd_getfd, original.get(), file.descriptor, 0))
-                                 : -1);
-    struct stat status{};
-    const bool same = descriptor && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-                      status.st_dev == file.device && status.st_ino == file.inode;
-    if (!same) return end(EndedBy::reads);
+    const Fd descriptor = open_again(original_, file);
+    if (!descriptor) return end(EndedBy::reads);
     std::vector<char> bytes(call[2]);
     const auto offset = at_offset ? static_cast<off_t>(call[3]) : static_cast<off_t>(file.offset);
     const ssize_t got = ::pread(descriptor.get(), bytes.data(), bytes.size(), offset);

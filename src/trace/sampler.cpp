@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "base/file.h"
 #include "process/held_command.h"
@@ -39,6 +40,7 @@ Sampler::Look Sampler::look() {
     Look look;
     look.threads = processes_.look();
     look.at_ns = process::now_ns();
+    threads_ = look.threads;
     for (const auto& thread : look.threads) {
         look.used_ns[thread.thread] = thread.used_ns;
         look.all_used_ns += thread.used_ns + thread.ended_children_ns;
@@ -75,9 +77,8 @@ std::optional<Sample> Sampler::take() {
     const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
     double rate = used_ns / static_cast<double>(std::max<std::uint64_t>(1, now.at_ns - before.at_ns));
     if (rate <= 0) rate = static_cast<double>(running.size());
-    rate = std::min(rate, cpus);
-    const double since = rate * static_cast<double>(now.at_ns - last_ns_);
-    waiting_ns_ += since;
+    rate_ = std::min(rate, cpus);
+    waiting_ns_ += rate_ * static_cast<double>(now.at_ns - last_ns_);
     last_ns_ = now.at_ns;
     // Looks cost the machine something, too: many threads are looked at less often.
     constexpr std::uint64_t looks_share = 50;
@@ -97,6 +98,10 @@ std::optional<Sample> Sampler::take() {
     next_ns_ = std::max(
         soonest, process::now_ns() + (sample ? interval_ns_ : std::min(interval_ns_, limits_.shortest_interval_ns)));
     return sample;
+}
+
+double Sampler::since_last_sample_ns() const {
+    return waiting_ns_ + rate_ * static_cast<double>(process::now_ns() - last_ns_);
 }
 
 std::optional<Sample> Sampler::take_after_exec(pid_t process) {
@@ -136,7 +141,10 @@ std::optional<Sample> Sampler::copy_one_of(std::vector<process::ThreadUse> runni
         note(taken);
         if (taken.snapshot) {
             processes_.left_out.insert(taken.snapshot->copy());
-            return Sample{std::move(*taken.snapshot), 0};
+            find_paths(chosen->process, taken.snapshot->files);
+            const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+            return Sample{std::move(*taken.snapshot), 0,
+                          weights[static_cast<std::size_t>(chosen - running.begin())] / all};
         }
         // A reaper of orphans is told once, and not again: its descendants are left alone from now on.
         if (taken.missed == Missed::adopted) only_children_ = true;

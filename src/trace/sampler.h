@@ -27,6 +27,7 @@ struct SamplingLimits {
 struct Sample {
     Snapshot snapshot;
     double stands_for_ns = 0;  ///< processor time of all threads since the sample before
+    double share = 1;          ///< of the processor time of all, that its thread used just then
 };
 
 /// What the samples took from the sampled processes.
@@ -64,6 +65,10 @@ class Sampler {
     /// Of the last that failed with more to say.
     const std::string& why_missed() const { return why_missed_; }
     double processor_ns() const { return processor_ns_; }
+    /// Those that were there at the last look.
+    const std::vector<process::ThreadUse>& threads() const { return threads_; }
+    /// Since the last sample, as far as it can be known from the last look.
+    double since_last_sample_ns() const;
     /// Of it in the kernel, as far as the kernel's own figures tell.
     double system_ns() const { return system_ns_; }
     /// Threads that were seen at any look.
@@ -90,8 +95,10 @@ class Sampler {
     std::uint64_t last_ns_, next_ns_, interval_ns_;
     double processor_ns_ = 0, system_ns_ = 0;  ///< seen so far
     double waiting_ns_ = 0;                    ///< since the last sample
+    double rate_ = 0;                          ///< processor time by time on the wall, at the last look
     int samples_ = 0;
     std::set<pid_t> seen_;
+    std::vector<process::ThreadUse> threads_;
     std::optional<std::uint64_t> used_at_first_look_ns_;
     std::uint64_t system_at_first_look_ns_ = 0;
     SamplingCost cost_;

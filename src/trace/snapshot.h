@@ -51,6 +51,7 @@ struct OpenFile {
     std::uint64_t device = 0, inode = 0;
     std::int64_t offset = 0;
     bool appends = false;
+    std::string path{};  ///< where it is found when the original has ended; empty: not known
 };
 
 /// A copy of a process with one of its threads, stopped under our ptrace where that thread was. Killed when this goes

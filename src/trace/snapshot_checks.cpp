@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -237,9 +238,16 @@ std::vector<OpenFile> open_files(pid_t process) {
         long long offset = 0;
         unsigned flags = 0;
         if (!text || std::sscanf(text->c_str(), "pos: %lld flags: %o", &offset, &flags) != 2) continue;
-        files.push_back({descriptor, status.st_dev, status.st_ino, offset, (flags & O_APPEND) != 0});
+        files.push_back({descriptor, status.st_dev, status.st_ino, offset, (flags & O_APPEND) != 0, {}});
     }
     return files;
+}
+
+void find_paths(pid_t process, std::vector<OpenFile>& files) {
+    std::error_code failed;
+    for (OpenFile& file : files)
+        file.path =
+            std::filesystem::read_symlink(folder_of(process) + "/fd/" + std::to_string(file.descriptor), failed);
 }
 
 std::uint64_t minor_faults(pid_t process) {

@@ -43,5 +43,7 @@ bool has_pending_signal(pid_t process, pid_t thread);
 
 /// Regular files among the first descriptors, and where they stand: to be asked while the process is stopped.
 std::vector<OpenFile> open_files(pid_t process);
+/// Their paths, for which the program need not wait.
+void find_paths(pid_t process, std::vector<OpenFile>& files);
 
 }  // namespace tmaprobe::trace

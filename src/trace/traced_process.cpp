@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -52,6 +53,28 @@ std::uint64_t caught_signals(pid_t process) {
     return at == std::string::npos ? 0 : std::strtoull(status->c_str() + at + std::strlen("\nSigCgt:"), nullptr, 16);
 }
 
+#if defined(__x86_64__)
+/// A signal that is put off as long as this lives, and can be waited for.
+class HeldBack {
+  public:
+    explicit HeldBack(int signal) {
+        sigemptyset(&set_);
+        sigaddset(&set_, signal);
+        ::sigprocmask(SIG_BLOCK, &set_, &before_);
+    }
+    HeldBack(const HeldBack&) = delete;
+    HeldBack& operator=(const HeldBack&) = delete;
+    ~HeldBack() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    void wait_ns(std::int64_t ns) const {
+        const timespec time{0, static_cast<long>(ns)};
+        ::sigtimedwait(&set_, nullptr, &time);
+    }
+
+  private:
+    sigset_t set_{}, before_{};
+};
+#endif
+
 }  // namespace
 
 bool Stop::is_fault() const {
@@ -77,7 +100,7 @@ TracedProcess TracedProcess::of_copy(pid_t copy) {
     TracedProcess process;
     process.is_copy_ = true;
     process.pid_ = copy;
-    ::ptrace(PTRACE_SETOPTIONS, copy, nullptr, PTRACE_O_EXITKILL);
+    ::ptrace(PTRACE_SETOPTIONS, copy, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
     return process;
 }
 
@@ -137,6 +160,8 @@ Stop TracedProcess::classify(int status) {
     }
     if (status >> 16 != 0) return {Stop::Why::event, 0, 0};
     const int signal = WSTOPSIG(status);
+    constexpr int at_a_call = SIGTRAP | 0x80;
+    if (signal == at_a_call) return {Stop::Why::call, 0, 0};
     siginfo_t info{};
     const bool known = ::ptrace(PTRACE_GETSIGINFO, pid_, nullptr, &info) == 0;
     const bool sent = known && info.si_code <= 0;
@@ -232,6 +257,42 @@ Result<Stop> TracedProcess::resume(int signal) {
 
 Result<Registers> TracedProcess::registers() const { return read_registers(pid_); }
 Result<> TracedProcess::set_registers(const Registers& registers) const { return write_registers(pid_, registers); }
+
+Result<std::optional<Stop>> TracedProcess::run_to_call(int signal, const std::function<std::int64_t()>& left_ns) {
+#if defined(__x86_64__)
+    if (signal == 0) signal = take_pending_signal();
+    if (const auto ended = end_instead_of(signal)) return ended;
+    ++native_runs_;
+    // Held back, so that none is lost between two looks.
+    const HeldBack stops(SIGCHLD);
+    if (::ptrace(PTRACE_SYSEMU, pid_, nullptr, signal) != 0) return fail_errno(errno, "cannot resume the copy");
+    for (;;) {
+        int status = 0;
+        const pid_t got = ::waitpid(pid_, &status, __WALL | WNOHANG);
+        if (got == pid_) return classify(status);
+        if (got < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the copy");
+        const std::int64_t left = left_ns();
+        if (left <= 0) break;
+        constexpr std::int64_t between_looks_ns = 1'000'000;
+        stops.wait_ns(std::min(left, between_looks_ns));
+    }
+    auto stop = TRY(interrupt());
+    if (stop.why == Stop::Why::call || stop.why == Stop::Why::exited) return stop;
+    return std::nullopt;
+#else
+    static_cast<void>(signal);
+    static_cast<void>(left_ns);
+    return fail(ErrorCode::unavailable, "copies are not let run on this architecture");
+#endif
+}
+
+double TracedProcess::processor_ns() const {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+    constexpr double ns_per_s = 1e9;
+    return static_cast<double>(used.tv_sec) * ns_per_s + static_cast<double>(used.tv_nsec);
+}
 
 std::size_t TracedProcess::read(std::uint64_t address, void* to, std::size_t bytes) const {
     return read_memory(pid_, address, to, bytes);

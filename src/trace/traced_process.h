@@ -14,7 +14,13 @@ namespace tmaprobe::trace {
 
 /// Why a thread stopped.
 struct Stop {
-    enum class Why { step, signal, event, exited } why = Why::step;
+    enum class Why {
+        step,
+        signal,
+        event,
+        exited,
+        call,  ///< of run_to_call(): behind a system call instruction, which did nothing
+    } why = Why::step;
     int signal = 0;       ///< signal: to be delivered on resumption
     int exit_status = 0;  ///< exited: as a shell would give it
     bool sent = false;    ///< signal: by some process, not by what the thread did
@@ -53,6 +59,11 @@ class TracedProcess {
     void keep_signal(int signal) { pending_signal_ = signal; }
     /// Resumes it until its next stop of any kind.
     Result<Stop> resume(int signal = 0);
+    /// Of a copy: the same, and no system call is carried out. Nothing when it was stopped because `left_ns`, which is
+    /// asked again and again, had come to 0. Errors: unavailable where the kernel cannot do that; system.
+    Result<std::optional<Stop>> run_to_call(int signal, const std::function<std::int64_t()>& left_ns);
+    /// Processor time that it has used.
+    double processor_ns() const;
 
     /// Asked when it met an illegal instruction while it ran: true when that was executed for it.
     std::function<bool(TracedProcess&)> on_illegal_instruction;

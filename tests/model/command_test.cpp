@@ -71,7 +71,7 @@ TEST(ModelledCommand, ItsMomentsAreDrawnAgainForTheBounds) {
     ASSERT_GE(sample->model->windows, 2u);
     int drawn = 0;
     for (const auto& variation : sample->model->variations) {
-        if (variation.what != record::Variation::window_left_out) continue;
+        if (variation.what != record::Variation::drawn_moments) continue;
         ++drawn;
         EXPECT_GT(variation.instructions, 0);
     }

@@ -55,7 +55,11 @@ struct Description<record::Sampling> {
         field("processor_ns", &record::Sampling::processor_ns,
               "ns of processor time that the sampled processes were seen to use"),
         field("system_ns", &record::Sampling::system_ns,
-              "ns of it in the kernel, by its own clock ticks: no part of the windows"));
+              "ns of it in the kernel, by its own clock ticks: no part of the windows"),
+        field("looks", &record::Sampling::looks,
+              "how often the kernel's timer looked where the sampled processes were in their own code: by this the "
+              "windows are weighed; 0: by the time between them"),
+        field("looks_met", &record::Sampling::looks_met, "looks of these that are at code of some window"));
 };
 
 }  // namespace tmaprobe::json

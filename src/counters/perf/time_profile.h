@@ -1,0 +1,46 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace tmaprobe::counters::perf {
+
+/// Where threads are in their own code, looked at by the kernel's timer once in a millisecond of their processor time.
+/// A software event: no counter is needed, and nothing is stopped. Where the kernel does not allow it, nothing is seen.
+class TimeProfile {
+  public:
+    TimeProfile() = default;
+    TimeProfile(const TimeProfile&) = delete;
+    TimeProfile& operator=(const TimeProfile&) = delete;
+    ~TimeProfile();
+
+    /// From now on looks at this thread, too; once for each. Those beyond some dozens are left out.
+    void add(pid_t process, pid_t thread);
+    /// Takes in what has been seen. To be called every few seconds: what does not fit is not kept.
+    void read();
+
+    /// How often each address was met, by process.
+    using Looks = std::map<std::uint64_t, std::uint64_t>;
+    const std::map<pid_t, Looks>& looks() const { return looks_; }
+
+  private:
+    struct Watched {
+        pid_t process = 0;
+        Fd event;
+        void* ring = nullptr;
+    };
+    void read(const Watched& watched);
+
+    std::vector<Watched> watched_;
+    std::set<pid_t> known_;  ///< threads
+    std::map<pid_t, Looks> looks_;
+};
+
+}  // namespace tmaprobe::counters::perf

@@ -1,0 +1,320 @@
+#include "model/copy_windows.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "model/spinning.h"
+#include "model/sum_of_windows.h"
+#include "trace/native_run.h"
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::size_t shortest_window = 1000;  ///< instructions
+constexpr std::size_t windows_apart = 100'000;
+/// Of a moment: of one in time, what lies close together tells less than another moment.
+constexpr std::size_t windows_of_the_only_one = 3, windows_of_many = 1;
+constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
+
+std::uint64_t resident_bytes_of(pid_t process) {
+    unsigned long long pages = 0;
+    std::sscanf(read_line("/proc/" + std::to_string(process) + "/statm").c_str(), "%*u %llu", &pages);
+    return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+/// What a copy is followed with.
+struct CopyWindows::Copy {
+    Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always)
+        : of(sample.snapshot.process),
+          resident_bytes(sample.snapshot.resident_bytes),
+          stands_for_ns(sample.stands_for_ns),
+          calls(sample.snapshot),
+          process(trace::TracedProcess::of_copy(sample.snapshot.release())),
+          tracer(process, decoder, software_always),
+          translator(process, tracer) {
+        tracer.on_system_call = [this](trace::TracedProcess& copy, trace::Registers& registers) {
+            switch (calls(copy, registers)) {
+                case trace::CopyCalls::Answer::carry_out:
+                    return trace::Tracer::CallAnswer::carry_out;
+                case trace::CopyCalls::Answer::answered:
+                    return trace::Tracer::CallAnswer::answered;
+                case trace::CopyCalls::Answer::end:
+                    break;
+            }
+            return trace::Tracer::CallAnswer::end;
+        };
+        if (const auto begin = sample.snapshot.time_stamp) tracer.time_stamp = [this, begin] { return *begin + ticks; };
+    }
+    Copy(const Copy&) = delete;
+    Copy& operator=(const Copy&) = delete;
+
+    pid_t of;
+    std::uint64_t resident_bytes;
+    double stands_for_ns;
+    trace::CopyCalls calls;
+    trace::TracedProcess process;
+    trace::Tracer tracer;
+    trace::Translator translator;
+    std::uint64_t ticks = 0;  ///< of its time: one for each instruction, and as many as there are while it runs
+    bool ended = false;
+};
+
+CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decoder& decoder, const ModelOptions& options,
+                         SampledWindows& found, std::function<void()> in_between)
+    : decoder_(decoder), options_(options), found_(found), in_between_(std::move(in_between)), simulator_(core, cpu) {
+    if (auto pages = assumed_pages(options_); pages && *pages) {
+        simulator_.set_pages(**pages);
+        pages_assumed_ = true;
+    }
+    simulator_.tell_times();
+    if (options_.attribute) simulator_.attribute_slots();
+}
+
+Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool from_start,
+                                                    const Following& following) {
+    copy_ = sample.snapshot.copy();
+    Copy copy(sample, decoder_, options_.software_always);
+    further_windows_ = following.moments > 1 ? windows_of_many : windows_of_the_only_one;
+    std::vector<WindowFacts> moments;
+    for (std::size_t number = 0; number < following.moments; ++number) {
+        if (number > 0 && (copy.ended || !TRY(go_on(copy, following)))) break;
+        look_at_memory(copy, number == 0, from_start);
+        std::vector<process::CodeMapping> mappings;
+        if (options_.attribute) mappings = process::code_mappings_of(copy_);
+        auto facts = moment(copy, number == 0, from_start);
+        if (!facts) {
+            if (moments.empty()) return pass_on(facts);
+            found_.error = facts.error().what;
+            break;
+        }
+        if (facts->base.empty()) continue;
+        facts->process = copy.of;
+        facts->mappings = std::move(mappings);
+        moments.push_back(std::move(*facts));
+    }
+    for (WindowFacts& facts : moments) facts.native_ns = copy.stands_for_ns / static_cast<double>(moments.size());
+    copy_ = -1;
+    return moments;
+}
+
+/// Lets the copy run to its next moment. False: there is none, or no time for it.
+Result<bool> CopyWindows::go_on(Copy& copy, const Following& following) {
+    if (!following.goes_on()) return false;
+    const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(following.apart_ns, following.goes_on);
+    if (!ran) {
+        if (ran.error().code == ErrorCode::unavailable) return false;
+        found_.error = ran.error().what;
+        return false;
+    }
+    copy.ticks += ran->ticks;
+    native_ns_ += ran->processor_ns;
+    if (ran->ended) note_end(copy, trace::EndedEarly::none);
+    return !ran->ended && following.goes_on();
+}
+
+void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) {
+    const std::uint64_t resident = first ? copy.resident_bytes : resident_bytes_of(copy_);
+    // What runs from its exec on finds everything cold.
+    simulator_.begin_moment(first && from_start ? 0 : resident);
+    if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(copy_));
+}
+
+Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window) {
+    if (window.steps.size() < shortest_window) return WindowFacts{};
+    auto facts = TRY(simulator_.simulate(window));
+    // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
+    // more than what was seen of the process so far.
+    if (hardly_warm_) {
+        FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots)};
+        facts = TRY(simulator_.simulate(window));
+        facts.variations.push_back(std::move(cold));
+    }
+    return facts;
+}
+
+/// A moment is more than one window of it: a few more, a little apart, as long as that is cheap.
+Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
+    constexpr double budget_ns = 120e6;
+    const double start = own_processor_ns();
+    for (std::size_t i = 0; i < further_windows_ && own_processor_ns() - start < budget_ns; ++i) {
+        auto traced = TRY(copy.translator.steps(
+            windows_apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
+                simulator_.follow(instruction, step);
+                ++copy.ticks;
+            }));
+        note(traced);
+        found_.warmed += traced.steps;
+        trace::Trace window;
+        const auto goes_on = [&] {
+            copy.ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
+            if (copy.ended) note_end(copy, traced.ended_early);
+            return !copy.ended;
+        };
+        if (!goes_on()) break;
+        traced = TRY(copy.translator.steps(options_.window_instructions,
+                                           [&](const trace::StaticInstruction&, const trace::Step& step) {
+                                               window.steps.push_back(step);
+                                               ++copy.ticks;
+                                           }));
+        note(traced);
+        if (window.steps.size() < shortest_window || !is_like_sampled(window.steps)) {
+            goes_on();
+            break;
+        }
+        window.instructions = copy.translator.instructions();
+        found_.steps += window.steps.size();
+        merge(facts, TRY(simulator_.simulate(window)));
+        if (!goes_on()) break;
+        in_between_();
+    }
+    return {};
+}
+
+/// A life too short for a window is kept, and the next ones of the same process are added to it until together they
+/// are one.
+void CopyWindows::join(Copy& copy, trace::Trace& window) {
+    Joined& joined = joined_[copy.of];
+    joined.stands_for_ns += copy.stands_for_ns;
+    if (!joined.trace.steps.empty()) {
+        const auto first = static_cast<std::uint32_t>(joined.trace.instructions.size());
+        joined.trace.instructions.insert(joined.trace.instructions.end(), window.instructions.begin(),
+                                         window.instructions.end());
+        for (trace::Step step : window.steps) {
+            step.instruction += first;
+            joined.trace.steps.push_back(step);
+        }
+        window = std::move(joined.trace);
+    }
+    copy.stands_for_ns = joined.stands_for_ns;
+    if (window.steps.size() < shortest_window)
+        joined.trace = window;
+    else
+        joined = {};
+}
+
+/// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its
+/// end. Nothing when there was none.
+Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start) {
+    trace::Translator& translator = copy.translator;
+    std::size_t& followed = followed_[copy.of];
+    const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
+    const double start = own_processor_ns();
+    Steps waiting;  // the last chunk, of which the window may be
+    std::vector<Steps> of_moment;
+    std::size_t done = 0;
+    bool warm = false, found = false;
+    auto early = trace::EndedEarly::none;
+    from_start &= first;
+    while (!copy.ended && !found) {
+        Steps fresh;
+        const std::uint64_t lines_before = simulator_.lines_from_memory();
+        auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
+                                           [&](const trace::StaticInstruction&, const trace::Step& step) {
+                                               fresh.push_back(step);
+                                               ++copy.ticks;
+                                           }));
+        note(traced);
+        early = traced.ended_early;
+        copy.ended = traced.ended || early != trace::EndedEarly::none;
+        if (!done) sampled_.emplace(fresh);
+        if (!copy.ended && !warm && !from_start) keep_of_moment(fresh, done, of_moment);
+        done += fresh.size();
+        found_.translated |= translator.translates();
+        if (!copy.ended) {
+            follow(waiting, waiting.size(), translator);
+            waiting.clear();
+        }
+        waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+        const double spent = own_processor_ns() - start;
+        const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
+        warm = warm || done >= limits.most || enough ||
+               (done > 3 * limits.chunk && simulator_.lines_from_memory() == lines_before);
+        // Not just any window: one of what ran in the moment that was sampled, if that comes again in time.
+        found = warm && (from_start || done >= 2 * limits.most || spent >= limits.budget_ns + search_ns ||
+                         is_like_sampled(waiting));
+        in_between_();
+    }
+    if (copy.ended) note_end(copy, early);
+    if (!copy.ended && spins(waiting, copy.tracer, copy.process, translator)) {
+        copy.ended = true;
+        ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::spins))];
+        return WindowFacts{};
+    }
+    followed += done;
+    hardly_warm_ = copy.ended && followed < WarmUpLimits{}.least;
+    if (!of_moment.empty() && (copy.ended || !is_like_sampled(waiting))) {
+        follow(waiting, waiting.size(), translator);
+        return simulate_moment(of_moment, done, translator);
+    }
+    // The first part of a short life is for the caches.
+    const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
+    follow(waiting, waiting.size() - window, translator);
+    trace::Trace trace;
+    trace.instructions = translator.instructions();
+    trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
+    found_.steps += window;
+    found_.warmed += done - window;
+    if (first) join(copy, trace);
+    auto facts = TRY(simulate(trace));
+    // Where slots are put down to instructions, each window is by itself.
+    if (!copy.ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(copy, facts));
+    return facts;
+}
+
+/// Some windows of the moment itself and of what is like it, a little apart, are taken out of what warms the
+/// caches: where the life of the copy is short, or never comes to the like again, they are simulated when the
+/// caches know what came after them, which is as much like what came before them as anything that can be had.
+void CopyWindows::keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const {
+    if (kept.size() > further_windows_ || done < kept.size() * windows_apart || !is_like_sampled(fresh)) return;
+    const auto window = std::min(options_.window_instructions, fresh.size());
+    kept.emplace_back(fresh.end() - static_cast<std::ptrdiff_t>(window), fresh.end());
+    fresh.resize(fresh.size() - window);
+}
+
+Result<WindowFacts> CopyWindows::simulate_moment(std::vector<Steps>& windows, std::size_t done,
+                                                 const trace::Translator& translator) {
+    found_.warmed += done;
+    if (options_.attribute) windows.resize(1);
+    WindowFacts facts;
+    for (Steps& steps : windows) {
+        found_.steps += steps.size();
+        found_.warmed -= steps.size();
+        auto more = TRY(simulate({translator.instructions(), std::move(steps)}));
+        facts.base.empty() ? std::swap(facts, more) : merge(facts, more);
+    }
+    return facts;
+}
+
+/// Whether a window at its end would be of the code that ran when the sample was taken.
+bool CopyWindows::is_like_sampled(const Steps& steps) const {
+    constexpr double most_of_it = 0.5;
+    const std::size_t window = std::min(options_.window_instructions, steps.size());
+    return sampled_->with({steps.end() - static_cast<std::ptrdiff_t>(window), steps.end()}) >= most_of_it;
+}
+
+void CopyWindows::follow(const Steps& steps, std::size_t count, const trace::Translator& translator) {
+    for (std::size_t i = 0; i < count; ++i)
+        simulator_.follow(translator.instructions()[steps[i].instruction], steps[i]);
+}
+
+void CopyWindows::note(const trace::Traced& traced) {
+    found_.undecodable += traced.undecodable;
+    found_.in_software += traced.stepped_in_software;
+}
+
+void CopyWindows::note_end(const Copy& copy, trace::EndedEarly early) {
+    const std::string_view why = early != trace::EndedEarly::none
+                                     ? trace::name_of(early)
+                                     : name_of(copy.calls.ended().value_or(trace::EndedBy::signals));
+    ++found_.sampling.ended_early[std::string(why)];
+}
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "model/sampled_windows.h"
+#include "model/window_likeness.h"
+#include "model/window_simulator.h"
+#include "trace/copy_calls.h"
+#include "trace/sampler.h"
+#include "trace/translator.h"
+
+namespace tmaprobe::model {
+
+/// How far a copy is followed: moments of it, between which it runs by itself.
+struct Following {
+    std::size_t moments = 1;        ///< at most
+    double apart_ns = 0;            ///< of the copy's processor time
+    std::function<bool()> goes_on;  ///< asked before each further moment, and every millisecond of a run
+};
+
+/// Windows of copies, one copy after the other, with caches and predictors that know what came before.
+class CopyWindows {
+  public:
+    /// What was met is added to `found`. `in_between` is called every few milliseconds.
+    CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decoder& decoder, const ModelOptions& options,
+                SampledWindows& found, std::function<void()> in_between);
+
+    /// The moments of a copy, the first one where it was made; all of them together stand for what the sample does. May
+    /// be none: a life too short for a window is part of the next one of the same process. `from_start`: it is where
+    /// its program begins.
+    Result<std::vector<WindowFacts>> model(trace::Sample& sample, bool from_start, const Following& following);
+
+    const WindowSimulator& simulator() const { return simulator_; }
+    /// The copy that is traced just now; -1: none.
+    pid_t copy() const { return copy_; }
+    /// That copies have run by themselves, for all of them.
+    double native_ns() const { return native_ns_; }
+
+  private:
+    /// Recorded instructions of a copy, by number; not yet seen by the caches.
+    using Steps = std::vector<trace::Step>;
+    struct Copy;
+    struct Joined {
+        trace::Trace trace;
+        double stands_for_ns = 0;
+    };
+
+    Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
+    Result<bool> go_on(Copy& copy, const Following& following);
+    void look_at_memory(const Copy& copy, bool first, bool from_start);
+    Result<WindowFacts> simulate(const trace::Trace& window);
+    Result<> add_further_windows(Copy& copy, WindowFacts& facts);
+    void join(Copy& copy, trace::Trace& window);
+    void keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const;
+    Result<WindowFacts> simulate_moment(std::vector<Steps>& windows, std::size_t done,
+                                        const trace::Translator& translator);
+    bool is_like_sampled(const Steps& steps) const;
+    void follow(const Steps& steps, std::size_t count, const trace::Translator& translator);
+    void note(const trace::Traced& traced);
+    void note_end(const Copy& copy, trace::EndedEarly early);
+
+    trace::Decoder& decoder_;
+    const ModelOptions& options_;
+    SampledWindows& found_;
+    std::function<void()> in_between_;
+    WindowSimulator simulator_;
+    bool pages_assumed_ = false, hardly_warm_ = false;
+    std::map<pid_t, Joined> joined_;         ///< by process
+    std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
+    std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
+    std::size_t further_windows_ = 0;        ///< of each moment
+    pid_t copy_ = -1;
+    double native_ns_ = 0;
+};
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,127 @@
+#include "model/kinds_of_moments.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::uint64_t fewest_looks = 30;
+constexpr std::uint64_t code_bytes = 256;  ///< that are told apart
+constexpr double alike = 0.5;              ///< shares of time in the same code, from which on moments are of one kind
+
+/// Shares of time by piece of code; together 1.
+using Shares = std::map<std::uint64_t, double>;
+
+Shares shares_of(const std::map<std::uint64_t, double>& time_by_address) {
+    Shares shares;
+    double all = 0;
+    for (const auto& [address, time] : time_by_address) all += time;
+    if (all <= 0) return shares;
+    for (const auto& [address, time] : time_by_address) shares[address / code_bytes] += time / all;
+    return shares;
+}
+
+double in_common(const Shares& one, const Shares& other) {
+    double same = 0;
+    for (const auto& [piece, share] : one)
+        if (const auto found = other.find(piece); found != other.end()) same += std::min(share, found->second);
+    return same;
+}
+
+struct Kind {
+    Shares first;  ///< of the moment that it began with
+    Shares code;   ///< of all, as their time is
+    double native_ns = 0;
+    std::vector<WindowFacts*> moments;
+    double share = 0;
+};
+
+std::vector<Kind> kinds_of(const std::vector<WindowFacts*>& moments) {
+    std::vector<Kind> kinds;
+    for (WindowFacts* moment : moments) {
+        const Shares code = shares_of(moment->time_by_address);
+        auto kind = std::max_element(kinds.begin(), kinds.end(), [&](const Kind& one, const Kind& other) {
+            return in_common(one.first, code) < in_common(other.first, code);
+        });
+        if (kind == kinds.end() || in_common(kind->first, code) < alike)
+            kind = kinds.insert(kinds.end(), Kind{code, {}, 0, {}, 0});
+        kind->moments.push_back(moment);
+        kind->native_ns += moment->native_ns;
+        for (const auto& [piece, share] : code) kind->code[piece] += share * moment->native_ns;
+    }
+    for (Kind& kind : kinds)
+        for (auto& [piece, share] : kind.code) share /= kind.native_ns;
+    return kinds;
+}
+
+/// The shares of a mixture under which the looks are likeliest (expectation and maximization), from the kinds' own ones
+/// on. How many looks no kind explains.
+double explain(const Shares& looks, std::vector<Kind>& kinds) {
+    constexpr int rounds = 300;
+    double unmet = 0;
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<double> explained(kinds.size());
+        double all = 0;
+        unmet = 0;
+        for (const auto& [piece, times] : looks) {
+            std::vector<double> likely(kinds.size());
+            double sum = 0;
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                const auto found = kinds[i].code.find(piece);
+                likely[i] = found == kinds[i].code.end() ? 0 : kinds[i].share * found->second;
+                sum += likely[i];
+            }
+            if (sum <= 0) {
+                unmet += times;
+                continue;
+            }
+            all += times;
+            for (std::size_t i = 0; i < kinds.size(); ++i) explained[i] += times * likely[i] / sum;
+        }
+        if (all <= 0) break;
+        for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i].share = explained[i] / all;
+    }
+    return unmet;
+}
+
+}  // namespace
+
+LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments) {
+    LookedAt told;
+    std::uint32_t kind_number = 0;
+    std::set<pid_t> processes;
+    for (const WindowFacts& moment : moments) processes.insert(moment.process);
+    for (const pid_t process : processes) {
+        std::vector<WindowFacts*> of_it;
+        double native_ns = 0;
+        for (WindowFacts& moment : moments)
+            if (moment.process == process && moment.native_ns > 0) {
+                of_it.push_back(&moment);
+                native_ns += moment.native_ns;
+            }
+        auto kinds = kinds_of(of_it);
+        for (Kind& kind : kinds) {
+            kind.share = kind.native_ns / native_ns;
+            for (WindowFacts* moment : kind.moments) moment->kind = kind_number;
+            ++kind_number;
+        }
+        const auto found = looks.find(process);
+        Shares met;
+        double all = 0;
+        if (found != looks.end())
+            for (const auto& [address, times] : found->second) {
+                met[address / code_bytes] += static_cast<double>(times);
+                all += static_cast<double>(times);
+            }
+        if (all < static_cast<double>(fewest_looks)) continue;
+        told.unmet += explain(met, kinds);
+        told.looks += all;
+        for (const Kind& kind : kinds)
+            for (WindowFacts* moment : kind.moments) moment->native_ns *= kind.share * native_ns / kind.native_ns;
+    }
+    if (told.looks > 0) told.unmet /= told.looks;
+    return told;
+}
+
+}  // namespace tmaprobe::model

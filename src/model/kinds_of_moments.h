@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/window_simulator.h"
+
+namespace tmaprobe::model {
+
+/// How often code was met at looks that are spread evenly over processor time: by process and address.
+using CodeLooks = std::map<pid_t, std::map<std::uint64_t, std::uint64_t>>;
+
+/// What looks say of moments.
+struct LookedAt {
+    double looks = 0;  ///< at processes of which there are moments
+    double unmet = 0;  ///< the share of them at code that no moment has
+};
+
+/// Looks are many and cheap, moments are few and dear: moments of the same code are of one kind (WindowFacts::kind),
+/// and the kinds of a process are given the shares of its time that explain best where it was met. Moments of a kind
+/// keep their proportions. A process with few looks is left as it is.
+LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments);
+
+}  // namespace tmaprobe::model
