@@ -20,6 +20,7 @@ constexpr std::size_t shortest_window = 1000;  ///< instructions
 constexpr std::size_t windows_apart = 100'000;
 /// Of a moment: of one in time, what lies close together tells less than another moment.
 constexpr std::size_t windows_of_the_only_one = 3, windows_of_many = 1;
+constexpr std::uint64_t most_growth_bytes = 256u << 20;  ///< a copy takes no more memory than that from others
 constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
 
 std::uint64_t resident_bytes_of(pid_t process) {
@@ -107,8 +108,10 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
 
 /// Lets the copy run to its next moment. False: there is none, or no time for it.
 Result<bool> CopyWindows::go_on(Copy& copy, const Following& following) {
-    if (!following.goes_on()) return false;
-    const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(following.apart_ns, following.goes_on);
+    const std::uint64_t most_bytes = copy.resident_bytes + most_growth_bytes;
+    const auto goes_on = [&] { return following.goes_on() && resident_bytes_of(copy_) < most_bytes; };
+    if (!goes_on()) return false;
+    const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(following.apart_ns, goes_on);
     if (!ran) {
         if (ran.error().code == ErrorCode::unavailable) return false;
         found_.error = ran.error().what;
@@ -117,7 +120,7 @@ Result<bool> CopyWindows::go_on(Copy& copy, const Following& following) {
     copy.ticks += ran->ticks;
     native_ns_ += ran->processor_ns;
     if (ran->ended) note_end(copy, trace::EndedEarly::none);
-    return !ran->ended && following.goes_on();
+    return !ran->ended && goes_on();
 }
 
 void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) {
