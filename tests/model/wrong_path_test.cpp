@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "model/core/wrong_path.h"
 #include "tests/model/core_fixture.h"
 
 namespace tmaprobe::model::core {
@@ -81,6 +82,33 @@ TEST(WrongPath, LoadsNothingWhereItIsNotToOrTheBranchAlwaysGoesOneWay) {
     auto one_way = loop_with(add_to_counter, 30);
     std::erase_if(one_way.steps, [](const trace::Step& step) { return step.instruction == 3; });
     EXPECT_THAT(loaded_in_vain(one_way), testing::IsEmpty());
+}
+
+/// The cycle in which a load of the wrong path is made, whose address is ready in cycle 100.
+std::uint64_t loads_in(std::int8_t advance) {
+    constexpr Unit pointer = 1;
+    const auto trace = loop_with(add_to_counter, 3);
+    InstructionDescriptor load, other;
+    load.slots = other.slots = 1;
+    load.loads = true;
+    load.uses.push({pointer, Part::load, advance});
+    CoreParameters parameters;
+    parameters.slot_width = 6;
+    parameters.reorder_buffer = 64;
+    SlowMemory memory;
+    WrongPath path(parameters, trace, memory, [&](std::size_t step) -> const InstructionDescriptor& {
+        return trace.steps[step].instruction == 0 ? load : other;
+    });
+    // The first turn takes its branch, the second does not.
+    path.note(2, true);
+    path.follow(7, false, 10, 1000, {0, 100});
+    return memory.last_in_vain;
+}
+
+TEST(WrongPath, WaysThatTakeLongerTakeLongerThere) {
+    EXPECT_EQ(loads_in(0), 100u);
+    EXPECT_EQ(loads_in(-5), 105u);
+    EXPECT_EQ(loads_in(4), 96u);
 }
 
 TEST(WrongPath, DoesNotReachFurtherThanTheReorderBuffer) {

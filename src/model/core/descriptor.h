@@ -21,6 +21,12 @@ struct Use {
     Unit unit = 0;
     Part part = Part::operation;  ///< load: part of an address
     std::int8_t advance = 0;      ///< cycles after issue at which it is needed; negative: a way that takes longer
+
+    /// The cycle from which on this can go ahead, of a value that is ready in another; 0: from the first on.
+    std::uint64_t usable_from(std::uint64_t ready) const {
+        const std::int64_t cycle = static_cast<std::int64_t>(ready) - advance;
+        return cycle > 0 ? static_cast<std::uint64_t>(cycle) : 0;
+    }
 };
 
 struct Definition {

@@ -129,14 +129,9 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
 }
 
 std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
-    std::uint64_t cycle = from;
-    for (const Use& use : what.uses) {
-        if (use.part != part) continue;
-        const std::uint64_t ready = ready_[use.unit];
-        const std::int64_t needed = static_cast<std::int64_t>(ready) - use.advance;
-        if (needed > static_cast<std::int64_t>(cycle)) cycle = static_cast<std::uint64_t>(needed);
-    }
-    return cycle;
+    for (const Use& use : what.uses)
+        if (use.part == part) from = std::max(from, use.usable_from(ready_[use.unit]));
+    return from;
 }
 
 std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready,

@@ -67,7 +67,7 @@ void WrongPath::follow(std::size_t step, bool taken, std::uint64_t renamed, std:
 
 std::uint64_t WrongPath::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
     for (const Use& use : what.uses)
-        if (use.part == part) from = std::max(from, ready_[use.unit]);
+        if (use.part == part) from = std::max(from, use.usable_from(ready_[use.unit]));
     return from;
 }
 
