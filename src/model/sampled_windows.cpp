@@ -99,6 +99,7 @@ class WindowSampling {
         auto sample = sampler_.take();
         for (const process::ThreadUse& thread : sampler_.threads()) profile_.add(thread.process, thread.thread);
         profile_.read();
+        sampler_.note_looks(profile_.cost_ns());
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
@@ -251,8 +252,9 @@ class WindowSampling {
         auto& sampling = found_.sampling;
         profile_.read();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
-        sampling.looks = looked_at.looks;
-        sampling.looks_met = looked_at.looks * (1 - looked_at.unmet);
+        // Of unequal ones, as many as say at least as much.
+        sampling.looks = std::floor(looked_at.looks / static_cast<double>(profile_.most_of_a_look()));
+        sampling.looks_met = std::floor(sampling.looks * (1 - looked_at.unmet));
         for (WindowFacts& facts : found_.facts)
             sampling.windows.push_back({programs_[facts.process], facts.process, facts.base["instructions"],
                                         cycles_of(facts.base), facts.native_ns});

@@ -117,7 +117,7 @@ std::optional<Sample> Sampler::take_after_exec(pid_t process) {
 
 bool Sampler::can_afford(std::uint64_t resident_bytes) const {
     const double so_far =
-        static_cast<double>(cost_.total_pause_ns) + fault_ns * static_cast<double>(cost_.copied_pages);
+        static_cast<double>(cost_.total_pause_ns) + fault_ns * static_cast<double>(cost_.copied_pages) + cost_.looks_ns;
     const double usual =
         cost_.copies ? static_cast<double>(cost_.total_pause_ns) / static_cast<double>(cost_.copies) : 0;
     return so_far + std::max(usual, expected_pause_ns(resident_bytes)) <= limits_.share * processor_ns_;

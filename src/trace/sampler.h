@@ -34,6 +34,7 @@ struct Sample {
 struct SamplingCost {
     std::size_t copies = 0;
     std::uint64_t longest_pause_ns = 0, total_pause_ns = 0;
+    double looks_ns = 0;             ///< what else looks at them, as it was told
     std::uint64_t copied_pages = 0;  ///< page faults while copies were there: no more than these were because of them
 };
 
@@ -60,6 +61,8 @@ class Sampler {
     void copy_is_gone(const Snapshot& meta, pid_t copy);
 
     const SamplingCost& cost() const { return cost_; }
+    /// Somebody else takes time of what is sampled, too: all of it is to be within the limits.
+    void note_looks(double all_ns) { cost_.looks_ns = all_ns; }
     /// Attempts that gave no copy, by reason.
     const std::map<Missed, std::size_t>& missed() const { return missed_; }
     /// Of the last that failed with more to say.

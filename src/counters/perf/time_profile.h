@@ -12,8 +12,9 @@
 
 namespace tmaprobe::counters::perf {
 
-/// Where threads are in their own code, looked at by the kernel's timer once in a millisecond of their processor time.
-/// A software event: no counter is needed, and nothing is stopped. Where the kernel does not allow it, nothing is seen.
+/// Where threads are in their own code, looked at by the kernel's timer once in a millisecond of their processor time,
+/// and after the first second once in four. A software event: no counter is needed, and nothing is stopped. Where the
+/// kernel does not allow it, nothing is seen.
 class TimeProfile {
   public:
     TimeProfile() = default;
@@ -26,21 +27,28 @@ class TimeProfile {
     /// Takes in what has been seen. To be called every few seconds: what does not fit is not kept.
     void read();
 
-    /// How often each address was met, by process.
+    /// How often each address was met, by process; a look that stands for several milliseconds counts as so many.
     using Looks = std::map<std::uint64_t, std::uint64_t>;
     const std::map<pid_t, Looks>& looks() const { return looks_; }
+    /// What the looks that stand for most count.
+    std::uint64_t most_of_a_look() const { return most_of_a_look_; }
+    /// About what they took from the threads.
+    double cost_ns() const;
 
   private:
     struct Watched {
         pid_t process = 0;
         Fd event;
         void* ring = nullptr;
+        std::uint64_t counts = 1, sum = 0;  ///< a look; all so far
     };
-    void read(const Watched& watched);
+    void read(Watched& watched);
+    void look_less(Watched& watched);
 
     std::vector<Watched> watched_;
     std::set<pid_t> known_;  ///< threads
     std::map<pid_t, Looks> looks_;
+    std::uint64_t taken_ = 0, most_of_a_look_ = 1;
 };
 
 }  // namespace tmaprobe::counters::perf
