@@ -101,12 +101,14 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/count_warnings.cpp
     src/experiments/counting.cpp
     src/experiments/cpu_choice.cpp
+    src/experiments/data_places.cpp
     src/experiments/environment.cpp
     src/experiments/further_events.cpp
     src/experiments/interference.cpp
     src/experiments/interference_states.cpp
     src/experiments/kernel_run.cpp
     src/experiments/loop_forest.cpp
+    src/experiments/loop_timelines.cpp
     src/experiments/measure.cpp
     src/experiments/measure_command.cpp
     src/experiments/measure_in_child.cpp
@@ -120,6 +122,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/run.cpp
     src/experiments/setup.cpp
     src/experiments/source_choice.cpp
+    src/experiments/shares.cpp
     src/experiments/sweep.cpp
     src/experiments/sweep_request.cpp
     src/experiments/time_left.cpp
@@ -199,6 +202,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
     src/model/kinds_of_moments.cpp
+    src/model/loop_times.cpp
     src/model/mapping.cpp
     src/model/memory_system.cpp
     src/model/memory_system_prefetch.cpp
@@ -219,7 +223,7 @@ set(TMAPROBE_SOURCES_model
 )
 set(TMAPROBE_SOURCES_process
     src/process/child.cpp
-    src/process/code_mappings.cpp
+    src/process/mappings.cpp
     src/process/held_child.cpp
     src/process/held_command.cpp
     src/process/helper.cpp
@@ -242,18 +246,22 @@ set(TMAPROBE_SOURCES_report
     src/report/csv.cpp
     src/report/findings.cpp
     src/report/html.cpp
+    src/report/html_where.cpp
+    src/report/loop_timeline.cpp
     src/report/markdown.cpp
     src/report/markdown_html.cpp
     src/report/markdown_text.cpp
     src/report/numbers.cpp
     src/report/openmetrics.cpp
     src/report/place_formats.cpp
+    src/report/place_stacks.cpp
     src/report/sampling_line.cpp
     src/report/screen.cpp
     src/report/series.cpp
     src/report/sources.cpp
     src/report/states.cpp
     src/report/terminal.cpp
+    src/report/terminal_data.cpp
     src/report/terminal_sweep.cpp
     src/report/terminal_tables.cpp
     src/report/terminal_tree.cpp

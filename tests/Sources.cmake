@@ -104,6 +104,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_waits_test.cpp
     tests/model/executed_runs_test.cpp
     tests/model/kinds_of_moments_test.cpp
+    tests/model/loop_times_test.cpp
     tests/model/mapping_test.cpp
     tests/model/memory_test.cpp
     tests/model/repeatable_command_test.cpp
@@ -114,7 +115,7 @@ set(TMAPROBE_SOURCES_tests_model
 )
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp
-    tests/process/code_mappings_test.cpp
+    tests/process/mappings_test.cpp
     tests/process/helper_test.cpp
     tests/process/running_threads_test.cpp
 )
@@ -129,6 +130,7 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/comparison_test.cpp
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
+    tests/report/loop_timeline_test.cpp
     tests/report/markdown_html_test.cpp
     tests/report/place_formats_test.cpp
     tests/report/sampling_line_test.cpp

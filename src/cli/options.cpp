@@ -157,7 +157,7 @@ int emit(const record::Record& record, const OutputOptions& options, ReportStrea
     if (options.format.empty())
         return std::max(status,
                         deliver(report::render_terminal(record, terminal_style(options, usual)), options, usual));
-    const auto text = report::render({record}, options.format);
+    const auto text = report::render({record}, options.format, options.where);
     return std::max(status, text ? deliver(*text, options, usual) : complain(text.error()));
 }
 

@@ -54,14 +54,14 @@ int report(const ReportOptions& options) {
 
     std::string text;
     OutputOptions shown = options.output;
-    shown.where = where_view(options.where, *records);
+    shown.where = where_view(options.where, *records, format);
     if (format.empty() || format == "text") {
         for (const auto& record : *records) {
             if (!text.empty()) text += '\n';
             text += report::render_terminal(record, terminal_style(shown));
         }
     } else {
-        auto written = report::render(*records, format);
+        auto written = report::render(*records, format, shown.where);
         if (!written) return complain(written.error());
         text = std::move(*written);
     }

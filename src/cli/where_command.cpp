@@ -31,7 +31,7 @@ int where(Words words) {
     if (!request) return complain(request.error());
     const auto record = run(*request);
     if (!record) return complain(record.error());
-    words.run.output.where = where_view(words.where, {*record});
+    words.run.output.where = where_view(words.where, {*record}, words.run.output.format);
     return emit_run(*record, words.run);
 }
 

@@ -51,8 +51,10 @@ bool is_newer(const std::string& file, const std::string& other) {
 }  // namespace
 
 void add_where_options(CommandLine command, WhereWords& words) {
-    command.add_option("--by", words.by, "What the table has: function, loop, line, instruction or module")
-        .check(one_of({"function", "loop", "line", "instruction", "module"}))
+    command
+        .add_option("--by", words.by,
+                    "What the table has: function, loop, line, instruction, module, or data that is waited for")
+        .check(one_of({"function", "loop", "line", "instruction", "module", "data"}))
         .type_name("WHAT");
     constexpr int most_rows = 20000;
     command.add_option("--top", words.top, "Rows of the table").check(whole_number(1, most_rows)).type_name("N");
@@ -63,18 +65,20 @@ void add_where_options(CommandLine command, WhereWords& words) {
         .type_name("DIR");
 }
 
-report::WhereView where_view(const WhereWords& words, const std::vector<record::Record>& records) {
+report::WhereView where_view(const WhereWords& words, const std::vector<record::Record>& records,
+                             const std::string& format) {
     report::WhereView view;
     view.by = value_named<record::PlaceKind>(words.by).value_or(record::PlaceKind::function);
     view.top = static_cast<std::size_t>(words.top);
     view.annotate = words.annotate;
-    if (words.annotate.empty()) return view;
+    if (words.annotate.empty() && format != "html") return view;
     std::map<std::string, std::string> module_of;  // by source file
     for (const auto& record : records)
         for (const auto& run : record.runs)
             if (run.extra.where)
-                for (const auto* instruction : report::instructions_of(*run.extra.where, words.annotate))
-                    module_of.emplace(instruction->file, instruction->module);
+                for (const std::string& function : report::hottest_functions(*run.extra.where, view))
+                    for (const auto* instruction : report::instructions_of(*run.extra.where, function))
+                        module_of.emplace(instruction->file, instruction->module);
     for (const auto& [file, module] : module_of) {
         const auto path = file.empty() ? std::nullopt : find_source(file, words.source_folders);
         if (!path) continue;

@@ -20,8 +20,9 @@ struct WhereWords {
 /// Registers --by, --top, --annotate and --source-dir.
 void add_where_options(CommandLine command, WhereWords& words);
 
-/// With the source files of the annotated function that are found: by their path, or below a --source-dir by as much of
-/// the path's end as is there.
-report::WhereView where_view(const WhereWords& words, const std::vector<record::Record>& records);
+/// With the source files that a format shows, of the annotated function or of the hottest ones, as far as they are
+/// found: by their path, or below a --source-dir by as much of the path's end as is there.
+report::WhereView where_view(const WhereWords& words, const std::vector<record::Record>& records,
+                             const std::string& format);
 
 }  // namespace tmaprobe::cli

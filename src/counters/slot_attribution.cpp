@@ -1,14 +1,29 @@
 #include "counters/slot_attribution.h"
 
 namespace tmaprobe::counters {
+namespace {
 
-void InstructionSlots::add(std::uint64_t address, const SlotsByCause& slots) {
-    static_assert(slot_causes <= 64);
+/// A bit for each cause that has slots.
+std::uint64_t causes_of(const SlotsByCause& slots) {
+    static_assert(slot_causes < 63, "a bit is left for the page's size");
     std::uint64_t causes = 0;
     for (std::size_t cause = 0; cause < slot_causes; ++cause)
         if (slots[cause]) causes |= std::uint64_t{1} << cause;
-    numbers.insert(numbers.end(), {address, causes});
+    return causes;
+}
+
+}  // namespace
+
+void InstructionSlots::add(std::uint64_t address, const SlotsByCause& slots) {
+    numbers.insert(numbers.end(), {address, causes_of(slots)});
     for (const std::uint64_t count : slots)
+        if (count) numbers.push_back(count);
+}
+
+void AccessSlots::add(const Access& access) {
+    numbers.insert(numbers.end(),
+                   {access.instruction, access.data, causes_of(access.slots) | (access.in_huge_page ? huge : 0)});
+    for (const std::uint64_t count : access.slots)
         if (count) numbers.push_back(count);
 }
 

@@ -5,11 +5,13 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "process/code_mappings.h"
+#include "process/mappings.h"
 #include "record/kinds.h"
 #include "record/slot_cause.h"
 
@@ -40,6 +42,36 @@ class InstructionSlots {
     std::vector<std::uint64_t> numbers;  ///< of each: address, a bit for each cause that has slots, and these slots
 };
 
+/// Slots that waits for memory took, by the instruction that waited and the page that it waited for, in little room.
+class AccessSlots {
+  public:
+    struct Access {
+        std::uint64_t instruction = 0;  ///< address
+        std::uint64_t data = 0;         ///< address of what was accessed, one of those in its page; 0: not known
+        bool in_huge_page = false;      ///< what lies there has larger pages than the smallest
+        SlotsByCause slots{};
+    };
+    void add(const Access& access);
+    /// Calls `visit(const Access&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t at = 0; at + 2 < numbers.size();) {
+            Access access{numbers[at], numbers[at + 1], (numbers[at + 2] & huge) != 0, {}};
+            const std::uint64_t causes = numbers[at + 2];
+            at += 3;
+            for (std::size_t cause = 0; cause < slot_causes; ++cause)
+                if (causes >> cause & 1 && at < numbers.size()) access.slots[cause] = numbers[at++];
+            visit(access);
+        }
+    }
+    bool empty() const { return numbers.empty(); }
+
+    std::vector<std::uint64_t> numbers;  ///< of each: instruction, data, a bit for each cause that has slots, the slots
+
+  private:
+    static constexpr std::uint64_t huge = std::uint64_t{1} << 63;
+};
+
 /// Instructions that were executed one after the other as they lie in memory, up to a branch.
 struct ExecutedRun {
     std::uint64_t begin = 0, last = 0;  ///< addresses of the first and of the last instruction
@@ -63,10 +95,30 @@ class ExecutedRuns {
     std::vector<std::uint64_t> numbers;  ///< of each: begin, last, next
 };
 
+/// An instruction of one time around a loop; cycles count from when the first of them was renamed.
+struct LoopStepTimes {
+    std::uint64_t address = 0;
+    std::uint64_t renamed = 0, issued = 0, done = 0, retired = 0;
+    std::vector<std::string> ports;
+    std::optional<std::uint64_t> waits_for;  ///< as record::LoopStep
+};
+
+/// The loop that the instruction with most slots of a window is in: one time around it, as it went most often.
+struct LoopTimes {
+    std::uint64_t hottest = 0;  ///< address of that instruction
+    double cycles = 0;          ///< of a time around: the median
+    std::uint64_t times_around = 0;
+    std::vector<LoopStepTimes> steps;
+    std::vector<std::uint64_t> chain, chain_cycles;  ///< steps, each waiting for the one before it; to the next one
+    std::uint64_t chain_times_around = 0;            ///< 0: it does not come back to its begin
+    std::map<std::string, double> port_cycles;       ///< of a time around
+};
+
 /// The slots of a window with one thing changed that is not known; see Sample::variations.
 struct VariedSlots {
     record::Variation what = record::Variation::window;
     InstructionSlots slots;
+    AccessSlots accesses;
 };
 
 struct AttributedWindow {
@@ -76,6 +128,9 @@ struct AttributedWindow {
     InstructionSlots slots;
     std::vector<VariedSlots> variations;  ///< none: all are as `slots`
     ExecutedRuns runs;
+    AccessSlots accesses;
+    std::vector<process::MemoryMapping> memory;  ///< of the process at that time
+    std::optional<LoopTimes> loop;
 };
 
 /// Which instructions the slots of a modelled workload are put down to, and why. The sum over all windows, weighted, is

@@ -10,22 +10,30 @@ namespace {
 
 constexpr const char* vdso = "[vdso]";
 
+/// Not yet located.
+CodePoint point_at(const process::CodeMapping* mapping, pid_t process, std::uint64_t address) {
+    if (!mapping || (mapping->inode == 0 && mapping->path != vdso)) return {{}, address, process, {}};
+    return {mapping->path, address - mapping->begin + (mapping->path == vdso ? 0 : mapping->offset), 0, {}};
+}
+
 }  // namespace
 
 std::size_t CodePoints::number(const counters::SlotAttribution& attribution, const counters::AttributedWindow& window,
                                std::uint64_t address) {
-    const auto& mappings = attribution.mappings[window.mappings];
-    const auto after = std::ranges::upper_bound(mappings, address, {}, &process::CodeMapping::begin);
-    const process::CodeMapping* mapping =
-        after != mappings.begin() && address < (after - 1)->end ? &*(after - 1) : nullptr;
-    CodePoint point{{}, address, window.process, {}};
-    if (mapping && (mapping->inode != 0 || mapping->path == vdso)) {
-        point = {mapping->path, address - mapping->begin + (mapping->path == vdso ? 0 : mapping->offset), 0, {}};
-        replaced_[mapping->path] |= mapping->deleted;
-    }
+    const auto* mapping = process::mapping_at(attribution.mappings[window.mappings], address);
+    CodePoint point = point_at(mapping, window.process, address);
+    if (!point.module.empty()) replaced_[mapping->path] |= mapping->deleted;
     const auto [known, is_new] = numbers_.try_emplace({point.module, point.process, point.offset}, points_.size());
     if (is_new) points_.push_back(std::move(point));
     return known->second;
+}
+
+std::optional<std::size_t> CodePoints::find(const counters::SlotAttribution& attribution,
+                                            const counters::AttributedWindow& window, std::uint64_t address) const {
+    const CodePoint point =
+        point_at(process::mapping_at(attribution.mappings[window.mappings], address), window.process, address);
+    const auto known = numbers_.find({point.module, point.process, point.offset});
+    return known == numbers_.end() ? std::nullopt : std::optional(known->second);
 }
 
 void CodePoints::locate(std::vector<record::Warning>& warnings) {

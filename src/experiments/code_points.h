@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -28,6 +29,9 @@ class CodePoints {
     /// The number of the instruction at an address of a window's process.
     std::size_t number(const counters::SlotAttribution& attribution, const counters::AttributedWindow& window,
                        std::uint64_t address);
+    /// The same of an instruction that has its number; nothing for another.
+    std::optional<std::size_t> find(const counters::SlotAttribution& attribution,
+                                    const counters::AttributedWindow& window, std::uint64_t address) const;
     /// Looks all of them up, each module once.
     void locate(std::vector<record::Warning>& warnings);
 

@@ -7,6 +7,9 @@
 
 #include "experiments/code_loops.h"
 #include "experiments/code_points.h"
+#include "experiments/data_places.h"
+#include "experiments/loop_timelines.h"
+#include "experiments/shares.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -14,18 +17,10 @@ namespace {
 using counters::SlotsByCause;
 using record::CodePlace;
 using record::PlaceKind;
-using WeightedSlots = std::array<double, counters::slot_causes>;
 
 /// Slots of one set of windows, by instruction.
 using Point = std::size_t;
 using SlotsOfPoints = std::vector<std::pair<Point, WeightedSlots>>;
-
-record::CauseSlots by_name(const WeightedSlots& slots) {
-    record::CauseSlots named;
-    for (const auto& [cause, name] : Names<record::SlotCause>::values)
-        if (const double count = slots[static_cast<std::size_t>(cause)]; count != 0) named[std::string(name)] = count;
-    return named;
-}
 
 /// Where instructions are the same place. Without a line or a function the place is what is known: the function's
 /// beginning, or the module.
@@ -41,26 +36,10 @@ Key key_of(PlaceKind kind, const CodePoint& point, Point number) {
     return {point.module, inner.function, outer, by_line ? inner.file : "", by_line ? inner.line : 0, located.begins};
 }
 
-/// All that the model varies: each gives every place another share.
-class Shares {
-  public:
-    explicit Shares(std::size_t places) : base(places, 0), low(places, 1), high(places, 0) {}
-
-    /// A variation with `slots` of all, of which each place has some.
-    void vary(const std::vector<double>& slots, double all) {
-        if (all <= 0) return;
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            low[i] = std::min(low[i], slots[i] / all);
-            high[i] = std::max(high[i], slots[i] / all);
-        }
-    }
-    std::vector<double> base, low, high;
-};
-
 class Summing {
   public:
     Summing(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings)
-        : attribution_(attribution) {
+        : attribution_(attribution), warnings_(warnings) {
         for (const auto& window : attribution.windows) {
             windows_.push_back(weighted(window, window.slots));
             for (const auto& varied : window.variations) variations_.insert(varied.what);
@@ -70,6 +49,7 @@ class Summing {
                 varied.slots.for_each(
                     [&](std::uint64_t address, const SlotsByCause&) { points_.number(attribution, window, address); });
         for (const auto& window : attribution.windows) code_loops_.add(attribution, window, points_);
+        number_loop_steps(attribution, points_);
         points_.locate(warnings);
     }
 
@@ -85,12 +65,22 @@ class Summing {
         where.lines = places(PlaceKind::line, &where.further_lines);
         where.instructions = places(PlaceKind::instruction, &where.further_instructions);
         where.loops = loop_places();
+        where.timelines = loop_timelines(attribution_, points_, shares_of_points());
+        add_data_places(attribution_, points_, variations_, warnings_, where);
         return where;
     }
 
   private:
-    static void add(WeightedSlots& sum, const WeightedSlots& more) {
-        for (std::size_t cause = 0; cause < sum.size(); ++cause) sum[cause] += more[cause];
+    std::vector<double> shares_of_points() const {
+        std::vector<double> shares(points_.size(), 0);
+        double all = 0;
+        for (const auto& window : windows_)
+            for (const auto& [point, slots] : window) {
+                shares[point] += total(slots);
+                all += total(slots);
+            }
+        for (double& share : shares) share = all > 0 ? share / all : 0;
+        return shares;
     }
 
     SlotsOfPoints weighted(const counters::AttributedWindow& window, const counters::InstructionSlots& slots) {
@@ -98,64 +88,32 @@ class Summing {
         slots.for_each([&](std::uint64_t address, const SlotsByCause& counts) {
             auto& [point, weighted] =
                 of_window.emplace_back(points_.number(attribution_, window, address), WeightedSlots{});
-            for (std::size_t cause = 0; cause < counts.size(); ++cause)
-                weighted[cause] = window.weight * static_cast<double>(counts[cause]);
+            add(weighted, counts, window.weight);
         });
         return of_window;
     }
 
-    static double total(const WeightedSlots& slots) {
-        double sum = 0;
-        for (const double count : slots) sum += count;
-        return sum;
-    }
-
-    /// Slots of each place in one window, whatever their cause; returns all.
-    double add_to_places(const SlotsOfPoints& window, const std::vector<std::size_t>& place_of, double sign,
-                         std::vector<double>& slots) const {
-        double all = 0;
+    static PlacedSlots placed(const SlotsOfPoints& window, const std::vector<std::size_t>& place_of) {
+        PlacedSlots slots;
         for (const auto& [point, counts] : window) {
-            const double count = sign * total(counts);
-            slots[place_of[point]] += count;
-            all += count;
+            slots.of_places.emplace_back(place_of[point], total(counts));
+            slots.all += slots.of_places.back().second;
         }
-        return all;
+        return slots;
     }
 
-    /// As the bounds of the tree: by windows, and by what the model cannot know.
     Shares shares(const std::vector<std::size_t>& place_of, std::size_t places) {
-        Shares shares(places);
-        double all = 0;
-        for (const auto& window : windows_) all += add_to_places(window, place_of, 1, shares.base);
-        shares.vary(shares.base, all);
-        if (windows_.size() > 1) {
-            for (const auto& window : windows_) {
-                std::vector<double> slots(places, 0);
-                double of_these = 0;
-                if (attribution_.windows_differ) {
-                    slots = shares.base;
-                    of_these = all;
-                }
-                of_these += add_to_places(window, place_of, attribution_.windows_differ ? -1 : 1, slots);
-                for (double& count : slots) count = std::max(0.0, count);  // what was taken away may round
-                shares.vary(slots, of_these);
-            }
-        }
+        std::vector<PlacedSlots> windows;
+        for (const auto& window : windows_) windows.push_back(placed(window, place_of));
+        std::vector<std::vector<PlacedSlots>> variations;
         for (const record::Variation what : variations_) {
-            std::vector<double> slots(places, 0);
-            double of_these = 0;
-            for (std::size_t i = 0; i < windows_.size(); ++i) {
-                const auto& varied = attribution_.windows[i].variations;
-                const auto own = std::ranges::find(varied, what, &counters::VariedSlots::what);
+            auto& varied = variations.emplace_back(windows);
+            for (std::size_t i = 0; i < windows_.size(); ++i)
                 // A window that cannot tell the variations apart is the same in each.
-                of_these += own == varied.end()
-                                ? add_to_places(windows_[i], place_of, 1, slots)
-                                : add_to_places(weighted(attribution_.windows[i], own->slots), place_of, 1, slots);
-            }
-            shares.vary(slots, of_these);
+                if (const auto* own = varied_slots(attribution_.windows[i], what))
+                    varied[i] = placed(weighted(attribution_.windows[i], own->slots), place_of);
         }
-        for (double& slots : shares.base) slots = all > 0 ? slots / all : 0;
-        return shares;
+        return shares_of(places, windows, variations, attribution_.windows_differ);
     }
 
     CodePlace describe(PlaceKind kind, const CodePoint& point) const {
@@ -291,6 +249,7 @@ class Summing {
     }
 
     const counters::SlotAttribution& attribution_;
+    std::vector<record::Warning>& warnings_;
     CodePoints points_;
     CodeLoops code_loops_;
     std::vector<SlotsOfPoints> windows_;

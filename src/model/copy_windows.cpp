@@ -88,9 +88,12 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
     for (std::size_t number = 0; number < following.moments; ++number) {
         if (number > 0 && (copy.ended || !TRY(go_on(copy, following)))) break;
         look_at_memory(copy, number == 0, from_start);
-        std::vector<process::CodeMapping> mappings;
-        if (options_.attribute) mappings = process::code_mappings_of(copy_);
+        std::vector<process::MemoryMapping> mappings;
+        if (options_.attribute) mappings = process::memory_mappings_of(copy_);
         auto facts = moment(copy, number == 0, from_start);
+        // What it mapped meanwhile is there, too. A copy that is gone has none.
+        if (auto now = options_.attribute ? process::memory_mappings_of(copy_) : mappings; !now.empty())
+            mappings = std::move(now);
         if (!facts) {
             if (moments.empty()) return pass_on(facts);
             found_.error = facts.error().what;
@@ -136,7 +139,8 @@ Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window) {
     // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
     // more than what was seen of the process so far.
     if (hardly_warm_) {
-        FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots)};
+        FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots),
+                           std::move(facts.accesses)};
         facts = TRY(simulator_.simulate(window));
         facts.variations.push_back(std::move(cold));
     }

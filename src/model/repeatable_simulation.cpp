@@ -121,7 +121,7 @@ class RepeatableSimulation {
             trace::Trace window;
             TRY(go_to(translator, executed_ + options_.window_instructions,
                       [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
-            if (options_.attribute) mappings_ = process::code_mappings_of(process.pid());
+            if (options_.attribute) mappings_ = process::memory_mappings_of(process.pid());
             if (window.steps.size() >= least_simulated) TRY(add(window, translator));
             TRY(go_to(translator, begin + length_, {}));
             // The end of the run, too short for a window of its own, is the last one's.
@@ -232,7 +232,7 @@ class RepeatableSimulation {
     std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;
     bool ended_ = false;
     bool follows_all_ = true;  ///< its time is that of what was followed
-    std::vector<process::CodeMapping> mappings_;
+    std::vector<process::MemoryMapping> mappings_;
     Modelled modelled_;
 };
 

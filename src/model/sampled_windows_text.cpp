@@ -14,6 +14,13 @@ struct Description<counters::InstructionSlots> {
 };
 
 template <>
+struct Description<counters::AccessSlots> {
+    using S = counters::AccessSlots;
+    static bool is_empty(const S& slots) { return slots.empty(); }
+    static constexpr auto fields = std::make_tuple(field("numbers", &S::numbers));
+};
+
+template <>
 struct Description<counters::ExecutedRuns> {
     using R = counters::ExecutedRuns;
     static bool is_empty(const R& runs) { return runs.empty(); }
@@ -21,28 +28,48 @@ struct Description<counters::ExecutedRuns> {
 };
 
 template <>
-struct Description<process::CodeMapping> {
-    using M = process::CodeMapping;
+struct Description<process::MemoryMapping> {
+    using M = process::MemoryMapping;
+    static constexpr auto fields = std::make_tuple(
+        field("begin", &M::begin), field("end", &M::end), field("offset", &M::offset), field("inode", &M::inode),
+        field("path", &M::path), field("deleted", &M::deleted), field("writable", &M::writable),
+        field("executable", &M::executable), field("shared", &M::shared));
+};
+
+template <>
+struct Description<counters::LoopStepTimes> {
+    using S = counters::LoopStepTimes;
     static constexpr auto fields =
-        std::make_tuple(field("begin", &M::begin), field("end", &M::end), field("offset", &M::offset),
-                        field("inode", &M::inode), field("path", &M::path), field("deleted", &M::deleted));
+        std::make_tuple(field("address", &S::address), field("renamed", &S::renamed), field("issued", &S::issued),
+                        field("done", &S::done), field("retired", &S::retired), optional("ports", &S::ports),
+                        optional("waits_for", &S::waits_for));
+};
+
+template <>
+struct Description<counters::LoopTimes> {
+    using L = counters::LoopTimes;
+    static constexpr auto fields = std::make_tuple(
+        field("hottest", &L::hottest), field("cycles", &L::cycles), field("times_around", &L::times_around),
+        field("steps", &L::steps), field("chain", &L::chain), field("chain_cycles", &L::chain_cycles),
+        field("chain_times_around", &L::chain_times_around), field("port_cycles", &L::port_cycles));
 };
 
 template <>
 struct Description<model::FactVariation> {
-    static constexpr auto fields =
-        std::make_tuple(field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts),
-                        optional("slots", &model::FactVariation::slots));
+    static constexpr auto fields = std::make_tuple(
+        field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts),
+        optional("slots", &model::FactVariation::slots), optional("accesses", &model::FactVariation::accesses));
 };
 
 template <>
 struct Description<model::WindowFacts> {
-    static constexpr auto fields =
-        std::make_tuple(field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-                        field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
-                        field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
-                        optional("runs", &model::WindowFacts::runs), field("process", &model::WindowFacts::process),
-                        optional("mappings", &model::WindowFacts::mappings));
+    static constexpr auto fields = std::make_tuple(
+        field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+        field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
+        field("parts", &model::WindowFacts::parts),
+        optional("slots", &model::WindowFacts::slots), optional("accesses", &model::WindowFacts::accesses),
+        optional("runs", &model::WindowFacts::runs), optional("loop", &model::WindowFacts::loop),
+        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

@@ -171,7 +171,7 @@ class Simulation {
         auto facts = TRY(simulator_.simulate(trace));
         if (options_.attribute) {
             facts.process = ::getpid();
-            facts.mappings = process::code_mappings_of(facts.process);
+            facts.mappings = process::memory_mappings_of(facts.process);
         }
         windows_.push_back(std::move(facts));
         return ended;

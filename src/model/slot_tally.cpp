@@ -1,15 +1,25 @@
 #include "model/slot_tally.h"
 
-#include <numeric>
+#include <map>
+#include <utility>
 
 namespace tmaprobe::model {
 
+std::vector<std::uint64_t> SlotTally::by_instruction() const {
+    std::vector<std::uint64_t> slots(trace_.instructions.size());
+    for (const Noted& one : noted_) slots[trace_.steps[one.step].instruction] += one.count;
+    return slots;
+}
+
 counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) const {
+    std::vector<counters::SlotsByCause> of_instructions(trace_.instructions.size());
+    for (const Noted& one : noted_)
+        of_instructions[trace_.steps[one.step].instruction][static_cast<std::size_t>(one.cause)] += one.count;
     std::map<std::uint64_t, counters::SlotsByCause> sums;
-    for (std::size_t number = 0; number < slots_.size(); ++number) {
-        if (slots_[number] == counters::SlotsByCause{}) continue;
+    for (std::size_t number = 0; number < of_instructions.size(); ++number) {
+        if (of_instructions[number] == counters::SlotsByCause{}) continue;
         auto& sum = sums[addresses.real(trace_.instructions[number].address)];
-        for (std::size_t cause = 0; cause < sum.size(); ++cause) sum[cause] += slots_[number][cause];
+        for (std::size_t cause = 0; cause < sum.size(); ++cause) sum[cause] += of_instructions[number][cause];
     }
     counters::InstructionSlots slots;
     for (const auto& [address, of_it] : sums) slots.add(address, of_it);
@@ -18,10 +28,33 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
 
 std::map<std::uint64_t, double> SlotTally::time_by_address(const OwnAddresses& addresses) const {
     std::map<std::uint64_t, double> times;
-    for (std::size_t number = 0; number < slots_.size(); ++number)
-        if (const auto all = std::accumulate(slots_[number].begin(), slots_[number].end(), std::uint64_t{0}))
-            times[addresses.real(trace_.instructions[number].address)] += static_cast<double>(all);
+    const auto slots = by_instruction();
+    for (std::size_t number = 0; number < slots.size(); ++number)
+        if (slots[number])
+            times[addresses.real(trace_.instructions[number].address)] += static_cast<double>(slots[number]);
     return times;
+}
+
+counters::AccessSlots SlotTally::by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const {
+    constexpr std::uint64_t small_page = 4096;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, counters::AccessSlots::Access> sums;
+    for (const Noted& one : noted_) {
+        if (!core::is_memory(one.cause)) continue;
+        const trace::Step& step = trace_.steps[one.step];
+        const bool of_store = one.cause == core::SlotCause::store_buffer || !step.load;
+        const std::uint64_t data = of_store ? step.store : step.load;
+        auto& sum = sums[{step.instruction, data / small_page}];
+        if (!sum.data) sum.data = data;
+        sum.slots[static_cast<std::size_t>(one.cause)] += one.count;
+    }
+    counters::AccessSlots slots;
+    for (auto& [where, sum] : sums) {
+        sum.instruction = addresses.real(trace_.instructions[where.first].address);
+        if (sum.data) sum.data = addresses.real(sum.data);
+        sum.in_huge_page = sum.data && pages.page_bytes(sum.data) > small_page;
+        slots.add(sum);
+    }
+    return slots;
 }
 
 }  // namespace tmaprobe::model

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -10,27 +11,36 @@
 
 namespace tmaprobe::model {
 
-/// Adds up the slots of a window by instruction and cause, as the core tells them.
+/// Notes the slots of a window as the core tells them, and adds them up when it is over.
 class SlotTally final : public core::SlotObserver {
   public:
-    explicit SlotTally(const trace::Trace& trace) : trace_(trace), slots_(trace.instructions.size()) {}
+    explicit SlotTally(const trace::Trace& trace) : trace_(trace) { noted_.reserve(2 * trace.steps.size()); }
 
-    void slots(core::SlotCause cause, std::uint32_t instruction, std::uint64_t count) override {
-        slots_[instruction][static_cast<std::size_t>(cause)] += count;
+    void slots(core::SlotCause cause, std::uint32_t step, std::uint64_t count) override {
+        noted_.push_back({step, cause, count});
     }
     /// Counting begins now: forgets the lead-in.
-    void reset() { slots_.assign(slots_.size(), {}); }
+    void reset() { noted_.clear(); }
 
+    /// Of each instruction of the trace, whatever the cause.
+    std::vector<std::uint64_t> by_instruction() const;
     /// By real address, where the trace has those of `addresses`. Code that was rewritten at the same place is one
     /// instruction.
     counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
+    /// Those of waits for memory, by the data that were waited for, which lie in `pages`.
+    counters::AccessSlots by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const;
 
     /// The same without causes.
     std::map<std::uint64_t, double> time_by_address(const OwnAddresses& addresses = {}) const;
 
   private:
     const trace::Trace& trace_;
-    std::vector<counters::SlotsByCause> slots_;  ///< of each instruction of the trace
+    struct Noted {
+        std::uint32_t step;
+        core::SlotCause cause;
+        std::uint64_t count;
+    };
+    std::vector<Noted> noted_;
 };
 
 }  // namespace tmaprobe::model

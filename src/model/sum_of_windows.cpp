@@ -150,17 +150,21 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
     auto& known = attribution.mappings;
     for (std::size_t i = 0; i < windows.size(); ++i) {
         WindowFacts& window = windows[i];
-        const auto same = std::find(known.begin(), known.end(), window.mappings);
+        auto code = process::code_of(window.mappings);
+        const auto same = std::find(known.begin(), known.end(), code);
         const auto mappings = static_cast<std::size_t>(same - known.begin());
-        if (same == known.end()) known.push_back(std::move(window.mappings));
+        if (same == known.end()) known.push_back(std::move(code));
         attribution.windows.push_back({window.process,
                                        mappings,
                                        modelled.windows[i].weight,
                                        std::move(window.slots),
                                        {},
-                                       std::move(window.runs)});
-        for (auto& [what, facts, slots] : window.variations)
-            attribution.windows.back().variations.push_back({what, std::move(slots)});
+                                       std::move(window.runs),
+                                       std::move(window.accesses),
+                                       std::move(window.mappings),
+                                       std::move(window.loop)});
+        for (auto& [what, facts, slots, accesses] : window.variations)
+            attribution.windows.back().variations.push_back({what, std::move(slots), std::move(accesses)});
     }
     return attribution;
 }

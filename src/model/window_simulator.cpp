@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "model/executed_runs.h"
+#include "model/loop_times.h"
 #include "model/slot_tally.h"
 
 namespace tmaprobe::model {
@@ -158,8 +159,9 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
-    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true, facts.slots,
-                                  tells_times_ ? &facts.time_by_address : nullptr));
+    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true,
+                                  {facts.slots, facts.accesses, &facts.loop,
+                                   tells_times_ ? &facts.time_by_address : nullptr}));
     facts.base = std::move(base);
     if (attributes_) facts.runs = executed_runs(trace, addresses_);
     // Code that lives in its first-level cache cannot tell the variations apart.
@@ -176,8 +178,9 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
         BranchPredictor predictor = predictor_before;
         varied.vary(kind.variation);
         if (kind.variation.unknown == Unknown::missed) predictor.unknown_is_missed();
-        FactVariation variation{kind.what, {}, {}};
-        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, wrong_paths_load, variation.slots));
+        FactVariation variation{kind.what, {}, {}, {}};
+        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, wrong_paths_load,
+                                            {variation.slots, variation.accesses}));
         facts.variations.push_back(std::move(variation));
     }
     for (const trace::Step& step : trace.steps) {
@@ -191,12 +194,13 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
 }
 
 Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                             bool wrong_paths_load, counters::InstructionSlots& slots,
-                                             std::map<std::uint64_t, double>* times) {
+                                             bool wrong_paths_load, Attributed attributed) {
     constexpr std::size_t longest_lead_in = 2000;
     memory.begin_window();
     std::optional<SlotTally> tally;
-    if (attributes_ || times) tally.emplace(trace);
+    if (attributes_ || attributed.times) tally.emplace(trace);
+    std::optional<core::Execution> execution;
+    if (attributes_ && attributed.loop) execution.emplace();
     const core::Window window{0,
                               trace.steps.size(),
                               std::min(trace.steps.size() / 4, longest_lead_in),
@@ -206,12 +210,19 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
                               },
                               tally ? &*tally : nullptr,
                               &op_cache_,
-                              wrong_paths_load};
+                              wrong_paths_load,
+                              execution ? &*execution : nullptr};
     const std::uint64_t unknown_before = predictor.unknown();
     auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
     simulated_instructions_ += simulated.steps;
-    if (attributes_) slots = tally->by_address(addresses_);
-    if (times) *times = tally->time_by_address(addresses_);
+    if (attributed.times) *attributed.times = tally->time_by_address(addresses_);
+    if (attributes_) {
+        attributed.slots = tally->by_address(addresses_);
+        attributed.accesses = tally->by_access(addresses_, pages_);
+        if (execution)
+            *attributed.loop =
+                loop_times(trace, window.lead_in, tally->by_instruction(), *execution, core_.port_names(), addresses_);
+    }
     const auto named = core::named(simulated.facts);
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct FactVariation {
     record::Variation what = record::Variation::window;
     Facts facts;
     counters::InstructionSlots slots{};  ///< of a single window, where they are asked for
+    counters::AccessSlots accesses{};
 };
 
 /// One window simulated as it is and with each variation.
@@ -49,9 +51,11 @@ struct WindowFacts {
     std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
+    counters::AccessSlots accesses;
     counters::ExecutedRuns runs;
+    std::optional<counters::LoopTimes> loop;
     pid_t process = 0;
-    std::vector<process::CodeMapping> mappings;  ///< of the process's code at that time
+    std::vector<process::MemoryMapping> mappings;  ///< of the process at that time
 };
 
 /// Another window of the same moment, slots of instructions left aside.
@@ -110,6 +114,13 @@ class WindowSimulator {
         std::uint64_t real_address = 0;
         trace::StaticInstruction own;
     };
+    /// Where slots of instructions go.
+    struct Attributed {
+        counters::InstructionSlots& slots;
+        counters::AccessSlots& accesses;
+        std::optional<counters::LoopTimes>* loop = nullptr;
+        std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
+    };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
     Result<WindowFacts> simulate_own(const trace::Trace& trace);
     const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
@@ -118,8 +129,7 @@ class WindowSimulator {
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                bool wrong_paths_load, counters::InstructionSlots& slots,
-                                std::map<std::uint64_t, double>* times = nullptr);
+                                bool wrong_paths_load, Attributed attributed);
 
     core::Core& core_;
     const ModelledCpu& geometry_;

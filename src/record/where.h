@@ -14,7 +14,7 @@ namespace tmaprobe::record {
 using CauseSlots = std::map<std::string, double>;
 
 /// What one place is.
-enum class PlaceKind { module, function, loop, line, instruction };
+enum class PlaceKind { module, function, loop, line, instruction, data };
 
 /// Somewhere in the code, and the slots that are put down to it.
 struct CodePlace {
@@ -34,6 +34,70 @@ struct CodePlace {
     double share_with_inner = 0;            ///< with the loops in it, where `share` is without
 };
 
+/// What a piece of memory is.
+enum class DataKind { variable, file, heap, stack, anonymous, unknown };
+
+/// Data that the program waits for.
+struct DataPlace {
+    DataKind kind = DataKind::unknown;
+    std::string name;           ///< of a variable
+    std::string path;           ///< of the file that it is of: the program, a library, what was mapped; empty: of none
+    std::string file;           ///< of the source, where a variable is declared; empty: not known
+    std::uint64_t line = 0;     ///< 0: not known
+    std::uint64_t address = 0;  ///< of a variable: as the module's symbols count; of memory of no file: where it lay
+    std::uint64_t bytes = 0;    ///< of all of it; 0: not known
+    CauseSlots slots;           ///< only waits for memory
+    double share = 0, low = 0, high = 0;  ///< of all slots
+    double small_page_walks = 0;          ///< share of all slots: translations of what is in pages of the smallest size
+    std::string function, code_file;      ///< where most of these slots are put down to; empty: not known
+    std::uint64_t code_line = 0;          ///< 0: not known
+};
+
+/// An instruction of one time around a loop. Cycles count from the one in which the first of them was renamed.
+struct LoopStep {
+    std::uint64_t address = 0;
+    std::string instruction;     ///< in the assembler's words
+    std::string function, file;  ///< the innermost function; empty: not known
+    std::uint64_t line = 0;      ///< 0: not known
+    std::uint64_t renamed = 0, issued = 0, done = 0, retired = 0;
+    std::vector<std::string> ports;            ///< that its operations may go to
+    std::optional<std::uint64_t> waits_for{};  ///< index of the step whose result it waited for last; in the time
+                                               ///< around before it if that is not before it
+};
+
+/// A step of the chain that holds a loop up.
+struct ChainLink {
+    std::uint64_t step = 0;    ///< index
+    std::uint64_t cycles = 0;  ///< from its issue to that of the next link
+};
+
+/// One time around a loop, cycle by cycle, on the modelled core.
+struct LoopTimeline {
+    std::string module, function, file;           ///< of the instruction that takes most slots
+    std::uint64_t first_line = 0, last_line = 0;  ///< in that file
+    double share = 0;                ///< of all slots: of its instructions, wherever else they were executed
+    double cycles = 0;               ///< of a time around: the median of all that went the same way
+    std::uint64_t times_around = 0;  ///< that went this way, in one window
+    std::vector<LoopStep> steps;
+    std::vector<ChainLink> chain;               ///< each link waits for the one before it
+    std::uint64_t chain_times_around = 0;       ///< that the chain leads through; 0: it does not come back to its begin
+    std::map<std::string, double> port_cycles;  ///< of a time around, spread as evenly as can be
+};
+
+/// A place that calls, and who called it.
+struct CallSite {
+    std::optional<std::uint64_t> caller{};  ///< index; none: the outermost that is known
+    std::string module, function, file;     ///< of the call
+    std::uint64_t line = 0, address = 0;    ///< 0: not known
+};
+
+/// What a line takes when it was called this way.
+struct PathSlots {
+    std::optional<std::uint64_t> caller{};  ///< index into the call sites; none: not known
+    std::uint64_t line = 0;                 ///< index into the lines
+    CauseSlots slots;
+};
+
 /// Which places take the slots, and why: by the model, whatever the tree is from.
 struct Where {
     double slot_width = 0;  ///< slots of a cycle
@@ -42,6 +106,11 @@ struct Where {
     // `loops` has, beside the loops, of each function that was called what is in none of its loops.
     std::vector<CodePlace> modules, functions, loops, lines, instructions;
     CauseSlots further_lines, further_instructions;
+    CauseSlots data_slots;                ///< of all waits for memory
+    std::vector<DataPlace> data;          ///< add up to `data_slots`, the most first
+    std::vector<LoopTimeline> timelines;  ///< of the loops that take most
+    std::vector<CallSite> call_sites;
+    std::vector<PathSlots> paths;  ///< add up to the listed lines; none: not known
 };
 
 /// Of all causes.
@@ -53,10 +122,25 @@ double slots_of(const CauseSlots& slots, SlotCause cause);
 namespace tmaprobe {
 
 template <>
+struct Names<record::DataKind> {
+    using enum record::DataKind;
+    static constexpr std::array<std::pair<record::DataKind, std::string_view>, 6> values{{{variable, "variable"},
+                                                                                          {file, "file"},
+                                                                                          {heap, "heap"},
+                                                                                          {stack, "stack"},
+                                                                                          {anonymous, "anonymous"},
+                                                                                          {unknown, "unknown"}}};
+};
+
+template <>
 struct Names<record::PlaceKind> {
     using enum record::PlaceKind;
-    static constexpr std::array<std::pair<record::PlaceKind, std::string_view>, 5> values{
-        {{module, "module"}, {function, "function"}, {loop, "loop"}, {line, "line"}, {instruction, "instruction"}}};
+    static constexpr std::array<std::pair<record::PlaceKind, std::string_view>, 6> values{{{module, "module"},
+                                                                                           {function, "function"},
+                                                                                           {loop, "loop"},
+                                                                                           {line, "line"},
+                                                                                           {instruction, "instruction"},
+                                                                                           {data, "data"}}};
 };
 
 }  // namespace tmaprobe

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "record/record.h"
+#include "report/where.h"
 
 namespace tmaprobe::report {
 
@@ -33,7 +34,9 @@ std::string write_callgrind(const Records& records);
 /// For pprof (not compressed): instructions with what is inlined there; slots, and slots by cause.
 std::string write_pprof(const Records& records);
 
-/// One self-contained page that loads nothing from anywhere.
-std::string write_html(const Records& records);
+/// One self-contained page that loads nothing from anywhere. `view`: sources of the code that it shows.
+std::string write_html(const Records& records, const WhereView& view = {});
+/// The part of it that says which code takes the slots; empty where no record knows.
+std::string where_sections(const Records& records, const WhereView& view);
 
 }  // namespace tmaprobe::report

@@ -36,7 +36,7 @@ std::string without_script(const Records& records) {
 
 }  // namespace
 
-std::string write_html(const Records& records) {
+std::string write_html(const Records& records, const WhereView& view) {
     // The policy is what "no network" means to a browser: nothing can be loaded, whatever a record says.
     std::string page =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -45,7 +45,8 @@ std::string write_html(const Records& records) {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<title>tmaprobe report</title>\n<style>\n";
     page += part(tmaprobe_page_style, tmaprobe_page_style_end);
-    page += "</style>\n</head>\n<body>\n" + without_script(records) + "\n<main id=\"page\"></main>\n";
+    page += "</style>\n</head>\n<body>\n" + without_script(records) + "\n<main id=\"page\"></main>\n" +
+            where_sections(records, view);
     page += "<script type=\"application/json\" id=\"data\">" + page_view(records) + "</script>\n";
     page += script(part(tmaprobe_page_charts, tmaprobe_page_charts_end));
     page += script(part(tmaprobe_page_base_script, tmaprobe_page_base_script_end));

@@ -9,6 +9,8 @@
 
 #include "base/json/writer.h"
 #include "report/formats.h"
+#include "report/place_formats.h"
+#include "report/place_stacks.h"
 #include "report/protobuf.h"
 #include "report/text.h"
 #include "report/where.h"
@@ -44,34 +46,8 @@ class WholeSlots {
     std::uint64_t given_ = 0;
 };
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::string module_of(const CodePlace& place) {
     return place.module.empty() ? "code made while it ran" : clean(place.module);
-}
-
-std::string function_of(const CodePlace& place) {
-    if (!place.function.empty()) return clean(place.function);
-    return fmt::format("{}+{:#x}", clean(file_name(module_of(place))), place.address);
-}
-
-/// From the outermost to the innermost: module, function, what is inlined into it, line.
-std::vector<std::string> stack_of(const CodePlace& line) {
-    std::vector<std::string> stack{file_name(module_of(line))};
-    if (!line.inlined_into.empty()) stack.push_back(clean(line.inlined_into));
-    stack.push_back(function_of(line));
-    if (line.first_line) stack.push_back(fmt::format("{}:{}", clean(file_name(line.file)), line.first_line));
-    return stack;
-}
-
-constexpr const char* further = "further places";
-
-/// Calls `visit(stack, cause, slots)` for all that lines take.
-template <class Visit>
-void for_each_stack(const Where& where, Visit&& visit) {
-    for (const CodePlace& line : where.lines)
-        for (const auto& [cause, slots] : line.slots) visit(stack_of(line), cause, slots);
-    for (const auto& [cause, slots] : where.further_lines) visit(std::vector<std::string>{further}, cause, slots);
 }
 
 /// What has any slots, in the order of names.
@@ -110,19 +86,28 @@ class WholeRow {
 
 }  // namespace
 
+std::string module_text(const std::string& module) {
+    return module.empty() ? "code made while it ran" : clean(base_name(module));
+}
+
+std::string function_of(const CodePlace& place) {
+    if (!place.function.empty()) return clean(place.function);
+    return fmt::format("{}+{:#x}", module_text(place.module), place.address);
+}
+
 std::string write_folded(const Records& records) {
     std::string text;
     WholeSlots whole;
     for_each_where(records, [&](const Where& where) {
-        for_each_stack(where, [&](const std::vector<std::string>& stack, const std::string& cause, double slots) {
-            const std::uint64_t count = whole.next(slots);
-            if (!count) return;
-            for (std::string frame : stack) {
+        for (const PlaceStack& stack : stacks_of(where)) {
+            const std::uint64_t count = whole.next(stack.slots);
+            if (!count) continue;
+            for (std::string frame : stack.frames) {
                 std::ranges::replace(frame, ';', ':');
                 text += frame + ";";
             }
-            text += fmt::format("{} {}\n", cause, count);
-        });
+            text += fmt::format("{} {}\n", stack.cause, count);
+        }
     });
     return text;
 }
@@ -143,13 +128,13 @@ std::string write_speedscope(const Records& records) {
     std::vector<Profile> profiles;
     for_each_where(records, [&](const Where& where) {
         Profile& profile = profiles.emplace_back();
-        for_each_stack(where, [&](const std::vector<std::string>& stack, const std::string& cause, double slots) {
+        for (const PlaceStack& stack : stacks_of(where)) {
             auto& sample = profile.samples.emplace_back();
-            for (const std::string& frame : stack) sample.push_back(number(frame));
-            sample.push_back(number(cause));
-            profile.weights.push_back(slots);
-            profile.all += slots;
-        });
+            for (const std::string& frame : stack.frames) sample.push_back(number(frame));
+            sample.push_back(number(stack.cause));
+            profile.weights.push_back(stack.slots);
+            profile.all += stack.slots;
+        }
     });
     json::Writer writer;
     writer.begin_object();
@@ -214,7 +199,7 @@ std::string write_callgrind(const Records& records) {
                 text += fmt::format("{:#x} {}", one->address, one->first_line) + costs(one->slots);
         }
         if (!where.further_instructions.empty())
-            text += fmt::format("\nob=???\nfl=???\nfn={}\n0x0 0", further) + costs(where.further_instructions);
+            text += fmt::format("\nob=???\nfl=???\nfn={}\n0x0 0", further_places) + costs(where.further_instructions);
     });
     text += "\ntotals:";
     for (const std::uint64_t sum : sums) text += fmt::format(" {}", sum);
@@ -284,9 +269,10 @@ std::string write_pprof(const Records& records) {
             add(one.slots, next_location++);
         }
         if (where.further_instructions.empty()) return;
-        locations.bytes(
-            4,
-            Protobuf().number(1, next_location).bytes(4, Protobuf().number(1, function(further, "")).bytes()).bytes());
+        locations.bytes(4, Protobuf()
+                               .number(1, next_location)
+                               .bytes(4, Protobuf().number(1, function(further_places, "")).bytes())
+                               .bytes());
         add(where.further_instructions, next_location++);
     });
     profile.add(samples).add(mappings).add(locations).add(functions);

@@ -6,6 +6,7 @@
 
 #include "report/terminal.h"
 #include "report/text.h"
+#include "report/where.h"
 
 namespace tmaprobe::report {
 
@@ -66,6 +67,10 @@ void show_other_metrics(Screen& screen, const record::Run& run);
 void show_beside(Screen& screen, const record::Run& run);
 /// The places in the code that take the slots, where they were asked for: sentences, a table, one function's code.
 void show_where(Screen& screen, const record::Record& record, const record::Run& run);
+/// What the program waits for in memory, and what huge pages could save.
+void show_data(Screen& screen, const record::Where& where, const WhereView& view);
+/// One time around a loop: its chain, ports and cycles.
+void show_timeline(Screen& screen, const record::LoopTimeline& timeline);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
 /// The counts themselves.

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "report/loop_timeline.h"
 #include "report/numbers.h"
 #include "report/screen.h"
 #include "report/where.h"
@@ -153,6 +154,11 @@ void show_annotated(Screen& screen, const Where& where, const WhereView& view) {
         if (one->share >= worth_a_word) text = pad_right(text, 52) + "  " + words_of_most_slots(one->slots);
         screen.line(screen.say(text));
     }
+    for (const record::LoopTimeline& timeline : where.timelines) {
+        if (!is_in(timeline, view.annotate)) continue;
+        show_timeline(screen, timeline);
+        break;
+    }
 }
 
 }  // namespace
@@ -163,7 +169,9 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
     screen.line();
     show_findings(screen, where);
     screen.line();
-    if (view.by == PlaceKind::loop && where.loops.empty())
+    if (view.by == PlaceKind::data)
+        show_data(screen, where, view);
+    else if (view.by == PlaceKind::loop && where.loops.empty())
         screen.entry("", "this record has no loops: it was written by a version that did not find them");
     else
         show_table(screen, where, view);

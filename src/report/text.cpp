@@ -145,4 +145,11 @@ std::string bar(double fraction, std::size_t width, bool ascii) {
     return drawn + parts[static_cast<std::size_t>(eighths % 8)];
 }
 
+std::string escaped_html(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
+    return out;
+}
+
 }  // namespace tmaprobe::report

@@ -14,6 +14,9 @@ std::string clean(std::string_view text, bool ascii = false);
 /// With its first letter as a capital.
 std::string capitalised(std::string text);
 
+/// For HTML, also in the value of an attribute.
+std::string escaped_html(std::string_view text);
+
 /// Columns that clean text takes on a terminal.
 std::size_t width_of(std::string_view text);
 

@@ -80,8 +80,6 @@ const CauseGroup& most_lost(const CauseSlots& slots) {
     return *std::ranges::max_element(groups, {}, [&](const CauseGroup& one) { return slots_of_group(slots, one); });
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::string module_name(const std::string& module) {
     return module.empty() ? "code made while it ran" : base_name(module);
 }
@@ -135,13 +133,15 @@ std::string hottest_line(const Where& where, const CodePlace& function, const Ca
     return hottest->file == function.file ? " at line " + number : " at " + base_name(hottest->file) + ":" + number;
 }
 
-/// "sort(int*, int)" is "sort" too, and so is "sort.constprop.0", which a compiler made of it.
+}  // namespace
+
+// "sort(int*, int)" is "sort" too, and so is "sort.constprop.0", which a compiler made of it.
 bool is_called(const std::string& function, const std::string& name) {
     return function == name || (function.starts_with(name) && function.size() > name.size() &&
                                 std::string_view("(<.").find(function[name.size()]) != std::string_view::npos);
 }
 
-}  // namespace
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 const std::vector<CodePlace>& places_of(const Where& where, PlaceKind kind) {
     switch (kind) {
@@ -153,6 +153,7 @@ const std::vector<CodePlace>& places_of(const Where& where, PlaceKind kind) {
             return where.lines;
         case PlaceKind::instruction:
             return where.instructions;
+        case PlaceKind::data:  // which are no places in the code
         case PlaceKind::function:
             break;
     }
@@ -172,6 +173,7 @@ std::string place_text(const CodePlace& place, PlaceKind kind) {
         case PlaceKind::instruction:
             return fmt::format("{}{}+{:#x} {}", lines.empty() ? "" : lines + " ", module_name(place.module),
                                place.address, place.instruction);
+        case PlaceKind::data:
         case PlaceKind::function:
             break;
     }
@@ -237,6 +239,20 @@ std::vector<const CodePlace*> instructions_of(const Where& where, const std::str
         if (is_called(one.function, function) || is_called(one.inlined_into, function)) instructions.push_back(&one);
     std::ranges::sort(instructions, {}, [](const CodePlace* one) { return std::tie(one->module, one->address); });
     return instructions;
+}
+
+std::vector<std::string> hottest_functions(const Where& where, const WhereView& view) {
+    if (!view.annotate.empty()) return {view.annotate};
+    constexpr std::size_t most = 3;
+    constexpr double least_share = 0.02;
+    std::vector<std::string> names;
+    for (const CodePlace& function : where.functions) {
+        // What is inlined is shown where it was called.
+        const std::string& name = function.inlined_into.empty() ? function.function : function.inlined_into;
+        if (names.size() == most || function.share < least_share) break;
+        if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    return names;
 }
 
 std::string words_of_most_slots(const CauseSlots& slots) {

@@ -19,6 +19,9 @@ struct WhereView {
     std::set<std::string> newer_sources;                      ///< those that changed after their program was built
 };
 
+/// What stands after the last slash.
+std::string base_name(const std::string& path);
+
 /// Of a kind.
 const std::vector<record::CodePlace>& places_of(const record::Where& where, record::PlaceKind kind);
 
@@ -36,6 +39,12 @@ PlaceFinding finding_of(const record::Where& where, const record::CodePlace& fun
 
 /// Instructions of a function by address, also those that were inlined into it. The name may leave out parameters.
 std::vector<const record::CodePlace*> instructions_of(const record::Where& where, const std::string& function);
+
+/// Whether a function of that name is the one meant: parameters, and what a compiler added, may be left out.
+bool is_called(const std::string& function, const std::string& name);
+
+/// The annotated function, or those that a page shows the code of: names, the hottest first.
+std::vector<std::string> hottest_functions(const record::Where& where, const WhereView& view);
 
 /// A cause or a group of causes, as a reader knows it: "mispredicted branches".
 std::string words_of_most_slots(const record::CauseSlots& slots);

@@ -31,13 +31,13 @@ bool knows_places(const Records& records) {
 
 }  // namespace
 
-Result<std::string> render(const Records& records, const std::string& format) {
+Result<std::string> render(const Records& records, const std::string& format, const WhereView& view) {
     if (format == "json") return record::serialize(records);
     if (format == "jsonl") return write_lines(records);
     if (format == "csv") return write_csv(records);
     if (format == "markdown") return write_markdown(records);
     if (format == "openmetrics") return write_openmetrics(records);
-    if (format == "html") return write_html(records);
+    if (format == "html") return write_html(records, view);
     for (const auto& [name, write] : of_places) {
         if (format != name) continue;
         if (!knows_places(records))

@@ -42,6 +42,14 @@ struct Description<symbols::Location> {
                                                    field("begins", &L::begins), field("instruction", &L::instruction));
 };
 
+template <>
+struct Description<symbols::Variable> {
+    using V = symbols::Variable;
+    static constexpr auto fields =
+        std::make_tuple(field("name", &V::name), field("file", &V::file), field("line", &V::line),
+                        field("begin", &V::begin), field("bytes", &V::bytes));
+};
+
 template <class Found>
 struct Description<symbols::Answer<Found>> {
     using A = symbols::Answer<Found>;
@@ -113,6 +121,11 @@ std::string vdso_image() {
 Result<std::vector<Location>> locate(const std::string& path, const std::vector<std::uint64_t>& offsets,
                                      double patience_seconds) {
     return in_a_helper<Location>(path, patience_seconds, [&] { return read_symbols(path, offsets); });
+}
+
+Result<std::vector<Variable>> variables(const std::string& path, const std::vector<std::uint64_t>& addresses,
+                                        double patience_seconds) {
+    return in_a_helper<Variable>(path, patience_seconds, [&] { return read_variables(path, addresses); });
 }
 
 Result<std::vector<std::uint64_t>> entries(const std::string& path, const std::vector<std::uint64_t>& functions,

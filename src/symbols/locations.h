@@ -33,6 +33,19 @@ Result<std::vector<Location>> locate(const std::string& path, const std::vector<
 /// The same of this machine's vDSO; offsets are from its beginning.
 Result<std::vector<Location>> locate_in_vdso(const std::vector<std::uint64_t>& offsets, double patience_seconds = 60);
 
+/// Data of a program that have a name.
+struct Variable {
+    std::string name;  ///< demangled; empty: there is none at this address
+    std::string file;  ///< that declares it; empty: not known
+    unsigned line = 0;
+    std::uint64_t begin = 0, bytes = 0;  ///< as the module's symbols count
+};
+
+/// Of addresses in an ELF file, each in its place; they are counted from where its first page lies in memory. Read and
+/// found as by locate(). Errors: the same.
+Result<std::vector<Variable>> variables(const std::string& path, const std::vector<std::uint64_t>& addresses,
+                                        double patience_seconds = 60);
+
 /// A piece of an ELF file whose instructions were executed.
 struct ExecutedCode {
     std::uint64_t begin = 0, last = 0;  ///< offsets of its first and of its last instruction

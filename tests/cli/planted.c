@@ -1,4 +1,4 @@
-/* Programs whose costly line and its cause are known: planted branch|chase|ratio. The lines are marked. */
+/* Programs whose costly line and its cause are known: planted branch|chase|ratio [ROUNDS]. The lines are marked. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +68,9 @@ KEEP uint64_t ratio(uint64_t rounds) {
 
 int main(int count, char** words) {
     const char* what = count > 1 ? words[1] : "";
-    if (!strcmp(what, "branch")) printf("%d\n", (int)(unpredictable(150000000) & 1));
-    if (!strcmp(what, "chase")) printf("%d\n", chase(ring(1 << 18), 10000000) != NULL);
-    if (!strcmp(what, "ratio")) printf("%d\n", (int)(ratio(4000000) & 1));
+    const uint64_t rounds = count > 2 ? strtoull(words[2], NULL, 10) : 0;
+    if (!strcmp(what, "branch")) printf("%d\n", (int)(unpredictable(rounds ? rounds : 150000000) & 1));
+    if (!strcmp(what, "chase")) printf("%d\n", chase(ring(1 << 18), rounds ? rounds : 10000000) != NULL);
+    if (!strcmp(what, "ratio")) printf("%d\n", (int)(ratio(rounds ? rounds : 4000000) & 1));
     return 0;
 }

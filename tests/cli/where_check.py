@@ -4,12 +4,15 @@
     where_check.py RECORD sums                         every list adds up to the model's facts
     where_check.py RECORD line SOURCE MARK CAUSE,...   most slots lie on the marked line, for these causes
     where_check.py RECORD loop SOURCE MARK DEPTH       most slots lie in the loop with the marked line, which is so deep
+    where_check.py RECORD data KIND NAME               most waits are for such data, and some for a translation of it
+    where_check.py RECORD timeline FUNCTION            the hottest loop is in FUNCTION, and its cycles make sense
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
 """
 import json
 import sys
 
 MEMORY = {"l2", "l3", "dram", "line_on_its_way", "translation"}
+WAITS = MEMORY | {"forwarding", "aliasing", "store_buffer", "lock"}
 BRANCH = {"wrong_path", "recovery", "resteer"}
 
 
@@ -34,6 +37,27 @@ def main(record, what, *words):
         add(sums, where.get("further_" + places, {}))
         for cause in set(sums) | set(where["slots"]):
             assert abs(sums.get(cause, 0) - where["slots"].get(cause, 0)) <= 1e-9 * total, (places, cause)
+    sums = {}
+    for data in where.get("data", []):
+        add(sums, data["slots"])
+        assert data["low"] <= data["share"] <= data["high"], data
+    for cause in WAITS | set(sums):
+        assert abs(sums.get(cause, 0) - (where["slots"].get(cause, 0) if cause in WAITS else 0)) <= 1e-9 * total, cause
+    if what == "data":
+        kind, name = words
+        assert where["data"][0]["kind"] == kind, where["data"][0]
+        assert where["data"][0].get("name", "") == name, where["data"][0]
+        assert where["data"][0]["small_page_walks"] > 0, where["data"][0]
+    if what == "timeline":
+        function, = words
+        loop = where["timelines"][0]
+        assert loop["function"] == function and loop["cycles"] > 0 and loop["times_around"] > 3, loop
+        for step in loop["steps"]:
+            assert step["renamed"] <= step["issued"] <= step["done"] <= step["retired"], step
+        assert all(link["step"] < len(loop["steps"]) for link in loop.get("chain", [])), loop
+        if loop.get("chain_times_around"):
+            cycles = sum(link["cycles"] for link in loop["chain"]) / loop["chain_times_around"]
+            assert cycles <= 1.2 * loop["cycles"] + 1, (cycles, loop["cycles"])
     if what == "line":
         source, mark, causes = words
         planted = [number for number, text in enumerate(open(source), 1) if mark in text]

@@ -132,7 +132,7 @@ TEST(Where, BoundsOfAKernelAreThoseOfItsWindows) {
 TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
     std::vector<record::Warning> warnings;
     auto first = window(1, {{0x1000, slots(50, 0)}, {0x10000, slots(50, 0)}});
-    first.variations.push_back({record::Variation::no_prefetchers, {}});
+    first.variations.push_back({record::Variation::no_prefetchers, {}, {}});
     first.variations[0].slots.add(0x1000, slots(50, 200));
     first.variations[0].slots.add(0x10000, slots(50, 0));
     const auto second = window(1, {{0x10000, slots(100, 0)}});  // is the same without prefetchers
@@ -140,6 +140,54 @@ TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
     EXPECT_DOUBLE_EQ(of_module(where, "").share, 0.25);
     EXPECT_DOUBLE_EQ(of_module(where, "").low, 0);
     EXPECT_DOUBLE_EQ(of_module(where, "").high, 250.0 / 400);
+}
+
+/// `data` of an access by the instruction at 0x1000.
+void access(counters::AttributedWindow& window, std::uint64_t data, std::uint64_t dram, std::uint64_t translation = 0) {
+    counters::AccessSlots::Access access{0x1000, data, false, slots(0, dram)};
+    access.slots[static_cast<std::size_t>(SlotCause::translation)] = translation;
+    window.accesses.add(access);
+}
+
+TEST(Where, DataAreToldApartByWhatTheyLieIn) {
+    auto first = window(2, {{0x1000, slots(10, 90)}});
+    first.memory = {{{0x20000, 0x30000, 0, 0, "[heap]", false}, true, false, false},
+                    {{0x40000, 0x50000, 0, 0, "", false}, true, false, false},
+                    {{0x60000, 0x70000, 0, 9, "/gone/data", true}, true, false, false},
+                    {{0x70000, 0x71000, 0, 0, "", false}, true, false, false},
+                    {{0x90000, 0xa0000, 0, 0, "[stack]", false}, true, false, false}};
+    access(first, 0x20010, 40);
+    access(first, 0x40010, 20);
+    access(first, 0x60010, 10);
+    access(first, 0x70010, 10);  // right behind a file: what begins as zeros
+    access(first, 0, 10);
+    auto second = window(1, {{0x1000, slots(0, 60)}});
+    second.memory = first.memory;
+    second.memory[1].begin = 0x3f000;  // has grown
+    access(second, 0x3f010, 50, 5);
+    access(second, 0x90010, 5);
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({first, second}, true), warnings);
+    record::CauseSlots sum;
+    for (const auto& place : where.data) {
+        for (const auto& [cause, count] : place.slots) sum[cause] += count;
+        EXPECT_LE(place.low, place.share);
+        EXPECT_LE(place.share, place.high);
+    }
+    EXPECT_EQ(sum, where.data_slots);
+    EXPECT_EQ(sum, (record::CauseSlots{{"dram", 235}, {"translation", 5}}));
+    ASSERT_EQ(where.data.size(), 5u);
+    EXPECT_EQ(where.data[0].kind, record::DataKind::anonymous);
+    EXPECT_EQ(where.data[0].address, 0x3f000u);
+    EXPECT_EQ(where.data[0].bytes, 0x11000u);
+    EXPECT_DOUBLE_EQ(where.data[0].share, 95.0 / 260);
+    EXPECT_DOUBLE_EQ(where.data[0].small_page_walks, 5.0 / 260);
+    EXPECT_EQ(where.data[1].kind, record::DataKind::heap);
+    EXPECT_EQ(where.data[2].kind, record::DataKind::file);
+    EXPECT_EQ(where.data[2].path, "/gone/data");
+    EXPECT_DOUBLE_EQ(where.data[2].share, 40.0 / 260);
+    EXPECT_EQ(where.data[3].kind, record::DataKind::unknown);
+    EXPECT_EQ(where.data[4].kind, record::DataKind::stack);
 }
 
 TEST(Where, CodeThatWasMadeWhileItRanIsNamedByItsMap) {

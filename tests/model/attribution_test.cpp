@@ -27,6 +27,18 @@ Sums sums_of(const counters::SlotAttribution& attribution) {
     return sums;
 }
 
+/// The same of what waits for memory, by data.
+Sums sums_of_accesses(const counters::SlotAttribution& attribution) {
+    Sums sums;
+    for (const auto& window : attribution.windows)
+        window.accesses.for_each([&](const counters::AccessSlots::Access& access) {
+            for (const auto& [cause, name] : Names<record::SlotCause>::values)
+                if (const auto slots = access.slots[static_cast<std::size_t>(cause)])
+                    sums["slots_by_cause_" + std::string(name)] += window.weight * static_cast<double>(slots);
+        });
+    return sums;
+}
+
 /// `exactly`: to the slot; else as far as weights can be added up in another order.
 void expect_the_tree(const counters::Sample& sample, bool exactly) {
     ASSERT_TRUE(sample.attribution && sample.model);
@@ -38,6 +50,8 @@ void expect_the_tree(const counters::Sample& sample, bool exactly) {
         EXPECT_NEAR(slots, facts.at(name), exactly ? 0 : 1e-9 * facts.at("slots")) << name;
         all += slots;
     }
+    for (const auto& [name, slots] : sums_of_accesses(*sample.attribution))
+        EXPECT_NEAR(slots, sums.at(name), exactly ? 0 : 1e-9 * facts.at("slots")) << name;
     EXPECT_NEAR(all, facts.at("slots"), exactly ? 0 : 1e-9 * all);
     EXPECT_NEAR(all, sample.attribution->slot_width * facts.at("cycles"), exactly ? 0 : 1e-9 * all);
 }

@@ -67,11 +67,25 @@ inline trace::Trace trace_of(const std::vector<Bytes>& code, std::size_t steps,
     return trace;
 }
 
+/// Tells another the instructions that steps are of.
+class OfInstructions final : public SlotObserver {
+  public:
+    OfInstructions(const trace::Trace& trace, SlotObserver* to) : trace_(trace), to_(to) {}
+    void slots(SlotCause cause, std::uint32_t step, std::uint64_t count) override {
+        if (to_) to_->slots(cause, trace_.steps[step].instruction, count);
+    }
+
+  private:
+    const trace::Trace& trace_;
+    SlotObserver* to_;
+};
+
 inline PipelineFacts simulate(const CoreParameters& parameters, const trace::Trace& trace, FixedMemory& memory,
                               SlotObserver* observer = nullptr) {
     auto core = make_core(parameters);
     NeverWrong branches;
-    const Window window{0, trace.steps.size(), 0, {}, observer};
+    OfInstructions of_instructions(trace, observer);
+    const Window window{0, trace.steps.size(), 0, {}, &of_instructions};
     auto simulated = (*core)->simulate(trace, window, memory, branches);
     EXPECT_TRUE(simulated.has_value());
     return simulated ? simulated->facts : PipelineFacts{};

@@ -61,7 +61,8 @@ Counted count(const CoreParameters& parameters, const std::vector<Bytes>& code, 
     EveryNth branches(mispredict_every);
     Counted counted;
     auto core = make_core(parameters);
-    auto simulated = (*core)->simulate(trace, {0, trace.steps.size(), 0, {}, &counted.tally}, memory, branches);
+    OfInstructions of_instructions(trace, &counted.tally);
+    auto simulated = (*core)->simulate(trace, {0, trace.steps.size(), 0, {}, &of_instructions}, memory, branches);
     EXPECT_TRUE(simulated.has_value());
     if (simulated) counted.facts = simulated->facts;
     return counted;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "report/formats.h"
 #include "report/terminal.h"
 
 namespace tmaprobe::report {
@@ -167,6 +168,66 @@ TEST(Annotated, SourceStandsAboveItsInstructions) {
     EXPECT_THAT(text, testing::ContainsRegex("40.0%  0x1234  nop +mispredicted branches"));
     style.where.newer_sources = {"/src/json.c"};
     EXPECT_THAT(render_terminal(record_of(parsed()), style), HasSubstr("/src/json.c was changed after the program"));
+}
+
+record::Record with_data() {
+    record::Record record;
+    record.runs.emplace_back();
+    auto& where = record.runs.front().extra.where.emplace(parsed());
+    record::DataPlace heap, table;
+    heap.kind = record::DataKind::heap;
+    heap.bytes = 64 << 20;
+    heap.slots = {{"dram", 100}, {"translation", 40}};
+    heap.share = heap.low = heap.high = 0.14;
+    heap.small_page_walks = 0.04;
+    heap.code_file = "/src/json.c";
+    heap.code_line = 20;
+    table.kind = record::DataKind::variable;
+    table.name = "<table>";
+    table.path = "/bin/prog";
+    table.slots = {{"dram", 60}};
+    table.share = table.low = table.high = 0.06;
+    where.data = {heap, table};
+    where.data_slots = {{"dram", 160}, {"translation", 40}};
+    record::LoopTimeline loop;
+    loop.function = "parse_value";
+    loop.steps.resize(1);
+    loop.steps[0].function = "parse_value";
+    loop.steps[0].instruction = "nop";
+    loop.steps[0].retired = 2;
+    where.timelines = {loop};
+    return record;
+}
+
+TEST(WhereWords, OfDataSayWhatWaitsAndWhatHugePagesCouldSave) {
+    TerminalStyle style;
+    style.width = 100;
+    style.where.by = record::PlaceKind::data;
+    const std::string text = render_terminal(with_data(), style);
+    EXPECT_THAT(text, HasSubstr(" 14.0%   14..14%    0%   10%    4%    0%    0%  heap, 64M, at json.c:20"));
+    EXPECT_THAT(text, HasSubstr("<table> (prog)"));
+    EXPECT_THAT(text, HasSubstr("20.0%              0%   16%    4%    0%    0%  all waits for memory"));
+    EXPECT_THAT(text, HasSubstr("huge pages could save 4.0% of slots at most: heap, 64M 4.0%"));
+    EXPECT_THAT(text, HasSubstr("MADV_HUGEPAGE"));
+}
+
+TEST(WhereWords, OfARecordThatDoesNotTellDataApartSayThat) {
+    TerminalStyle style;
+    style.where.by = record::PlaceKind::data;
+    auto record = with_data();
+    record.runs[0].extra.where->data.clear();
+    EXPECT_THAT(render_terminal(record, style), HasSubstr("does not tell data apart"));
+}
+
+TEST(WherePage, HasAFlameGraphTheCodeAndTheLoop) {
+    WhereView view;
+    view.sources["/src/json.c"] = {"int first;"};
+    const std::string page = write_html({with_data()}, view);
+    EXPECT_THAT(page, HasSubstr("<svg class=\"flame\""));
+    EXPECT_THAT(page, HasSubstr("<h3>Code of parse_value</h3>"));
+    EXPECT_THAT(page, HasSubstr("<h3>Loop in parse_value"));
+    EXPECT_THAT(page, HasSubstr("D R"));
+    EXPECT_EQ(where_sections({record::Record()}, view), "");
 }
 
 }  // namespace

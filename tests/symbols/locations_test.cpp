@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "process/code_mappings.h"
+#include "process/mappings.h"
 
 namespace tmaprobe::symbols {
 namespace {

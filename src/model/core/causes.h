@@ -20,11 +20,11 @@ using SlotsByCause = std::array<std::uint64_t, cause_count>;
 /// Whether top-down formulas have it under memory.
 constexpr bool is_memory(SlotCause cause) { return cause >= SlotCause::l2 && cause <= SlotCause::lock; }
 
-/// Hears of every slot, with the instruction (an index into the trace's instructions) that it is put down to.
+/// Hears of every slot, with the executed instruction (a step of the trace) that it is put down to.
 class SlotObserver {
   public:
     virtual ~SlotObserver() = default;
-    virtual void slots(SlotCause cause, std::uint32_t instruction, std::uint64_t count) = 0;
+    virtual void slots(SlotCause cause, std::uint32_t step, std::uint64_t count) = 0;
 };
 
 }  // namespace tmaprobe::model::core

@@ -32,8 +32,10 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
                   [this](std::size_t step) -> const InstructionDescriptor& { return descriptor(step, false); }),
       seen_(2 * trace.instructions.size(), nullptr),
       ready_(most_units, 0),
+      producers_(window.execution ? most_units : 0, StepTimes::nothing),
       added_(most_units, 0) {
     for (const unsigned entries : schedulers) schedulers_.emplace_back(entries);
+    if (window.execution) window.execution->steps.assign(trace.steps.size(), {});
 }
 
 Simulated Pipeline::run() {
@@ -48,7 +50,7 @@ Simulated Pipeline::run() {
         // What is counted lies between cycles: only there do instructions, operations and slots agree.
         if (step + 1 == window_.first + window_.lead_in) slots_.at_next_boundary = starts;
     }
-    if (window_.count) slots_.end_cycle({}, trace_.steps[end - 1].instruction);
+    if (window_.count) slots_.end_cycle({}, static_cast<std::uint32_t>(end - 1));
     timeline_.count_until(slots_.cycle());
     return {facts_ - at_start_, window_.count};
 }
@@ -68,11 +70,16 @@ bool Pipeline::fuses_with_next(const InstructionDescriptor& first, std::size_t s
 
 void Pipeline::execute(std::size_t number) {
     const trace::Step& step = trace_.steps[number];
+    step_ = static_cast<std::uint32_t>(number);
     const InstructionDescriptor* what = &descriptor(number, false);
     const trace::StaticInstruction& instruction = trace_.instructions[step.instruction];
     if (!what->modelled) {
         ++facts_.unmodelled;
         ++facts_.instructions;
+        if (window_.execution) {
+            const std::uint64_t now = slots_.cycle();
+            window_.execution->steps[number] = {now, now, now, now, StepTimes::nothing, now};
+        }
         return;
     }
     if (what->what.fusible_first && fuses_with_next(*what, number)) what = &descriptor(number, true);
@@ -84,14 +91,19 @@ void Pipeline::execute(std::size_t number) {
         stack_moved_ = false;
         ++slots;
     }
-    const std::uint64_t renamed = slots_.rename(admission, step.instruction, slots);
+    const std::uint64_t renamed = slots_.rename(admission, step_, slots);
     front_end_.renamed(renamed, slots);
     ports_.advance(renamed);
     timeline_.count_until(renamed);
     memory_.advance(renamed);
     const Times times = time(*what, step, renamed);
+    if (window_.execution) note_execution(*what, times);
     define(*what, times);
-    retire(*what, step, times);
+    const auto [done, retired] = retire(*what, step, times);
+    if (window_.execution) {
+        window_.execution->steps[number].done = done;
+        window_.execution->steps[number].retired = retired;
+    }
     count(*what);
     if (what->branch) branch(*what, number, times);
 }
@@ -145,6 +157,7 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
             const std::uint64_t taken = ports_.take(use.ports, cycle ? first : ready, renamed);
             if (cycle == 0) first = taken;
         }
+        if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});
         if (use.pool) schedulers_[use.pool - 1].take(first + 1);
         issued = std::max(issued, first);
         ++micro_ops;
@@ -206,6 +219,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         what.what.string || what.what.gather ? nullptr : forwarding_.find(step.load, what.load_bytes, whole);
     if (from && from->committed > issued) {
         times.waits = SlotCause::forwarding;
+        if (from->data_at > issued) times.forwarded_from = from->step;
         const trace::MemoryOperand& memory = what.what.memory;
         const bool same_operand =
             from->bytes == what.load_bytes && from->base == memory.base && from->displacement == memory.displacement;
@@ -299,13 +313,36 @@ void Pipeline::define(const InstructionDescriptor& what, const Times& times) {
     }
 }
 
-void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step, const Times& times) {
+void Pipeline::note_execution(const InstructionDescriptor& what, const Times& times) {
+    StepTimes& noted = window_.execution->steps[step_];
+    std::uint64_t latest = times.renamed + issue_after_renaming;
+    for (const Use& use : what.uses) {
+        const auto ready = static_cast<std::int64_t>(ready_[use.unit]) - use.advance;
+        // What is combined with what is loaded counts where it comes later than that.
+        const std::uint64_t in_time = use.part == Part::operation && what.loads ? times.loaded : latest;
+        if (ready <= static_cast<std::int64_t>(std::max(latest, in_time))) continue;
+        latest = static_cast<std::uint64_t>(ready);
+        noted.waits_for = producers_[use.unit];
+    }
+    if (times.forwarded_from != StepTimes::nothing && latest <= times.loaded) {
+        noted.waits_for = times.forwarded_from;
+        latest = times.issued;
+    }
+    noted.renamed = times.renamed;
+    noted.issued = what.executes ? times.issued : times.renamed;
+    noted.waited_until = latest;
+    for (const Definition& definition : what.definitions)
+        if (!(definition.as_soon_as_source && what.moves_stack)) producers_[definition.unit] = step_;
+}
+
+std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step,
+                                                         const Times& times) {
     std::uint64_t done = times.done;
     if (what.executes && what.operation_uses) done = std::max(done, times.operated + what.latency);
     if (what.stores) done = std::max(done, times.stored + 1);
     const std::uint64_t before = retirement_.last_retired_at();
     const std::uint64_t retired =
-        retirement_.add({0, times.issued, done, times.port_waited, 0, step.instruction, times.waits}, what.slots);
+        retirement_.add({0, times.issued, done, times.port_waited, 0, step_, times.waits}, what.slots);
     if (const std::uint64_t oldest_from = std::max(before + 1, times.renamed); what.executes && done > oldest_from) {
         facts_.cycles_no_retire += done - oldest_from;
         // An operation with a first-level hit as operand waits for its other operands, the load long done.
@@ -317,7 +354,7 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
     if (what.loads) load_buffer_.take(retired);
     if (what.writes_general) general_registers_.take(retired);
     if (what.writes_vector) vector_registers_.take(retired);
-    if (!what.stores) return;
+    if (!what.stores) return {done, retired};
     // Stores leave in order: one a cycle, or several to one line.
     const std::uint64_t owned = step.store ? memory_.store(step.store, what.what.address, retired) : retired;
     const std::uint64_t line = step.store / line_bytes;
@@ -328,7 +365,7 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
     last_committed_ = committed;
     store_buffer_.take(committed);
     stores_retire_.take(retired);
-    if (!step.store || what.what.string) return;
+    if (!step.store || what.what.string) return {done, retired};
     const RecentStore recent{step.store,
                              times.addressed,
                              times.stored,
@@ -338,9 +375,11 @@ void Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step
                              what.store_bytes,
                              what.renamable_store,
                              what.what.memory.base,
-                             what.what.memory.displacement};
+                             what.what.memory.displacement,
+                             step_};
     forwarding_.add(recent);
     if (parameters_.aliased_load_cycles) page_places_.add(recent);
+    return {done, retired};
 }
 
 void Pipeline::count(const InstructionDescriptor& what) {
@@ -371,7 +410,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     }
     if (!wrong) return;
     ++facts_.mispredicts;
-    slots_.mispredicted(trace_.steps[step].instruction, resolved, resolved + parameters_.recovery_cycles);
+    slots_.mispredicted(step_, resolved, resolved + parameters_.recovery_cycles);
     front_end_.restart(resolved + parameters_.mispredict_penalty);
 }
 

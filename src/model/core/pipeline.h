@@ -2,6 +2,7 @@
 
 // The core: each instruction of a trace in turn, from fetch to retirement.
 
+#include <utility>
 #include <vector>
 
 #include "model/core/front_end.h"
@@ -33,6 +34,7 @@ class Pipeline {
         std::uint64_t port_waited = 0;  ///< for a port, on the way to done
         SlotCause waits = SlotCause::dependency;
         bool missed = false;
+        std::uint32_t forwarded_from = StepTimes::nothing;  ///< the store whose data came after the address
     };
 
     const InstructionDescriptor& descriptor(std::size_t step, bool fused);
@@ -46,7 +48,10 @@ class Pipeline {
     void store(const InstructionDescriptor& what, Times& times);
     void define(const InstructionDescriptor& what, const Times& times);
     int added_source(const InstructionDescriptor& what) const;
-    void retire(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
+    /// The cycles in which it is done and retires.
+    std::pair<std::uint64_t, std::uint64_t> retire(const InstructionDescriptor& what, const trace::Step& step,
+                                                   const Times& times);
+    void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
     std::uint64_t take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready, std::uint64_t renamed);
@@ -73,6 +78,8 @@ class Pipeline {
     WrongPath wrong_path_;
     std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused
     std::vector<std::uint64_t> ready_;                ///< of each unit
+    std::vector<std::uint32_t> producers_;            ///< of each unit: the step
+    std::uint32_t step_ = 0;                          ///< that is executed
     std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written
     std::uint64_t last_committed_ = 0, committed_line_ = ~0ull;
     unsigned committed_in_cycle_ = 0;

@@ -14,7 +14,7 @@ struct InFlight {
     std::uint64_t retires = 0, issued = 0, done = 0;
     std::uint64_t port_waited = 0;            ///< cycles that it was ready and its ports were not, on its way to done
     std::uint64_t micro_ops_until = 0;        ///< of all instructions up to this one
-    std::uint32_t instruction = 0;            ///< index into the trace's
+    std::uint32_t step = 0;                   ///< of the trace
     SlotCause waits = SlotCause::dependency;  ///< for what, once issued
 };
 

@@ -57,6 +57,27 @@ class BranchOracle {
     virtual bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
 };
 
+/// When one step of a trace was where in the core.
+struct StepTimes {
+    static constexpr std::uint32_t nothing = ~std::uint32_t{0};
+    std::uint64_t renamed = 0, issued = 0, done = 0, retired = 0;
+    std::uint32_t waits_for = nothing;  ///< the step whose result it waited for last
+    std::uint64_t waited_until = 0;     ///< that this result was there
+};
+
+/// Cycles that a step took of one of some ports.
+struct TakenPort {
+    std::uint32_t step = 0;
+    std::uint32_t cycles = 0;
+    std::uint64_t ports = 0;  ///< a bit for each that would do
+};
+
+/// What went on in the core, step by step.
+struct Execution {
+    std::vector<StepTimes> steps;
+    std::vector<TakenPort> ports;
+};
+
 /// How much of the trace to simulate.
 struct Window {
     std::size_t first = 0, count = 0;   ///< steps of the trace
@@ -65,6 +86,7 @@ struct Window {
     SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
     const OpCache* op_cache = nullptr;  ///< as it is before the window; null: empty
     bool wrong_paths_load = true;       ///< what the right path asks for later
+    Execution* execution = nullptr;     ///< takes what goes on, if it is wanted
 };
 
 struct Simulated {
@@ -79,6 +101,8 @@ class Core {
     /// Runs one window from an empty pipeline. Errors: bad_input for a window that is not within the trace.
     virtual Result<Simulated> simulate(const trace::Trace& trace, const Window& window, MemoryTiming& memory,
                                        BranchOracle& branches) = 0;
+    /// As LLVM calls them, without what all of them have in front.
+    virtual std::vector<std::string> port_names() const = 0;
 };
 
 /// Errors: unavailable when LLVM has no scheduling model of that name.

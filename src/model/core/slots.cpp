@@ -5,28 +5,28 @@
 
 namespace tmaprobe::model::core {
 
-std::uint64_t Slots::rename(const Admission& admission, std::uint32_t instruction, unsigned count_wanted) {
-    if (used_ && (used_ >= width_ || admission.begins_cycle)) end_cycle(admission, instruction);
+std::uint64_t Slots::rename(const Admission& admission, std::uint32_t step, unsigned count_wanted) {
+    if (used_ && (used_ >= width_ || admission.begins_cycle)) end_cycle(admission, step);
     const std::uint64_t ready = std::max(admission.supplied, admission.room);
-    if (ready > cycle_) lose_until(ready, admission, instruction);
+    if (ready > cycle_) lose_until(ready, admission, step);
     const std::uint64_t first = cycle_;
     while (count_wanted > 0) {
         if (used_ == width_) pass(1);
         const unsigned taken = std::min(count_wanted, width_ - used_);
         // Counted in the cycle that they lie in: between two cycles the sums of all causes are the slots.
         facts_.uops += taken;
-        count(SlotCause::retiring, instruction, taken);
+        count(SlotCause::retiring, step, taken);
         used_ += taken;
         count_wanted -= taken;
     }
     return first;
 }
 
-void Slots::end_cycle(const Admission& admission, std::uint32_t instruction) {
+void Slots::end_cycle(const Admission& admission, std::uint32_t step) {
     if (used_ >= width_)
         pass(1);
     else
-        lose_until(cycle_ + 1, admission, instruction);
+        lose_until(cycle_ + 1, admission, step);
 }
 
 void Slots::mispredicted(std::uint32_t branch, std::uint64_t resolved, std::uint64_t recovered) {
@@ -44,7 +44,7 @@ void Slots::pass(std::uint64_t cycles) {
     if (at_next_boundary) std::exchange(at_next_boundary, nullptr)();
 }
 
-void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint32_t instruction) {
+void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint32_t step) {
     while (cycle_ < end) {
         if (used_ >= width_) {
             pass(1);
@@ -76,7 +76,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
                 facts_.slots_frontend_latency += lost();
                 facts_.cycles_frontend_none += cycles;
             }
-            count(admission.supply, admission.supply == SlotCause::resteer ? branch_ : instruction, lost());
+            count(admission.supply, admission.supply == SlotCause::resteer ? branch_ : step, lost());
         } else if (cycle_ < admission.room) {
             const InFlight* oldest = retirement_.oldest(cycle_);
             std::uint64_t until = admission.room;
@@ -91,7 +91,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
                     until = std::min(until, oldest->done + 1);
             }
             cycles = std::max<std::uint64_t>(1, alike(until));
-            lose_to_back_end(cycles, lost(), admission, instruction);
+            lose_to_back_end(cycles, lost(), admission, step);
         } else {
             // Supplied and with room, but the cycle may not be shared.
             cycles = 1;
@@ -100,7 +100,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
                 facts_.slots_frontend_latency += lost();
                 facts_.cycles_frontend_none += cycles;
             }
-            count(SlotCause::microcode, instruction, lost());
+            count(SlotCause::microcode, step, lost());
         }
         if (!partly) facts_.cycles_dispatch_nothing += cycles;
         pass(cycles);
@@ -136,7 +136,7 @@ void Slots::lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, const Adm
     }
     // A fence that waits is to blame, and not what it waits for.
     const bool fence_comes = cause == SlotCause::serialization && oldest && oldest->waits != cause;
-    count(cause, oldest && !store_buffer && !fence_comes ? oldest->instruction : next, lost);
+    count(cause, oldest && !store_buffer && !fence_comes ? oldest->step : next, lost);
 }
 
 }  // namespace tmaprobe::model::core

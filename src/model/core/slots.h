@@ -40,9 +40,9 @@ class Slots {
           observer_(observer) {}
 
     /// The cycle in which the first of its `count` slots lies.
-    std::uint64_t rename(const Admission& admission, std::uint32_t instruction, unsigned count);
+    std::uint64_t rename(const Admission& admission, std::uint32_t step, unsigned count);
     /// No more slots in the current cycle.
-    void end_cycle(const Admission& admission, std::uint32_t instruction);
+    void end_cycle(const Admission& admission, std::uint32_t step);
     /// What follows is on the wrong path until `resolved`, and in recovery until `recovered`.
     void mispredicted(std::uint32_t branch, std::uint64_t resolved, std::uint64_t recovered);
     std::uint64_t cycle() const { return cycle_; }
@@ -50,8 +50,8 @@ class Slots {
     std::function<void()> at_next_boundary;
 
   private:
-    void lose_until(std::uint64_t cycle, const Admission& admission, std::uint32_t instruction);
-    /// `next`: the instruction that waits to be renamed, or whose wrong path fills the buffers.
+    void lose_until(std::uint64_t cycle, const Admission& admission, std::uint32_t step);
+    /// `next`: the step that waits to be renamed, or whose wrong path fills the buffers.
     void lose_to_back_end(std::uint64_t cycles, std::uint64_t lost, const Admission& admission, std::uint32_t next);
     /// A full store buffer is to blame for what its stores wait for once they have retired; before that they wait for
     /// the oldest, as all do.
@@ -59,9 +59,9 @@ class Slots {
         return admission.store_buffer_full && cycle_ >= admission.store_retires;
     }
     SlotCause cause_of_wait(const Admission& admission, const InFlight* oldest) const;
-    void count(SlotCause cause, std::uint32_t instruction, std::uint64_t lost) {
+    void count(SlotCause cause, std::uint32_t step, std::uint64_t lost) {
         facts_.by_cause[static_cast<std::size_t>(cause)] += lost;
-        if (observer_ && lost) observer_->slots(cause, instruction, lost);
+        if (observer_ && lost) observer_->slots(cause, step, lost);
     }
     void pass(std::uint64_t cycles);
 

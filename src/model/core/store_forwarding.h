@@ -20,6 +20,7 @@ struct RecentStore {
     bool plain = false;      ///< of a whole general register: a core that renames memory can tell
     std::int8_t base = -1;   ///< register of its address
     std::int64_t displacement = 0;
+    std::uint32_t step = 0;  ///< of the trace
 };
 
 /// The last store to each eight bytes of memory, as far as a table of a fixed size knows.

@@ -31,6 +31,8 @@ class OwnCore final : public Core, private Descriptors {
         return Pipeline(parameters_, schedulers_, *this, trace, window, memory, branches).run();
     }
 
+    std::vector<std::string> port_names() const override { return describer_->schedule().port_names(); }
+
   private:
     const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) override {
         // Addresses on all supported systems leave the top bit free for user code.

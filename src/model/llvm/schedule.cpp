@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <map>
 #include <numeric>
+#include <string>
+#include <utility>
 
 namespace tmaprobe::model::core {
 namespace {
@@ -32,6 +35,22 @@ bool carries_nothing(llvm::StringRef name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// "SPRPort00", "SPRPort01" are "p00", "p01"; "Zn4ALU0", "Zn4Load" are "ALU0", "Load".
+std::vector<std::string> without_common_beginning(std::vector<std::string> names) {
+    if (names.size() < 2) return names;
+    std::size_t common = names[0].size();
+    for (const std::string& name : names) {
+        std::size_t same = 0;
+        while (same < std::min({common, name.size() - 1, names[0].size()}) && name[same] == names[0][same]) ++same;
+        common = same;
+    }
+    for (std::string& name : names) {
+        name.erase(0, common);
+        if (std::isdigit(static_cast<unsigned char>(name[0]))) name.insert(0, "p");
+    }
+    return names;
+}
+
 }  // namespace
 
 Schedule::Schedule(const LlvmTarget& target, const CoreParameters& parameters)
@@ -48,9 +67,12 @@ void Schedule::number_ports() {
     for (unsigned i = 1; i < kinds; ++i) {
         const llvm::MCProcResourceDesc& resource = *model_.getProcResource(i);
         if (resource.SubUnitsIdxBegin) continue;
-        for (unsigned unit = 0; unit < resource.NumUnits && next < most_ports; ++unit)
+        for (unsigned unit = 0; unit < resource.NumUnits && next < most_ports; ++unit) {
             ports_[i] |= std::uint64_t{1} << next++;
+            port_names_.push_back(resource.Name + (resource.NumUnits > 1 ? std::to_string(unit) : ""));
+        }
     }
+    port_names_ = without_common_beginning(std::move(port_names_));
     for (unsigned i = 1; i < kinds; ++i) {
         const llvm::MCProcResourceDesc& resource = *model_.getProcResource(i);
         if (!resource.SubUnitsIdxBegin) continue;

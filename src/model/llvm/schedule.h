@@ -50,6 +50,8 @@ class Schedule {
     std::uint64_t ports_of(const std::string& resource) const;
     /// The narrowest scheduler for these ports, plus one; 0: none.
     std::uint8_t pool_of(std::uint64_t ports) const;
+    /// By number.
+    const std::vector<std::string>& port_names() const { return port_names_; }
     const std::vector<Scheduler>& schedulers() const { return schedulers_; }
     /// The geometry's figures with LLVM's where it has none.
     CoreParameters completed(CoreParameters parameters) const;
@@ -64,6 +66,7 @@ class Schedule {
     const LlvmTarget& target_;
     const llvm::MCSchedModel& model_;
     std::vector<std::uint64_t> ports_;  ///< of each resource
+    std::vector<std::string> port_names_;
     std::vector<Scheduler> schedulers_;
     std::vector<std::vector<Unit>> units_;
     std::vector<bool> general_, vector_;

@@ -35,6 +35,109 @@ struct Description<record::CodePlace> {
 };
 
 template <>
+struct Description<record::DataPlace> {
+    using T = record::DataPlace;
+    static constexpr std::string_view name = "data_place", meaning = "Data that the program waits for";
+    static constexpr auto fields = std::make_tuple(
+        field("kind", &T::kind,
+              "variable: of a module, by name; file: what is mapped of one; heap, stack, anonymous: memory of no file; "
+              "unknown: no address is known"),
+        optional("name", &T::name, "Of a variable"),
+        optional("path", &T::path, "Of the file that it is of: a program, a library, what was mapped"),
+        optional("file", &T::file, "Of the source that declares it; none: not known"),
+        optional("line", &T::line, "Where; none: not known"),
+        optional("address", &T::address,
+                 "Of a variable: as the module's symbols count; of memory of no file: where it lay; none: not known"),
+        optional("bytes", &T::bytes, "Of all of it; none: not known"),
+        field("slots", &T::slots, "By cause: only waits for memory"),
+        field("share", &T::share, "Of all slots").at_least(0),
+        field("low", &T::low, "Least share over the windows and what the model cannot know").at_least(0),
+        field("high", &T::high, "Greatest").at_least(0),
+        optional("small_page_walks", &T::small_page_walks,
+                 "Share of all slots that wait for translations of what lies in pages of the smallest size: what huge "
+                 "pages could save at most")
+            .at_least(0),
+        optional("function", &T::function, "Of the line that most of these slots are put down to"),
+        optional("code_file", &T::code_file, "And its source"), optional("code_line", &T::code_line, "And its line"));
+};
+
+template <>
+struct Description<record::LoopStep> {
+    using T = record::LoopStep;
+    static constexpr std::string_view name = "loop_step",
+                                      meaning =
+                                          "An instruction of one time around a loop. Cycles count from the one "
+                                          "in which the first of them was renamed";
+    static constexpr auto fields = std::make_tuple(
+        field("address", &T::address, "As the module's symbols count"),
+        field("instruction", &T::instruction, "In the assembler's words"),
+        optional("function", &T::function, "The innermost; none: not known"),
+        optional("file", &T::file, "Of the source; none: not known"),
+        optional("line", &T::line, "Of it; none: not known"),
+        field("renamed", &T::renamed, "Cycle in which it gets its slots"),
+        field("issued", &T::issued, "Cycle in which it goes to its ports"),
+        field("done", &T::done, "Cycle in which its result is there"),
+        field("retired", &T::retired, "Cycle in which it retires"),
+        optional("ports", &T::ports, "That its operations may go to"),
+        optional("waits_for", &T::waits_for,
+                 "Index of the step whose result it waited for last; in the time around before it if that is not "
+                 "before it"));
+};
+
+template <>
+struct Description<record::ChainLink> {
+    using T = record::ChainLink;
+    static constexpr std::string_view name = "chain_link", meaning = "A step of the chain that holds a loop up";
+    static constexpr auto fields =
+        std::make_tuple(field("step", &T::step, "Index, from 0"),
+                        field("cycles", &T::cycles, "From its issue to that of the next link"));
+};
+
+template <>
+struct Description<record::LoopTimeline> {
+    using T = record::LoopTimeline;
+    static constexpr std::string_view name = "loop_timeline",
+                                      meaning = "One time around a loop, cycle by cycle, on the modelled core";
+    static constexpr auto fields = std::make_tuple(
+        field("module", &T::module, "Path of the file, or [vdso]; empty: code that was made while the program ran"),
+        optional("function", &T::function, "Of the instruction that takes most; none: not known"),
+        optional("file", &T::file, "And its source; none: not known"),
+        optional("first_line", &T::first_line, "The first in that file; none: not known"),
+        optional("last_line", &T::last_line, "The last"),
+        field("share", &T::share, "Of all slots: that its instructions take, wherever else they were executed")
+            .at_least(0),
+        field("cycles", &T::cycles, "Of a time around: the median of those that went the same way").at_least(0),
+        field("times_around", &T::times_around, "That went this way, in one window"),
+        field("steps", &T::steps, "In the order in which they were executed"),
+        optional("chain", &T::chain, "Each link waits for the one before it"),
+        optional("chain_times_around", &T::chain_times_around,
+                 "That the chain leads through until it comes back to its begin; none: it does not"),
+        optional("port_cycles", &T::port_cycles,
+                 "Cycles that each port is busy in a time around, if work is spread as evenly as it can be"));
+};
+
+template <>
+struct Description<record::CallSite> {
+    using T = record::CallSite;
+    static constexpr std::string_view name = "call_site", meaning = "A place that calls, and who called it";
+    static constexpr auto fields = std::make_tuple(
+        optional("caller", &T::caller, "Index in this list, before its own; none: the outermost that is known"),
+        field("module", &T::module, "Path of the file; empty: code that was made while the program ran"),
+        optional("function", &T::function, "That calls; none: not known"),
+        optional("file", &T::file, "Of the source; none: not known"), optional("line", &T::line, "none: not known"),
+        optional("address", &T::address, "Of the call, as the module's symbols count"));
+};
+
+template <>
+struct Description<record::PathSlots> {
+    using T = record::PathSlots;
+    static constexpr std::string_view name = "path_slots", meaning = "What a line takes when it was called this way";
+    static constexpr auto fields =
+        std::make_tuple(optional("caller", &T::caller, "Index into the call sites; none: not known"),
+                        field("line", &T::line, "Index into the lines"), field("slots", &T::slots, "By cause"));
+};
+
+template <>
 struct Description<record::Where> {
     using T = record::Where;
     static constexpr std::string_view
@@ -52,7 +155,14 @@ struct Description<record::Where> {
         field("lines", &T::lines, "Lines of source; those whose line is not known by function"),
         field("instructions", &T::instructions, "Instructions"),
         optional("further_lines", &T::further_lines, "Of lines that are not listed"),
-        optional("further_instructions", &T::further_instructions, "Of instructions that are not listed"));
+        optional("further_instructions", &T::further_instructions, "Of instructions that are not listed"),
+        optional("data_slots", &T::data_slots, "Waits for memory of all instructions, by cause"),
+        optional("data", &T::data,
+                 "What these wait for; adds up to data_slots, the most first; none: no wait for memory, or recorded "
+                 "before data were told apart"),
+        optional("timelines", &T::timelines, "Of the loops that take most"),
+        optional("call_sites", &T::call_sites, "Places that call, each after its caller"),
+        optional("paths", &T::paths, "Lines by who called them; add up to the listed lines; none: not known"));
 };
 
 }  // namespace tmaprobe::json

@@ -29,6 +29,10 @@ Result<std::vector<Location>> read_symbols_of_image(const std::string&, const st
     return read_symbols({}, {});
 }
 
+Result<std::vector<Variable>> read_variables(const std::string&, const std::vector<std::uint64_t>&) {
+    return pass_on(read_symbols({}, {}));
+}
+
 Result<std::vector<std::uint64_t>> read_entries(const std::string&, const std::vector<std::uint64_t>&,
                                                 const std::vector<ExecutedCode>&) {
     return pass_on(read_symbols({}, {}));
@@ -111,6 +115,27 @@ class Reader {
             look_up(location);
         }
         return locations;
+    }
+
+    std::vector<Variable> variables(const std::vector<std::uint64_t>& addresses) {
+        const auto segments = segments_of(object_);
+        // The first page in memory is the one that the first segment begins in.
+        constexpr std::uint64_t page = 4096;
+        const std::uint64_t first = segments.empty() ? 0 : segments.front().address / page * page;
+        std::vector<Variable> variables;
+        for (const std::uint64_t relative : addresses) {
+            Variable& variable = variables.emplace_back();
+            const std::uint64_t address = first + relative;
+            auto found = symbolizer_->symbolizeData(path_, {address, llvm::object::SectionedAddress::UndefSection});
+            if (!found) {
+                llvm::consumeError(found.takeError());
+                continue;
+            }
+            if (known(found->Name).empty() || address - found->Start >= found->Size) continue;
+            variable = {found->Name, known(found->DeclFile), static_cast<unsigned>(found->DeclLine), found->Start,
+                        found->Size};
+        }
+        return variables;
     }
 
   private:
@@ -218,6 +243,11 @@ Result<std::vector<Location>> read_symbols_of_image(const std::string& image,
     const auto buffer = llvm::MemoryBuffer::getMemBuffer(image, "", false);
     return with(llvm::object::createBinary(buffer->getMemBufferRef()),
                 [&](const Object& object) { return Reader(object, "").read(offsets); });
+}
+
+Result<std::vector<Variable>> read_variables(const std::string& path, const std::vector<std::uint64_t>& addresses) {
+    return with(llvm::object::createBinary(path),
+                [&](const Object& object) { return Reader(object, path).variables(addresses); });
 }
 
 Result<std::vector<std::uint64_t>> read_entries(const std::string& path, const std::vector<std::uint64_t>& functions,

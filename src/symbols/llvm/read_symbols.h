@@ -15,6 +15,9 @@ Result<std::vector<Location>> read_symbols(const std::string& path, const std::v
 Result<std::vector<Location>> read_symbols_of_image(const std::string& image,
                                                     const std::vector<std::uint64_t>& offsets);
 
+/// As variables(), in this process. Errors: unavailable.
+Result<std::vector<Variable>> read_variables(const std::string& path, const std::vector<std::uint64_t>& addresses);
+
 /// As entries(), in this process. Errors: unavailable.
 Result<std::vector<std::uint64_t>> read_entries(const std::string& path, const std::vector<std::uint64_t>& functions,
                                                 const std::vector<ExecutedCode>& executed);

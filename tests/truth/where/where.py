@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `tmaprobe where` against programs whose costly line and its cause are known.
 
-Usage: where.py TMAPROBE [--target T,...] [--runs N] [--only NAME,...] [--state FOLDER]
+Usage: where.py TMAPROBE [--target T,...] [--runs N] [--repeatable] [--only NAME,...] [--state FOLDER]
 
 Each program of programs.json is built as the list says and run N times for each target, by default three (the list has others where
 one of these would not show the cause). The line is right when the most lost slots
@@ -113,9 +113,9 @@ def loop_is_right(one, where, program):
     return entered[0] == file and min(abs(entered[1] - line) for line in planted) <= 1
 
 
-def run(tmaprobe, target, program, state):
+def run(tmaprobe, target, program, state, repeatable):
     record = os.path.join(state, "record.json")
-    own = subprocess.run([tmaprobe, "where", "--target", target, "--effort", "10", "--json", record, "--", program],
+    own = subprocess.run([tmaprobe, "where", "--target", target, *(["--repeatable"] if repeatable else ["--effort", "10"]), "--json", record, "--", program],
                          capture_output=True, text=True, env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"})
     if own.returncode != 0:
         return None, own.stderr.strip(), own.stdout
@@ -125,12 +125,12 @@ def run(tmaprobe, target, program, state):
         return json.load(file)["runs"][0], first, own.stdout
 
 
-def run_until_judged(tmaprobe, target, program, state):
+def run_until_judged(tmaprobe, target, program, state, repeatable):
     """On a machine that is busy enough, hardly any window of a short program is met, and those say nothing of it."""
     least_windows, tries = 3, 5
     for _ in range(tries):
-        answer, sentence, printed = run(tmaprobe, target, program, state)
-        if not answer or ("where" in answer["extra"] and len(answer["extra"]["model"]["sampling"]["windows"]) >= least_windows):
+        answer, sentence, printed = run(tmaprobe, target, program, state, repeatable)
+        if not answer or ("where" in answer["extra"] and (repeatable or len(answer["extra"]["model"]["sampling"]["windows"]) >= least_windows)):
             return answer, sentence, printed
     return None, None, None
 
@@ -156,6 +156,7 @@ def main():
     words.add_argument("tmaprobe")
     words.add_argument("--target", default="")
     words.add_argument("--runs", type=int, default=1)
+    words.add_argument("--repeatable", action="store_true")
     words.add_argument("--only", default="")
     words.add_argument("--state", default="where-truth")
     words = words.parse_args()
@@ -177,7 +178,7 @@ def main():
         for target in targets:
             outcomes = collections.Counter()
             for _ in range(words.runs):
-                answer, sentence, printed = run_until_judged(tmaprobe, target, program, state)
+                answer, sentence, printed = run_until_judged(tmaprobe, target, program, state, words.repeatable)
                 if not answer and sentence is None:
                     continue
                 if not answer:

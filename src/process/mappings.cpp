@@ -1,4 +1,4 @@
-#include "process/code_mappings.h"
+#include "process/mappings.h"
 
 #include <cstdio>
 #include <sstream>
@@ -7,14 +7,23 @@
 
 namespace tmaprobe::process {
 
-std::vector<CodeMapping> code_mappings_of(pid_t process) {
+std::vector<MemoryMapping> memory_mappings_of(pid_t process) {
     const auto text = read_file("/proc/" + std::to_string(process) + "/maps");
-    return text ? parse_code_mappings(*text) : std::vector<CodeMapping>();
+    return text ? parse_mappings(*text) : std::vector<MemoryMapping>();
 }
 
-std::vector<CodeMapping> parse_code_mappings(const std::string& maps) {
+std::vector<CodeMapping> code_mappings_of(pid_t process) { return code_of(memory_mappings_of(process)); }
+
+std::vector<CodeMapping> code_of(const std::vector<MemoryMapping>& mappings) {
+    std::vector<CodeMapping> code;
+    for (const MemoryMapping& mapping : mappings)
+        if (mapping.executable) code.push_back(mapping);
+    return code;
+}
+
+std::vector<MemoryMapping> parse_mappings(const std::string& maps) {
     constexpr std::string_view deleted = " (deleted)";
-    std::vector<CodeMapping> mappings;
+    std::vector<MemoryMapping> mappings;
     std::istringstream lines(maps);
     for (std::string line; std::getline(lines, line);) {
         unsigned long long begin = 0, end = 0, offset = 0, inode = 0;
@@ -22,8 +31,11 @@ std::vector<CodeMapping> parse_code_mappings(const std::string& maps) {
         int path_at = -1;
         const int read = std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*x:%*x %llu %n", &begin, &end, permissions,
                                      &offset, &inode, &path_at);
-        if (read != 5 || permissions[2] != 'x') continue;
-        CodeMapping mapping{begin, end, offset, inode, {}, false};
+        if (read != 5) continue;
+        MemoryMapping mapping{{begin, end, offset, inode, {}, false},
+                              permissions[1] == 'w',
+                              permissions[2] == 'x',
+                              permissions[3] == 's'};
         if (path_at >= 0) mapping.path = line.substr(static_cast<std::size_t>(path_at));
         if (mapping.path.ends_with(deleted)) {
             mapping.path.resize(mapping.path.size() - deleted.size());

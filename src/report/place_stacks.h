@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/where.h"
+
+namespace tmaprobe::report {
+
+/// Slots of one line for one cause, and how the program came there.
+struct PlaceStack {
+    std::vector<std::string> frames;  ///< the outermost first: program, callers where they are known, function, what is
+                                      ///< inlined into it, line
+    std::string cause;
+    double slots = 0;
+};
+
+/// All that lines take; what is not listed is "further places". Text from the record is cleaned.
+std::vector<PlaceStack> stacks_of(const record::Where& where);
+
+}  // namespace tmaprobe::report
