@@ -50,7 +50,7 @@ std::string data_text(const DataPlace& place) {
         case DataKind::stack:
             return "stack" + size_text(place.bytes);
         case DataKind::anonymous:
-            return (place.path.empty() ? "anonymous memory" : place.path) + size_text(place.bytes) +
+            return (place.path.empty() ? "anonymous" : place.path) + size_text(place.bytes) +
                    fmt::format(" at {:#x}", place.address);
         case DataKind::unknown:
             break;

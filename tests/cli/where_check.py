@@ -4,7 +4,7 @@
     where_check.py RECORD sums                         every list adds up to the model's facts
     where_check.py RECORD line SOURCE MARK CAUSE,...   most slots lie on the marked line, for these causes
     where_check.py RECORD loop SOURCE MARK DEPTH       most slots lie in the loop with the marked line, which is so deep
-    where_check.py RECORD data KIND NAME               most waits are for such data, and some for a translation of it
+    where_check.py RECORD data KIND NAME               most waits are for such data
     where_check.py RECORD timeline FUNCTION            the hottest loop is in FUNCTION, and its cycles make sense
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
 """
@@ -47,7 +47,6 @@ def main(record, what, *words):
         kind, name = words
         assert where["data"][0]["kind"] == kind, where["data"][0]
         assert where["data"][0].get("name", "") == name, where["data"][0]
-        assert where["data"][0]["small_page_walks"] > 0, where["data"][0]
     if what == "timeline":
         function, = words
         loop = where["timelines"][0]

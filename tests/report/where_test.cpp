@@ -222,11 +222,11 @@ TEST(WhereWords, OfARecordThatDoesNotTellDataApartSayThat) {
 TEST(WherePage, HasAFlameGraphTheCodeAndTheLoop) {
     WhereView view;
     view.sources["/src/json.c"] = {"int first;"};
-    const std::string page = write_html({with_data()}, view);
+    const std::string page = where_sections({with_data()}, view);
     EXPECT_THAT(page, HasSubstr("<svg class=\"flame\""));
     EXPECT_THAT(page, HasSubstr("<h3>Code of parse_value</h3>"));
     EXPECT_THAT(page, HasSubstr("<h3>Loop in parse_value"));
-    EXPECT_THAT(page, HasSubstr("D R"));
+    EXPECT_THAT(page, HasSubstr("D-R"));
     EXPECT_EQ(where_sections({record::Record()}, view), "");
 }
 
