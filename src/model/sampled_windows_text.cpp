@@ -66,10 +66,10 @@ struct Description<model::WindowFacts> {
     static constexpr auto fields = std::make_tuple(
         field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
         field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
-        field("parts", &model::WindowFacts::parts),
-        optional("slots", &model::WindowFacts::slots), optional("accesses", &model::WindowFacts::accesses),
-        optional("runs", &model::WindowFacts::runs), optional("loop", &model::WindowFacts::loop),
-        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
+        field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
+        optional("accesses", &model::WindowFacts::accesses), optional("runs", &model::WindowFacts::runs),
+        optional("loop", &model::WindowFacts::loop), field("process", &model::WindowFacts::process),
+        optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

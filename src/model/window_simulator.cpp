@@ -159,9 +159,9 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor_;
-    auto base = TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true,
-                                  {facts.slots, facts.accesses, &facts.loop,
-                                   tells_times_ ? &facts.time_by_address : nullptr}));
+    auto base =
+        TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true,
+                          {facts.slots, facts.accesses, &facts.loop, tells_times_ ? &facts.time_by_address : nullptr}));
     facts.base = std::move(base);
     if (attributes_) facts.runs = executed_runs(trace, addresses_);
     // Code that lives in its first-level cache cannot tell the variations apart.
