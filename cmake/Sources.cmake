@@ -248,6 +248,7 @@ set(TMAPROBE_SOURCES_report
     src/report/html.cpp
     src/report/html_where.cpp
     src/report/loop_timeline.cpp
+    src/report/interval_rows.cpp
     src/report/markdown.cpp
     src/report/markdown_html.cpp
     src/report/markdown_text.cpp

@@ -46,6 +46,7 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/code_loops_test.cpp
     tests/experiments/counting_test.cpp
     tests/experiments/cpu_choice_test.cpp
+    tests/experiments/further_events_test.cpp
     tests/experiments/interference_test.cpp
     tests/experiments/loop_forest_test.cpp
     tests/experiments/measure_in_child_test.cpp
@@ -116,6 +117,7 @@ set(TMAPROBE_SOURCES_tests_model
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp
     tests/process/mappings_test.cpp
+    tests/process/held_command_test.cpp
     tests/process/helper_test.cpp
     tests/process/running_threads_test.cpp
 )
@@ -131,6 +133,7 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/findings_test.cpp
     tests/report/golden_test.cpp
     tests/report/loop_timeline_test.cpp
+    tests/report/interval_rows_test.cpp
     tests/report/markdown_html_test.cpp
     tests/report/place_formats_test.cpp
     tests/report/sampling_line_test.cpp

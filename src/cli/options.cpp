@@ -63,6 +63,7 @@ void add_output_options(CommandLine app, OutputOptions& options) {
     app.add_option("-o,--output", options.output,
                    "Write the report to FILE ('-': to stdout); default: stdout, of a command stderr")
         .type_name("FILE");
+    app.add_flag("--append", options.append, "Add the report to the end of the file that --output names");
     add_drawing_options(app, options);
 }
 
@@ -136,11 +137,27 @@ int print(const std::string& text) {
 
 void say(const std::string& text) { static_cast<void>(write_descriptor(STDERR_FILENO, text, "standard error")); }
 
+namespace {
+
+/// What a file holds that is added to; nothing where it is none, or no regular file.
+std::string content_of(const std::string& file) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(file, ignored) ? read_file(file).value_or("") : "";
+}
+
+}  // namespace
+
 int deliver(const std::string& text, const OutputOptions& options, ReportStream usual) {
     if (report_descriptor(options, usual) == STDOUT_FILENO) return print(text);
     const auto written = options.output.empty() ? write_descriptor(STDERR_FILENO, text, "standard error")
+                         : options.append       ? write_file(options.output, content_of(options.output) + text)
                                                 : write_file(options.output, text);
     return written ? 0 : complain(written.error());
+}
+
+int rows_descriptor(const OutputOptions& options, ReportStream usual) {
+    const bool to_output = usual == ReportStream::standard_output || options.output == "-";
+    return to_output && options.json != "-" ? STDOUT_FILENO : STDERR_FILENO;
 }
 
 int emit(const record::Record& record, const OutputOptions& options, ReportStream usual) {

@@ -19,6 +19,7 @@ struct OutputOptions {
     std::string format;  ///< one of report::writer_formats(), written instead of the text
     std::string output;  ///< file for the text (or the format), "-" = stdout; empty: where the command's reports go
     bool verbose = false, ascii = false;
+    bool append = false;          ///< to the file `output`, which keeps what it holds
     std::string colour = "auto";  ///< auto|always|never
     report::WhereView where{};    ///< of places in the code, where they are shown
 };
@@ -56,6 +57,10 @@ int emit(const record::Record& record, const OutputOptions& options,
 
 /// Writes a report's text to --output or the `usual` stream. Returns 0, or 1 with a message when it cannot be written.
 int deliver(const std::string& text, const OutputOptions& options, ReportStream usual = ReportStream::standard_output);
+
+/// The descriptor for rows that are written while it is measured: where the report goes, but for a file, and never
+/// between the lines of a record that goes to standard output.
+int rows_descriptor(const OutputOptions& options, ReportStream usual);
 
 /// Writes text to stdout. Returns 0, or 1 with a message when stdout cannot take it (full disk, closed).
 int print(const std::string& text);

@@ -1,9 +1,13 @@
 #include "cli/run_words.h"
 
+#include <csignal>
 #include <cstdlib>
+#include <memory>
 
+#include "base/file.h"
 #include "base/sizes.h"
 #include "cli/option_values.h"
+#include "report/interval_rows.h"
 
 namespace tmaprobe::cli {
 namespace {
@@ -67,7 +71,12 @@ void add_workload_options(CommandLine app, RunWords& words) {
         .allow_extra_args(false)
         .check(whole_number(1, max_pid))
         .type_name("PID,...");
-    app.add_option("--seconds", words.seconds, "With --pid: for so long").check(between(0.01, 1e6)).type_name("S");
+    app.add_option("--seconds", words.seconds, "With --pid, --cpu or -a: for so long")
+        .check(between(0.01, 1e6))
+        .type_name("S");
+    app.add_option("--timeout", words.timeout_ms, "The same in milliseconds")
+        .check(whole_number(10, 1'000'000'000))
+        .type_name("MS");
     app.add_flag("-a,--system-wide", words.system_wide, "Count all CPUs, whatever runs there");
 }
 
@@ -106,7 +115,8 @@ void add_counting_options(CommandLine app, RunWords& words) {
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
     app.add_flag("--user", words.user, "Count in user mode (the default)");
     app.add_flag("--kernel-mode", words.kernel_mode, "Count in kernel mode; with --user: in both");
-    app.add_option("-I,--interval", words.interval_ms, "A reading every N ms, for commands and processes")
+    app.add_option("-I,--interval", words.interval_ms,
+                   "A row of values every N ms, of commands, processes and CPUs; --format csv or jsonl: as such lines")
         .check(between(1, 3'600'000))
         .type_name("MS");
     app.add_option("-r,--repeat", words.repeat,
@@ -118,6 +128,23 @@ void add_counting_options(CommandLine app, RunWords& words) {
         .check(whole_number(0, max_repetitions));
     app.add_option("--resctrl", words.resctrl, "Where resctrl is mounted: its monitors are read too").type_name("DIR");
     add_library_option(app, words.events_directory);
+}
+
+/// Rows of intervals go out as they come, in the format of the report.
+experiments::OnInterval interval_writer(const RunWords& words) {
+    const auto usual = words.command.empty() ? ReportStream::standard_output : ReportStream::standard_error;
+    const auto form = words.output.format.starts_with("json") ? report::RowForm::json_lines
+                      : words.output.format == "csv"          ? report::RowForm::csv
+                                                              : report::RowForm::table;
+    const int descriptor = rows_descriptor(words.output, usual);
+    const auto rows = std::make_shared<report::IntervalRows>(form, terminal_style(words.output, usual));
+    return [rows, descriptor, wanted = words.events](double at_seconds, const std::vector<record::Metric>& metrics,
+                                                     const std::vector<record::Event>& events) {
+        clear_progress();
+        // Who reads no more of them still has the record at the end.
+        static_cast<void>(
+            write_descriptor(descriptor, rows->row(at_seconds, metrics, events, wanted), "the intervals"));
+    };
 }
 
 }  // namespace
@@ -152,7 +179,7 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.repeat.repetitions = words.repeat;
     request.workload.reserve_pages = words.reserve_pages;
     request.repeat.warm_up = words.warm_up;
-    request.counting.seconds = words.seconds;
+    request.counting.seconds = words.timeout_ms > 0 ? 1e-3 * words.timeout_ms : words.seconds;
     request.counting.effort = words.effort;
     // A kernel is modelled alike each time anyway.
     request.counting.repeatable = words.repeatable && !words.command.empty();
@@ -163,9 +190,12 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
         return fail(ErrorCode::bad_usage,
                     "--repeatable runs a command once more, and what runs already is not run again",
                     "name a command after --");
-    if (words.seconds > 0 && words.pids.empty())
-        return fail(ErrorCode::bad_usage, "--seconds says how long a process that runs already is looked at",
-                    "name one with --pid");
+    const bool watches = words.kernel.empty() && words.command.empty();
+    if (request.counting.seconds > 0 && !watches)
+        return fail(ErrorCode::bad_usage, "--seconds says how long what runs already is looked at",
+                    "name a process with --pid, or all CPUs with -a");
+    if (words.output.append && (words.output.output.empty() || words.output.output == "-"))
+        return fail(ErrorCode::bad_usage, "--append adds to a file, and none is named", "name it with --output FILE");
     if (words.command.empty() && words.warm_up)
         return fail(ErrorCode::bad_usage, "--warm-up runs a command before it is measured, and there is none",
                     words.kernel.empty() ? "name it after --" : "kernels warm up by themselves");
@@ -174,6 +204,7 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
                     "--repeat runs a command again, and what runs already cannot be started again",
                     "leave it out, or name a command after --");
     request.counting.interval_ms = words.interval_ms;
+    if (words.interval_ms > 0) request.counting.on_interval = interval_writer(words);
     request.counting.library = event_library(words.events_directory);
     request.counting.resctrl_root = words.resctrl;
     request.command_line = command_line();
@@ -194,7 +225,24 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     return request;
 }
 
+namespace {
+
+/// A signal that a shell made us ignore, as it does for what runs in the background, is dropped until counting begins,
+/// unless it is blocked: then it waits. Nothing else ends what only watches.
+void keep_early_interrupts(const experiments::RunRequest& request) {
+    struct sigaction now{};
+    const bool watches = request.workload.command.empty() && request.workload.kernel.empty();
+    if (!watches || ::sigaction(SIGINT, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) return;
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);
+}
+
+}  // namespace
+
 Result<record::Record> run(const experiments::RunRequest& request) {
+    keep_early_interrupts(request);
     // What a command writes to a file or a pipe is its own: no line of ours comes between.
     const auto progress =
         request.workload.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};

@@ -16,7 +16,7 @@ struct RunWords {
     std::string kernel, variant, size, cpus, source = "auto", target, assume_pages, events_directory, scope_cpus;
     std::string resctrl = counters::resctrl::usual_root;
     std::vector<std::string> pages, options, metrics, events, command;
-    int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0;
+    int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0, timeout_ms = 0;
     std::vector<std::string> pids;
     double seconds = 0, effort = 1;
     bool repeatable = false;

@@ -16,7 +16,7 @@ struct FurtherEvents {
     std::vector<record::Warning> notes;  ///< event_of_another_cpu
 };
 
-/// Errors: as events::resolve.
+/// On a hybrid an event that names no PMU is counted on each that has it. Errors: as events::resolve.
 Result<FurtherEvents> further_events(const events::Table& table, const std::vector<std::string>& spellings);
 
 }  // namespace tmaprobe::experiments

@@ -181,7 +181,13 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
     const auto& scope = request.scope;
     const bool command = !workload.command().empty();
     const auto plan = counters::software_plan();
-    auto source = TRY(counters::perf::make_source(scope, {request.interval_ms, true}));
+    counters::perf::PerfOptions options{request.interval_ms, true, {}, request.seconds};
+    if (request.on_interval)
+        options.on_interval = [&](const counters::Interval& interval) {
+            request.on_interval(static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9, {},
+                                interval.events);
+        };
+    auto source = TRY(counters::perf::make_source(scope, options));
     if (const auto possible = source->prepare(plan); !possible) {
         using Kind = counters::Scope::Kind;
         if (scope.kind == Kind::process || scope.kind == Kind::cpus) return pass_on(possible);

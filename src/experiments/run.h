@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ struct CalibrationChoice {
     std::string file;  ///< empty: the one of this CPU in the user's cache folder, if it is there
 };
 
+/// Called with each interval of a run as soon as it is over: seconds since the run began, the metrics of what was
+/// counted in it (none where no table makes any), and the counts.
+using OnInterval = std::function<void(double at_seconds, const std::vector<record::Metric>& metrics,
+                                      const std::vector<record::Event>& events)>;
+
 /// How to count: whose events, from which source, and what is made of them.
 struct CountingRequest {
     int level = 1;
@@ -52,6 +58,7 @@ struct CountingRequest {
     counters::Scope scope;
     bool count_user = true, count_kernel = false;
     int interval_ms = 0;              ///< 0: no series
+    OnInterval on_interval;           ///< may be empty
     std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
     double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
     bool attribute = false;           ///< say which places in the code take the slots (RunExtra::where)

@@ -3,6 +3,7 @@
 
 #include "counters/perf/perf.h"
 #include "experiments/setup.h"
+#include "judge/assess.h"
 #include "model/model.h"
 #include "timing/canary.h"
 
@@ -69,11 +70,30 @@ Result<Decision> decide_source(const CountingRequest& request, const machine::Ho
     return decision;
 }
 
+namespace {
+
+/// What is told of an interval: the metrics of what was counted in it. Of a hybrid, its first PMU's tree.
+std::function<void(const counters::Interval&)> interval_by_interval(const CountingRequest& request,
+                                                                    const Setup& setup) {
+    if (!request.on_interval || !setup.table) return {};
+    judge::AssessRequest assessment;
+    assessment.metrics = setup.metrics;
+    assessment.constants = setup.constants;
+    return [&setup, assessment, tell = request.on_interval](const counters::Interval& interval) {
+        const auto metrics = judge::assess(*setup.table, interval.events, assessment);
+        tell(static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9,
+             metrics ? *metrics : std::vector<record::Metric>{}, interval.events);
+    };
+}
+
+}  // namespace
+
 Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice, const CountingRequest& request,
                                                              const Setup& setup) {
     switch (choice) {
         case SourceChoice::perf:
-            return counters::perf::make_source(request.scope, {request.interval_ms, true});
+            return counters::perf::make_source(
+                request.scope, {request.interval_ms, true, interval_by_interval(request, setup), request.seconds});
         case SourceChoice::model: {
             model::ModelOptions options;
             options.assume_pages = request.assume_pages;

@@ -74,12 +74,19 @@ class SweepProgress {
         : left_(request.seconds_per_point, request.sizes.front()), hooks_(hooks) {}
 
     void will_measure(const Task& task) { waiting_.push_back(task.size); }
+    /// It came out disturbed: at the end it is measured once more, and so will be as many of those to come.
+    void will_measure_again(const Task& task) { again_.push_back(task.size); }
     void begin_point() { began_ = Clock::now(); }
     void end_point(const Task& task) {
         const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
         left_.add(task.size, seconds);
         spent_ += seconds;
-        if (const auto at = std::ranges::find(waiting_, task.size); at != waiting_.end()) waiting_.erase(at);
+        for (auto* sizes : {&waiting_, &again_})
+            if (const auto at = std::ranges::find(*sizes, task.size); at != sizes->end()) {
+                sizes->erase(at);
+                measured_ += sizes == &waiting_;
+                break;
+            }
     }
     /// While a point is measured: what of it is waited for.
     OnProgress inside(const Task& task) {
@@ -100,8 +107,11 @@ class SweepProgress {
 
   private:
     double seconds_left() const {
+        const double disturbed =
+            measured_ > 0 && !waiting_.empty() ? static_cast<double>(again_.size()) / measured_ : 0;
         double left = 0;
-        for (const std::uint64_t size : waiting_) left += left_.seconds_for(size);
+        for (const std::uint64_t size : waiting_) left += (1 + disturbed) * left_.seconds_for(size);
+        for (const std::uint64_t size : again_) left += left_.seconds_for(size);
         return left;
     }
     void say(const std::string& stage, const std::string& estimate, double spent_inside, double left) {
@@ -109,13 +119,14 @@ class SweepProgress {
         const double spent = spent_ + spent_inside;
         // What was said to be done stays done, also where points turn out to take longer.
         if (spent > 0) done_ = std::max(done_, spent / (spent + left));
-        if (waiting_.empty()) done_ = 1;
+        if (waiting_.empty() && again_.empty()) done_ = 1;
         hooks_.on_progress({stage, done_, estimate, ProgressOf::whole, left});
     }
 
     TimeLeft left_;
     const SweepHooks& hooks_;
-    std::vector<std::uint64_t> waiting_;  ///< sizes of the points to come
+    std::vector<std::uint64_t> waiting_, again_;  ///< sizes of the points to come, and of those to come once more
+    int measured_ = 0;                            ///< points, each counted once
     Clock::time_point began_{};
     double spent_ = 0, done_ = 0;
 };
@@ -292,7 +303,7 @@ Result<> measure_points(const SweepRequest& request, const KernelRun& point, con
         } else {
             record.runs.push_back(failed_run(point, task, measured.error()));
         }
-        if (judge::too_few_clean(record.runs.back().time)) progress.will_measure(task);  // once more
+        if (judge::too_few_clean(record.runs.back().time)) progress.will_measure_again(task);
         report(task, record.runs.back().time);
     }
     // Disturbed points get a second look when the stranger may have gone; the better one is kept.

@@ -51,15 +51,18 @@ void wait_with_ticks(SignalWatch& signals, int readable, const Ticks& ticks,
     std::uint64_t next = start + ticks.every_ns;
     bool ticking = ticks.every_ns > 0 && ticks.on_tick;
     SignalWatch::Wake wake;
-    while (const auto patience = on_wake(wake)) {
+    while (const auto wanted = on_wake(wake)) {
         const std::uint64_t now = now_ns();
+        if (ticks.until_ns && now >= start + ticks.until_ns) return;
+        const std::int64_t rest = ticks.until_ns ? static_cast<std::int64_t>(start + ticks.until_ns - now) : -1;
+        const std::int64_t patience = sooner(*wanted, rest);
         if (ticking && now >= next) {
             ticking = ticks.on_tick();
             // A late tick is not made up for: the next is due at the next multiple of the interval.
             next = start + ((now - start) / ticks.every_ns + 1) * ticks.every_ns;
         }
         wake = signals.wait(
-            ticking ? sooner(*patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : *patience,
+            ticking ? sooner(patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : patience,
             readable);
     }
 }

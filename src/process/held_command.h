@@ -112,15 +112,17 @@ class Handover {
 struct Ticks {
     std::uint64_t every_ns = 0;     ///< 0: never
     std::function<bool()> on_tick;  ///< false: no more
+    std::uint64_t until_ns = 0;     ///< then the wait is over, of what is not our child; 0: no such time
 };
 
 /// Waits until the command has ended, or is given up: dropping it then kills it. Signals are handed over.
 CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks& ticks);
 
-/// Waits until a process that is not our child has ended (false) or one of the ending signals arrives (true).
+/// Waits until a process that is not our child has ended or the time is over (false), or one of the ending signals
+/// arrives (true).
 bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks);
 
-/// Waits until one of the ending signals arrives.
+/// Waits until one of the ending signals arrives, or the time is over.
 void wait_for_signal(SignalWatch& signals, const Ticks& ticks);
 
 }  // namespace tmaprobe::process

@@ -252,6 +252,14 @@ std::size_t step_of(double value, double low, double high) {
     return span > 0 ? static_cast<std::size_t>(std::clamp(std::lround((value / 2 - low / 2) / span * 7), 0L, 7L)) : 0;
 }
 
+/// The range of a line of steps is at least what is worth seeing, 5 points of a share, a tenth of any other value:
+/// a line over less would show noise at full height.
+void widen_to_what_matters(const record::Metric* metric, double& low, double& high) {
+    const double largest = std::max(std::fabs(low), std::fabs(high));
+    const double least = metric && is_share(*metric) ? 0.05 : 0.1 * largest;
+    if (const double lacks = least - (high - low); lacks > 0) low -= lacks / 2, high += lacks / 2;
+}
+
 void show_series(Screen& screen, const record::Run& run) {
     const auto& series = run.extra.series;
     if (series.empty()) return;
@@ -272,12 +280,14 @@ void show_series(Screen& screen, const record::Run& run) {
         for (const double value : values)
             if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
         if (high < low) continue;
+        const double lowest = low, highest = high;
+        widen_to_what_matters(find_metric(run, name), low, high);
         const std::size_t stride = (values.size() + room - 1) / room;
         std::string drawn;
         for (std::size_t i = 0; i < values.size(); i += stride)
             drawn += std::isfinite(values[i]) ? steps[step_of(values[i], low, high)] : " ";
         screen.line(pad_right(shorten(screen.say(name), names, screen.ascii()), names) + " " +
-                    pad_left(plain_number(low) + ".." + plain_number(high), 15) + "  " + drawn);
+                    pad_left(plain_number(lowest) + ".." + plain_number(highest), 15) + "  " + drawn);
     }
 }
 

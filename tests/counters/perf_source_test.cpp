@@ -147,6 +147,36 @@ TEST_F(PerfSource, CountsPageFaultsOfARegionExactly) {
     EXPECT_EQ(sample->events[0].note, record::Note::none);
 }
 
+TEST_F(PerfSource, TellsOfEachIntervalWhileTheCommandRuns) {
+    const auto ended = std::filesystem::temp_directory_path() / ("tmaprobe_ended_" + std::to_string(::getpid()));
+    Command workload({"sh", "-c", "sleep 0.5; touch '" + ended.string() + "'"});
+    std::vector<std::uint64_t> told;
+    bool while_it_ran = false;
+    PerfOptions options;
+    options.interval_ms = 20;
+    options.on_interval = [&](const Interval& interval) {
+        told.push_back(interval.start_ns);
+        while_it_ran = while_it_ran || !std::filesystem::exists(ended);
+    };
+    const auto sample = measure(command, plan_of({software("task-clock", task_clock)}), workload, 1, options);
+    std::filesystem::remove(ended);
+    ASSERT_TRUE(sample) << sample.error().what;
+    ASSERT_EQ(told.size(), sample->series.size());
+    for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], sample->series[i].start_ns);
+    EXPECT_TRUE(while_it_ran);
+}
+
+TEST_F(PerfSource, CountsAProcessForAsLongAsItIsTold) {
+    Command waits({});
+    PerfOptions options;
+    options.seconds = 0.2;
+    const auto sample = measure({Scope::Kind::process, ::getppid(), {}}, plan_of({software("task-clock", task_clock)}),
+                                waits, 1, options);
+    if (!sample) GTEST_SKIP() << "the parent cannot be counted: " << sample.error().what;
+    EXPECT_GE(sample->elapsed_ns, 200'000'000u);
+    EXPECT_FALSE(sample->interrupted);
+}
+
 TEST_F(PerfSource, CountsOnlyTheRegionWhenMeasuredAgain) {
     auto source = make_source(thread);
     ASSERT_TRUE(source);

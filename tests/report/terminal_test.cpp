@@ -285,6 +285,19 @@ TEST(Terminal, IntervalsFarApartStayOnTheirSteps) {
     EXPECT_THAT(render_terminal(record, style), HasSubstr("@_+"));
 }
 
+TEST(Terminal, StepsShowNoNoiseAtFullHeight) {
+    record::Record record = counted_on_cores();
+    for (const double value : {0.3, 0.302, 0.299})
+        record.runs[0].extra.series.push_back({1, {{"retiring", value}}, {}});
+    const auto steps = [&] {
+        const std::string text = render_terminal(record, {});
+        return text.substr(text.find("per interval"));
+    };
+    EXPECT_THAT(steps(), Not(HasSubstr("█")));
+    record.runs[0].extra.series.push_back({1, {{"retiring", 0.6}}, {}});
+    EXPECT_THAT(steps(), HasSubstr("█"));
+}
+
 TEST(Terminal, ATableWithoutRoomContinuesBelow) {
     auto record = counted_on_cores();
     record.runs[0].extra.per_core[0].cpus = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};

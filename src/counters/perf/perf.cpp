@@ -70,7 +70,7 @@ std::vector<std::size_t> subtractable(const std::vector<record::Event>& events, 
 
 class PerfSource final : public CounterSource {
   public:
-    PerfSource(Scope scope, PerfOptions options) : scope_(std::move(scope)), options_(options) {}
+    PerfSource(Scope scope, PerfOptions options) : scope_(std::move(scope)), options_(std::move(options)) {}
 
     SourceTraits traits() const override { return {}; }
     std::vector<PmuLimits> limits() const override { return probe_limits(); }
@@ -104,7 +104,6 @@ class PerfSource final : public CounterSource {
                                  : run_session(session(repetition.pass), workload, repetition);
         if (!sample) return sample;
         note_unimplemented(sample->events, listed_);
-        for (auto& interval : sample->series) note_unimplemented(interval.events, listed_);
         for (auto& [cpu, events] : sample->by_cpu) note_unimplemented(events, listed_);
         for (auto& warning : warnings_of(sample->events, plan_.policy)) sample->warnings.push_back(std::move(warning));
         return sample;
@@ -120,7 +119,9 @@ class PerfSource final : public CounterSource {
         return place;
     }
 
-    Session session(std::size_t pass) const { return {scope_, options_, plan_, pass, place(pass), rotation_ns_}; }
+    Session session(std::size_t pass) const {
+        return {scope_, options_, plan_, pass, place(pass), rotation_ns_, listed_};
+    }
 
     /// A plan without events still measures how long the workload takes.
     static Result<Sample> measure_nothing(Workload& workload, const Repetition& repetition) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "counters/source.h"
@@ -21,6 +22,9 @@ int software_error();
 struct PerfOptions {
     int interval_ms = 0;           ///< above 0: a series for commands, processes and CPUs (Sample::series)
     bool user_space_reads = true;  ///< read in-process counters by rdpmc where the kernel allows it
+    /// Called with each step of the series as soon as it is over, from the thread that waits; may be empty.
+    std::function<void(const Interval&)> on_interval{};
+    double seconds = 0;  ///< for which processes and CPUs are counted; 0: until they end, or a signal comes
 };
 
 /// Real counters through perf_event_open (libperf). Errors: unavailable, no_permission with the remedy.

@@ -129,7 +129,9 @@ class Recording {
         add_rates(spreads_, events);
         if (session_.options.interval_ms > 0) {
             set_bounds(events, {}, 0, session_.rotation_ns);
+            note_unimplemented(events, session_.listed);
             series_.push_back({last_.ns - start_.ns, spent.ns, std::move(events)});
+            if (session_.options.on_interval) session_.options.on_interval(series_.back());
         }
         last_counts_ = now_counts_;
         last_ = end;
@@ -220,13 +222,15 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     Recording recording(session, std::move(set), ResidencyCounters::open(target));
     std::size_t calls = 0, stride = 1;
     const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
-    const process::Ticks ticks{tick_length(session), [&] {
+    const process::Ticks ticks{tick_length(session),
+                               [&] {
                                    if (++calls % stride == 0) {
                                        recording.tick();
                                        if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
                                    }
                                    return !thin_out || recording.ticks() < most_windows;
-                               }};
+                               },
+                               command ? 0 : static_cast<std::uint64_t>(session.options.seconds * 1e9)};
     const bool starts_by_itself =
         command && session.scope.kind != Scope::Kind::process && session.scope.kind != Scope::Kind::cpus;
     if (!starts_by_itself) TRY(recording.enable());

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
+#include <vector>
+
 #include "counters/perf/collect.h"
 #include "counters/perf/perf.h"
 #include "counters/source.h"
@@ -13,7 +17,8 @@ struct Session {
     const Plan& plan;
     std::size_t pass = 0;
     PassPlace place;
-    double rotation_ns = 0;  ///< how often the kernel rotates groups
+    double rotation_ns = 0;                 ///< how often the kernel rotates groups
+    const std::set<std::uint64_t>& listed;  ///< common events that an Arm machine's PMUs implement
 };
 
 /// Counts while the workload says so: its command (from exec, with children; or while scope's process or
