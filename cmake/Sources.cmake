@@ -37,6 +37,7 @@ set(TMAPROBE_SOURCES_cli
     src/cli/run_words.cpp
     src/cli/sweep_command.cpp
     src/cli/terminal.cpp
+    src/cli/what_if_command.cpp
     src/cli/where_command.cpp
     src/cli/where_view.cpp
 )
@@ -129,6 +130,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/timed_workload.cpp
     src/experiments/tree_of_counts.cpp
     src/experiments/variant_trial.cpp
+    src/experiments/what_if.cpp
     src/experiments/where.cpp
     src/experiments/workloads.cpp
 )
@@ -219,6 +221,11 @@ set(TMAPROBE_SOURCES_model
     src/model/spinning.cpp
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
+    src/model/speed_up.cpp
+    src/model/trace_file.cpp
+    src/model/trace_simulation.cpp
+    src/model/trace_writer.cpp
+    src/model/what_if_simulation.cpp
     src/model/window_simulator.cpp
 )
 set(TMAPROBE_SOURCES_process
@@ -266,10 +273,12 @@ set(TMAPROBE_SOURCES_report
     src/report/terminal_sweep.cpp
     src/report/terminal_tables.cpp
     src/report/terminal_tree.cpp
+    src/report/terminal_what_if.cpp
     src/report/terminal_where.cpp
     src/report/text.cpp
     src/report/tree.cpp
     src/report/view.cpp
+    src/report/what_if.cpp
     src/report/where.cpp
     src/report/writers.cpp
 )

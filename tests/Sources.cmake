@@ -110,7 +110,10 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/memory_test.cpp
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
+    tests/model/speed_up_test.cpp
     tests/model/sum_of_windows_test.cpp
+    tests/model/trace_file_test.cpp
+    tests/model/trace_simulation_test.cpp
     tests/model/window_likeness_test.cpp
     tests/model/wrong_path_test.cpp
 )

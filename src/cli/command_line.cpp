@@ -125,7 +125,7 @@ HelpPage page_of(const CLI::App& command, const CommandLineShared& shared) {
     page.description = command.get_description();
     const bool program = !command.get_parent();
     page.usage = page.name + (program ? " [OPTIONS] [--] PROGRAM [ARGS]   |   " + page.name + " COMMAND [OPTIONS]"
-                              : command.get_name() == "where"        ? " [OPTIONS] [--] PROGRAM [ARGS]"
+                              : measures_command(command.get_name()) ? " [OPTIONS] [--] PROGRAM [ARGS]"
                               : !command.get_subcommands({}).empty() ? " WHAT [OPTIONS]"
                                                                      : " [OPTIONS]");
     if (const auto examples = shared.examples.find(&command); examples != shared.examples.end())
@@ -303,7 +303,7 @@ std::vector<std::string> Application::take_measured_command() {
             continue;
         }
         const CLI::App* named = active == app_.get() ? subcommand_of(*app_, words[at]) : nullptr;
-        if (words[at] == "help" || (named && named->get_name() != "where")) {
+        if (words[at] == "help" || (named && !measures_command(named->get_name()))) {
             at = static_cast<std::size_t>(std::ranges::find(words, "--") - words.begin());
             break;
         }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +21,9 @@ namespace tmaprobe::cli {
 
 // What may stand on the command line, over CLI11, whose templates take longer to compile than all else in this room:
 // only command_line.cpp includes them. Handles are copied freely; what they stand for belongs to the Application.
+
+/// Whether a command of tmaprobe measures what the user names after it, as the program without a command does.
+inline bool measures_command(std::string_view command) { return command == "where" || command == "what-if"; }
 
 /// Refuses a value that is not as it should be, and says why.
 class Check {

@@ -17,6 +17,9 @@ void add_run_command(CommandLine app, const std::vector<std::string>& command, i
 /// Which code takes the slots: of a kernel, or of the user's `command`.
 void add_where_command(CommandLine app, const std::vector<std::string>& command, int& status);
 
+/// What changes of the machine would win for a kernel, for the user's `command`, or for a saved trace.
+void add_what_if_command(CommandLine app, const std::vector<std::string>& command, int& status);
+
 void add_sweep_command(CommandLine app, int& status);
 void add_pairs_command(CommandLine app, int& status);
 void add_replay_command(CommandLine app, int& status);

@@ -27,7 +27,7 @@ void add_run_command(CommandLine app, const std::vector<std::string>& command, i
         "is passed on.");
     app.check_parsed([&command, app]() -> Result<> {
         const std::string subcommand = app.subcommand();
-        if (subcommand.empty() || subcommand == "where" || command.empty()) return {};
+        if (subcommand.empty() || measures_command(subcommand) || command.empty()) return {};
         return fail(ErrorCode::bad_usage, "tmaprobe " + subcommand + ": takes no command after '--'");
     });
     app.callback([words, &command, app, &status] {

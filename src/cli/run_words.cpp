@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/shell.h"
 #include "base/sizes.h"
 #include "cli/option_values.h"
 #include "report/interval_rows.h"
@@ -110,6 +111,10 @@ void add_counting_options(CommandLine app, RunWords& words) {
         .type_name("N");
     app.add_flag("--repeatable", words.repeatable,
                  "Model one more run of the command, from its start under the tracer: slower, and the same each time");
+    app.add_option(
+           "--save-trace", words.save_trace,
+           "Keep what is modelled for tmaprobe what-if --trace: code and addresses of what was executed, no data")
+        .type_name("FILE");
     app.group("How often and how");
     app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
@@ -180,6 +185,8 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.workload.reserve_pages = words.reserve_pages;
     request.repeat.warm_up = words.warm_up;
     request.counting.seconds = words.timeout_ms > 0 ? 1e-3 * words.timeout_ms : words.seconds;
+    request.counting.save_trace = words.save_trace;
+    request.counting.trace_workload = words.kernel.empty() ? shell_quoted(words.command) : words.kernel;
     request.counting.effort = words.effort;
     // A kernel is modelled alike each time anyway.
     request.counting.repeatable = words.repeatable && !words.command.empty();

@@ -20,7 +20,7 @@ struct RunWords {
     std::vector<std::string> pids;
     double seconds = 0, effort = 1;
     bool repeatable = false;
-    std::string calibration;
+    std::string calibration, save_trace;
     bool no_calibration = false;
     bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,
          kernel_mode = false;

@@ -63,9 +63,13 @@ struct CountingRequest {
     double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
     bool attribute = false;           ///< say which places in the code take the slots (RunExtra::where)
     bool repeatable = false;          ///< model a run of its own, the same each time
+    std::string save_trace;           ///< file for what is simulated; empty: none
+    std::string trace_workload;       ///< as its header names it
     double effort = 1;                ///< how much more than usual the model's samples may cost
     CalibrationChoice calibration;    ///< model only
     events::Library library;
+    /// Something is asked for that only the model can tell.
+    bool needs_model() const { return attribute || !save_trace.empty(); }
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
 };
 

@@ -15,7 +15,7 @@ constexpr const char* no_model =
 
 Result<Decision> automatic(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
     if (target_is_host && host.pmu.counts) {
-        if (request.attribute && model::built())
+        if (request.needs_model() && model::built())
             return Decision{{SourceChoice::perf, SourceChoice::model},
                             "this machine's PMU counts; which code takes the slots, the model says",
                             {}};
@@ -106,8 +106,10 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             // Who did not ask for the model wants no program's loading simulated at many times its length: what
             // ends this soon has done little else.
             constexpr int loading_ms = 2;
-            if (request.source == SourceChoice::automatic && !request.attribute) options.command_alone_ms = loading_ms;
+            if (request.source == SourceChoice::automatic && !request.needs_model())
+                options.command_alone_ms = loading_ms;
             options.calibration = setup.calibration;
+            options.trace = {request.save_trace, request.trace_workload, setup.host.cpu_id, setup.host.architecture};
             // Under an emulator no clock means anything.
             if (setup.target_is_host && !setup.host.is_emulated)
                 options.core_clock_hz = [limits = timing::canary_limits(setup.host)] {

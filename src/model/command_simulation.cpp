@@ -11,6 +11,7 @@
 #include "model/sampled_windows.h"
 #include "model/software_events.h"
 #include "model/sum_of_windows.h"
+#include "model/trace_writer.h"
 #include "process/held_command.h"
 #include "process/running_threads.h"
 #include "trace/snapshot_checks.h"
@@ -30,7 +31,13 @@ SamplingRequest request_for(const ModelOptions& options) {
 Result<process::Helper> start_helper(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder,
                                      const ModelledCpu& cpu, const ModelOptions& options) {
     return process::Helper::start([&](const process::HelperOrders& orders, const std::function<void()>& ready) {
-        return to_text(sample_windows(request, core, decoder, cpu, options, orders, ready));
+        auto trace_file = trace_writer(options.trace);
+        SamplingRequest logged = request;
+        if (trace_file) logged.log = trace_file->get();
+        auto windows = sample_windows(logged, core, decoder, cpu, options, orders, ready);
+        windows.trace_problem =
+            trace_file ? finish_trace(trace_file->get(), windows.facts, true) : trace_file.error().what;
+        return to_text(windows);
     });
 }
 
@@ -115,6 +122,7 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
     modelled.translated = windows.translated;
     modelled.further_tasks = windows.tasks > 1 ? windows.tasks - 1 : 0;
     modelled.native_ns = static_cast<double>(modelled.elapsed_ns);
+    add_trace_warning(windows.trace_problem, modelled);
     if (windows.facts.empty()) {
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {

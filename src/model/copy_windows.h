@@ -33,6 +33,8 @@ class CopyWindows {
     /// its program begins.
     Result<std::vector<WindowFacts>> model(trace::Sample& sample, bool from_start, const Following& following);
 
+    /// Whoever hears of what is simulated; it must outlive this.
+    void log_to(WindowLog& log) { simulator_.log_to(log); }
     const WindowSimulator& simulator() const { return simulator_; }
     /// The copy that is traced just now; -1: none.
     pid_t copy() const { return copy_; }

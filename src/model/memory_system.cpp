@@ -150,6 +150,7 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
 }
 
 unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code) {
+    if (ideal_.translations) return 0;
     const std::uint64_t page_bytes = page_sizes_(address);
     const std::uint64_t page = address / page_bytes;
     const std::size_t size = size_index(page_bytes);
@@ -254,11 +255,20 @@ void MemorySystem::vary(const MemoryVariation& variation) {
         memory_cycles_ = static_cast<std::uint64_t>(std::lround(variation.latency_ns * 1e-9 * geometry_.frequency_hz));
 }
 
+void MemorySystem::idealize(const IdealMemory& ideal) {
+    ideal_ = ideal;
+    geometry_.memory.outstanding_l1_misses *= ideal.outstanding;
+    geometry_.memory.outstanding_l2_misses *= ideal.outstanding;
+    from_memory_ = LineChannel(line_bytes * geometry_.frequency_hz /
+                               (geometry_.memory.bandwidth_bytes_per_second * ideal.bandwidth));
+}
+
 std::uint64_t MemorySystem::from_memory(std::uint64_t cycle) {
     ++lines_from_memory_;
     count(MemoryFact::lines_from_memory);
     if (!timed_) return cycle;
-    return from_memory_.after(cycle) + memory_cycles_;
+    return from_memory_.after(cycle) +
+           static_cast<std::uint64_t>(std::lround(static_cast<double>(memory_cycles_) * ideal_.latency));
 }
 
 void MemorySystem::into_l2(std::uint64_t line) {
@@ -275,6 +285,7 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
 }
 
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
+    if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     if (l2_.find(line)) {
         const std::uint64_t ready = arrival(line, cycle);
         return {ready > cycle ? ready : cycle + geometry_.l2.latency, 2};
@@ -288,6 +299,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
         filled = never_met(line, start);
         if (!geometry_.l3.victim) l3_.insert(line);
     }
+    if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
     if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
     on_its_way(line, filled.ready_at, cycle);
     into_l2(line);
@@ -295,6 +307,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
 }
 
 MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle, bool demand) {
+    if (ideal_.caches_from == 1) return {cycle, 1};
     if (l1_data_.find(line)) {
         const std::uint64_t ready = arrival(line, cycle);
         if (ready <= cycle) return {cycle, 1};

@@ -32,6 +32,16 @@ struct MemoryVariation {
     Unknown unknown = Unknown::likely;
 };
 
+/// What of the memory system is better than it is, to see what it is worth.
+struct IdealMemory {
+    int caches_from = 0;                ///< nothing misses this level; 0: as it is
+    bool translations = false;          ///< every page is known to the first level
+    double latency = 1, bandwidth = 1;  ///< of DRAM: times as much
+    unsigned outstanding = 1;           ///< times as many misses at once
+
+    bool operator==(const IdealMemory&) const = default;
+};
+
 /// A way on which lines follow one another. Its time is cut into turns, one for each line, which are given in any
 /// order; a turn that was taken long ago is free again.
 class LineChannel {
@@ -71,6 +81,8 @@ class MemorySystem final : public core::MemoryTiming {
     void reset_facts() { facts_.fill(0); }
     /// The same state, with other latencies or without prefetchers from now on.
     void vary(const MemoryVariation& variation);
+    /// The same state, with what is ideal from now on.
+    void idealize(const IdealMemory& ideal);
     /// Lines that no cache held since construction, while warming too.
     std::uint64_t lines_from_memory() const { return lines_from_memory_; }
     /// The program ran before and has so many bytes in memory: what was not met yet may be held all the same. A line
@@ -126,6 +138,7 @@ class MemorySystem final : public core::MemoryTiming {
     ModelledCpu geometry_;
     PageSizes page_sizes_;
     bool prefetching_;
+    IdealMemory ideal_;
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;

@@ -15,6 +15,12 @@
 
 namespace tmaprobe::model {
 
+/// Where what is simulated is kept, to be simulated again.
+struct TraceWish {
+    std::string file;                            ///< empty: nowhere
+    std::string workload, cpu_id, architecture;  ///< for the trace's header
+};
+
 /// What the model may vary.
 struct ModelOptions {
     std::string assume_pages;      ///< "" = the real page sizes of the traced addresses, else "4k", "2m", "1g"
@@ -31,6 +37,7 @@ struct ModelOptions {
     /// where the target is not this machine.
     std::function<double()> core_clock_hz;
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
+    TraceWish trace;
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

@@ -24,7 +24,7 @@ void take_cache(const CacheGeometry& cache, ModelledCpu& out) {
 }
 
 core::CoreParameters core_of(const events::CpuGeometry& cpu, const std::string& cpu_id) {
-    core::CoreParameters core{*cpu.core, {}, 0, cpu.corrections};
+    core::CoreParameters core{*cpu.core, {}, 0, cpu.corrections, {}};
     const auto name = core.llvm_cpu_by_id.find(cpu_id);
     if (name != core.llvm_cpu_by_id.end()) core.llvm_cpu = name->second;
     const auto width = core.slot_width_by_id.find(cpu_id);

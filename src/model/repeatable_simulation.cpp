@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "model/sum_of_windows.h"
+#include "model/trace_writer.h"
 #include "process/held_command.h"
 #include "trace/translator.h"
 
@@ -75,6 +76,8 @@ class RepeatableSimulation {
         : decoder_(decoder), cpu_(cpu), options_(options), simulator_(core, cpu) {}
 
     Result<Modelled> run(const std::vector<std::string>& command) {
+        trace_file_ = TRY(trace_writer(options_.trace));
+        if (trace_file_) simulator_.log_to(*trace_file_);
         // Which pages are huge is the machine's affair, too.
         constexpr std::uint64_t small_page = 4096;
         simulator_.set_pages(TRY(assumed_pages(options_)).value_or(trace::PageMap::uniform(small_page)));
@@ -190,6 +193,7 @@ class RepeatableSimulation {
             whole_cycles += per_instruction * stratum.instructions;
             windows.push_back(std::move(stratum.facts));
         }
+        add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled_);
         sum_up(windows, true, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
@@ -227,6 +231,7 @@ class RepeatableSimulation {
     trace::Decoder& decoder_;
     const ModelledCpu& cpu_;
     const ModelOptions& options_;
+    std::unique_ptr<TraceWriter> trace_file_;
     WindowSimulator simulator_;
     std::vector<Stratum> strata_;
     std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;

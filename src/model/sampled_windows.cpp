@@ -50,6 +50,7 @@ class WindowSampling {
           sampler_(request.processes, request.limits, request.reaper) {}
 
     SampledWindows run(const std::function<void()>& ready) {
+        if (request_.log) windows_.log_to(*request_.log);
         const std::uint64_t start = process::now_ns();
         models_from_ns_ = start + only_samples_ns;
         if (request_.held_command)

@@ -20,8 +20,9 @@ struct SampledWindows {
     record::Sampling sampling;
     std::vector<WindowFacts> facts;  ///< of the windows in `sampling`
     std::map<std::string, std::uint64_t> known_wrong;
-    std::string why_missed;  ///< in words, of the last attempt that had more to say
-    std::string error;       ///< of ours, the last
+    std::string why_missed;     ///< in words, of the last attempt that had more to say
+    std::string error;          ///< of ours, the last
+    std::string trace_problem;  ///< why no trace was saved
     std::uint64_t steps = 0, warmed = 0, undecodable = 0, in_software = 0, simulated = 0;
     std::uint64_t tasks = 0;  ///< threads that were seen
     double tracing_ns = 0, simulating_ns = 0;
@@ -35,6 +36,7 @@ struct SamplingRequest {
     pid_t held_command = 0;        ///< followed from its exec on, if not 0: it has not been released yet
     trace::SamplingLimits limits;
     double shortest_budget_ns = 3e9;  ///< for simulation after the end, or as long as it ran
+    WindowLog* log = nullptr;         ///< hears of what is simulated
 };
 
 /// In the helper: samples until the orders say that it is over, and simulates the copies. `ready` is called before the

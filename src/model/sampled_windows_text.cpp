@@ -77,11 +77,11 @@ struct Description<model::SampledWindows> {
     using S = model::SampledWindows;
     static constexpr auto fields = std::make_tuple(
         field("sampling", &S::sampling), field("facts", &S::facts), field("known_wrong", &S::known_wrong),
-        field("why_missed", &S::why_missed), field("error", &S::error), field("steps", &S::steps),
-        field("warmed", &S::warmed), field("undecodable", &S::undecodable), field("in_software", &S::in_software),
-        field("simulated", &S::simulated), field("tasks", &S::tasks), field("tracing_ns", &S::tracing_ns),
-        field("simulating_ns", &S::simulating_ns), field("pages_partly_known", &S::pages_partly_known),
-        field("translated", &S::translated));
+        field("why_missed", &S::why_missed), field("error", &S::error), field("trace_problem", &S::trace_problem),
+        field("steps", &S::steps), field("warmed", &S::warmed), field("undecodable", &S::undecodable),
+        field("in_software", &S::in_software), field("simulated", &S::simulated), field("tasks", &S::tasks),
+        field("tracing_ns", &S::tracing_ns), field("simulating_ns", &S::simulating_ns),
+        field("pages_partly_known", &S::pages_partly_known), field("translated", &S::translated));
 };
 
 }  // namespace tmaprobe::json

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "model/sum_of_windows.h"
+#include "model/trace_writer.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
 
@@ -43,6 +44,8 @@ class Simulation {
         if (!workload_.threads().empty())
             return fail(ErrorCode::unavailable, "this kernel's work is done by several threads, which are not modelled",
                         "the model follows one thread; run it with one, or count with --source perf");
+        const auto trace_file = TRY(trace_writer(options_.trace));
+        if (trace_file) simulator_.log_to(*trace_file);
         // The child shares this process's memory as it is mapped here.
         auto pages = TRY(assumed_pages(options_));
         simulator_.set_pages(pages ? *pages : trace::PageMap::of_process(::getpid()));
@@ -63,9 +66,11 @@ class Simulation {
             return fail(ErrorCode::unavailable, "the program ended before anything could be traced",
                         "give it more to do");
         modelled_.translated = translator.translates();
+        const std::string trace_problem = finish_trace(trace_file.get(), windows_, false);
         sum_up(windows_, false, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
+        add_trace_warning(trace_problem, modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
         return std::move(modelled_);

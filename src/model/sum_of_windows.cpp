@@ -169,6 +169,10 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
     return attribution;
 }
 
+void add_trace_warning(const std::string& problem, Modelled& modelled) {
+    if (!problem.empty()) modelled.warnings.push_back({"trace_not_saved", "no trace was saved: " + problem, ""});
+}
+
 void add_model_warnings(const std::map<std::string, std::size_t>& known_wrong, bool pages_partly_known,
                         Modelled& modelled) {
     auto& warnings = modelled.warnings;

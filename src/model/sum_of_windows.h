@@ -26,6 +26,9 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
 counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu& cpu,
                                          const Modelled& modelled);
 
+/// Says that the trace could not be kept, where there is a problem.
+void add_trace_warning(const std::string& problem, Modelled& modelled);
+
 /// What is wrong with the windows, if anything.
 void add_model_warnings(const std::map<std::string, std::size_t>& known_wrong, bool pages_partly_known,
                         Modelled& modelled);

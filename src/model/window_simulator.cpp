@@ -14,6 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+class NeverMispredicts final : public core::BranchOracle {
+  public:
+    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+};
+
 }  // namespace
 
 double ns_since(Clock::time_point start) {
@@ -32,6 +37,7 @@ void add(Facts& sum, const Facts& more, double weight) {
 
 void merge(WindowFacts& sum, const WindowFacts& more) {
     if (sum.parts.empty()) sum.parts.push_back(sum.base);
+    sum.logged.insert(sum.logged.end(), more.logged.begin(), more.logged.end());
     sum.parts.push_back(more.base);
     // What cannot tell a variation apart is the same in it.
     const auto find = [](auto& variations, record::Variation what) {
@@ -56,8 +62,24 @@ double cycles_of(const Facts& facts) {
 WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),
       geometry_(geometry),
-      memory_(geometry, [this](std::uint64_t address) { return pages_.page_bytes(addresses_.real(address)); }, {}),
+      memory_(geometry, [this](std::uint64_t address) { return page_bytes(address); }, {}),
       op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {}
+
+void WindowSimulator::begin_moment(std::uint64_t resident_bytes) {
+    if (log_) log_->moment(resident_bytes);
+    memory_.assume_met(resident_bytes);
+    after_branch_ = false;
+}
+
+void WindowSimulator::log_to(WindowLog& log) {
+    log_ = &log;
+    log_->pages([this](std::uint64_t address) { return page_bytes(address); });
+}
+
+void WindowSimulator::set_pages(trace::PageMap pages) {
+    pages_ = std::move(pages);
+    if (log_) log_->pages([this](std::uint64_t address) { return page_bytes(address); });
+}
 
 void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
     if (!geometry_.core.op_cache_windows) return;
@@ -86,6 +108,7 @@ const trace::StaticInstruction& WindowSimulator::own_instruction(std::uint32_t n
 }
 
 void WindowSimulator::follow_own(const trace::StaticInstruction& instruction, const trace::Step& step) {
+    if (log_) log_->step(instruction, step);
     if (after_branch_) learn(last_branch_, instruction.address);
     after_branch_ = instruction.branch;
     if (instruction.branch) last_branch_ = instruction;
@@ -130,25 +153,53 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
 }
 
 Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
-    if (addresses_.empty()) return simulate_own(trace);
+    auto facts = TRY(simulate_with(trace, {}));
+    return std::move(facts.front());
+}
+
+Result<std::vector<WindowFacts>> WindowSimulator::simulate_with(const trace::Trace& trace,
+                                                                const std::vector<ChangedMachine>& machines) {
+    if (addresses_.empty()) return simulate_own(trace, machines);
     trace::Trace own;
     for (const auto& step : trace.steps)
         static_cast<void>(own_instruction(step.instruction, trace.instructions[step.instruction]));
     for (const auto& known : own_instructions_) own.instructions.push_back(known.own);
     for (const auto& step : trace.steps) own.steps.push_back(addresses_.own(step));
-    return simulate_own(own);
+    return simulate_own(own, machines);
 }
 
-Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
+Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trace& trace,
+                                                               const std::vector<ChangedMachine>& machines) {
     const auto start = Clock::now();
-    struct Kind {
-        record::Variation what;
-        MemoryVariation variation;
-    };
     note_known_wrong(trace);
     // Where the branch before the window went is known by now: a history without it is another one.
     if (after_branch_ && !trace.steps.empty())
         learn(last_branch_, trace.instructions[trace.steps[0].instruction].address);
+    const BranchPredictor predictor_before = predictor_;
+    std::vector<WindowFacts> all;
+    all.push_back(TRY(simulate_varied(trace, {}, predictor_)));
+    if (log_ && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace));
+    if (attributes_) all.front().runs = executed_runs(trace, addresses_);
+    for (const ChangedMachine& machine : machines) {
+        BranchPredictor predictor = predictor_before;
+        all.push_back(TRY(simulate_varied(trace, machine, predictor)));
+    }
+    for (const trace::Step& step : trace.steps) {
+        memory_.warm(trace.instructions[step.instruction], step);
+        decode(trace.instructions[step.instruction]);
+    }
+    if (!trace.steps.empty()) last_branch_ = trace.instructions[trace.steps.back().instruction];
+    after_branch_ = last_branch_.branch;
+    simulating_ns_ += ns_since(start);
+    return all;
+}
+
+Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, const ChangedMachine& machine,
+                                                     BranchPredictor& predictor) {
+    struct Kind {
+        record::Variation what;
+        MemoryVariation variation;
+    };
     const MemoryGeometry& memory = geometry_.memory;
     using enum record::Variation;
     const Kind kinds[] = {{no_prefetchers, {0, false}},
@@ -158,12 +209,10 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
                           {unknown_missed, {0, true, Unknown::missed}}};
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
-    const BranchPredictor predictor_before = predictor_;
-    auto base =
-        TRY(simulate_once(trace, MemorySystem(memory_), predictor_, true,
+    const BranchPredictor predictor_before = predictor;
+    facts.base =
+        TRY(simulate_once(trace, machine, MemorySystem(memory_), predictor, true,
                           {facts.slots, facts.accesses, &facts.loop, tells_times_ ? &facts.time_by_address : nullptr}));
-    facts.base = std::move(base);
-    if (attributes_) facts.runs = executed_runs(trace, addresses_);
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
@@ -171,31 +220,27 @@ Result<WindowFacts> WindowSimulator::simulate_own(const trace::Trace& trace) {
         facts.base["lines_unknown"] + facts.base["pages_unknown"] + facts.base["branches_unknown"] >
         facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
+        if (!machine.varied) break;
         if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
         // Without prefetchers nothing at all is loaded before it is asked for.
         const bool wrong_paths_load = kind.variation.prefetch;
         MemorySystem varied = memory_;
-        BranchPredictor predictor = predictor_before;
+        BranchPredictor varied_predictor = predictor_before;
         varied.vary(kind.variation);
-        if (kind.variation.unknown == Unknown::missed) predictor.unknown_is_missed();
+        if (kind.variation.unknown == Unknown::missed) varied_predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}, {}};
-        variation.facts = TRY(simulate_once(trace, std::move(varied), predictor, wrong_paths_load,
+        variation.facts = TRY(simulate_once(trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
                                             {variation.slots, variation.accesses}));
         facts.variations.push_back(std::move(variation));
     }
-    for (const trace::Step& step : trace.steps) {
-        memory_.warm(trace.instructions[step.instruction], step);
-        decode(trace.instructions[step.instruction]);
-    }
-    if (!trace.steps.empty()) last_branch_ = trace.instructions[trace.steps.back().instruction];
-    after_branch_ = last_branch_.branch;
-    simulating_ns_ += ns_since(start);
     return facts;
 }
 
-Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                             bool wrong_paths_load, Attributed attributed) {
+Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const ChangedMachine& machine,
+                                             MemorySystem memory, BranchPredictor& predictor, bool wrong_paths_load,
+                                             Attributed attributed) {
     constexpr std::size_t longest_lead_in = 2000;
+    memory.idealize(machine.memory);
     memory.begin_window();
     std::optional<SlotTally> tally;
     if (attributes_ || attributed.times) tally.emplace(trace);
@@ -213,7 +258,9 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, MemorySy
                               wrong_paths_load,
                               execution ? &*execution : nullptr};
     const std::uint64_t unknown_before = predictor.unknown();
-    auto simulated = TRY(core_.simulate(trace, window, memory, predictor));
+    NeverMispredicts perfect;
+    core::BranchOracle& branches = machine.predicts_all ? static_cast<core::BranchOracle&>(perfect) : predictor;
+    auto simulated = TRY((machine.core ? *machine.core : core_).simulate(trace, window, memory, branches));
     simulated_instructions_ += simulated.steps;
     if (attributed.times) *attributed.times = tally->time_by_address(addresses_);
     if (attributes_) {

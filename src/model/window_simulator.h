@@ -13,6 +13,7 @@
 #include "model/memory_system.h"
 #include "model/modelled_cpu.h"
 #include "model/own_addresses.h"
+#include "model/window_log.h"
 #include "record/kinds.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
@@ -45,9 +46,10 @@ struct FactVariation {
 struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
-    double native_ns = 0;      ///< that it stands for
-    std::uint32_t kind = 0;    ///< moments of one kind execute the same code (weigh_by_looks())
-    std::vector<Facts> parts;  ///< of a moment with several windows: each of them; `base` is their sum
+    std::vector<std::uint32_t> logged;  ///< of which windows of the log it is the sum, where there is one
+    double native_ns = 0;               ///< that it stands for
+    std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
+    std::vector<Facts> parts;           ///< of a moment with several windows: each of them; `base` is their sum
     std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
@@ -56,6 +58,14 @@ struct WindowFacts {
     std::optional<counters::LoopTimes> loop;
     pid_t process = 0;
     std::vector<process::MemoryMapping> mappings;  ///< of the process at that time
+};
+
+/// A core and memory as they might be: what the same windows would take on these.
+struct ChangedMachine {
+    core::Core* core = nullptr;  ///< null: as it is
+    IdealMemory memory;
+    bool predicts_all = false;  ///< no branch is mispredicted
+    bool varied = true;         ///< simulated with what is not known changed, too
 };
 
 /// Another window of the same moment, slots of instructions left aside.
@@ -75,14 +85,13 @@ class WindowSimulator {
     void attribute_slots() { attributes_ = true; }
     /// They tell how much time each instruction takes.
     void tell_times() { tells_times_ = true; }
+    /// Whoever hears of all that follows; it must outlive this.
+    void log_to(WindowLog& log);
 
     /// What follows is another moment, of a program with so many bytes in memory (MemorySystem::assume_met()).
-    void begin_moment(std::uint64_t resident_bytes) {
-        memory_.assume_met(resident_bytes);
-        after_branch_ = false;
-    }
+    void begin_moment(std::uint64_t resident_bytes);
     /// Which pages the addresses from now on are in.
-    void set_pages(trace::PageMap pages) { pages_ = std::move(pages); }
+    void set_pages(trace::PageMap pages);
     const trace::PageMap& pages() const { return pages_; }
     /// From now on addresses are those of OwnAddresses: the same in each run.
     void set_addresses(OwnAddresses addresses) { addresses_ = std::move(addresses); }
@@ -102,6 +111,9 @@ class WindowSimulator {
 
     /// Simulates a window, which then is part of what was executed.
     Result<WindowFacts> simulate(const trace::Trace& trace);
+    /// The same, and then the facts of it on each of these machines.
+    Result<std::vector<WindowFacts>> simulate_with(const trace::Trace& trace,
+                                                   const std::vector<ChangedMachine>& machines);
 
     std::size_t simulated_instructions() const { return simulated_instructions_; }  ///< variations included
     double simulating_ns() const { return simulating_ns_; }
@@ -122,17 +134,23 @@ class WindowSimulator {
         std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
     };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
-    Result<WindowFacts> simulate_own(const trace::Trace& trace);
+    Result<std::vector<WindowFacts>> simulate_own(const trace::Trace& trace,
+                                                  const std::vector<ChangedMachine>& machines);
     const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
     /// The code that an instruction is of comes to the op cache.
     void decode(const trace::StaticInstruction& instruction);
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
-    Result<Facts> simulate_once(const trace::Trace& trace, MemorySystem memory, BranchPredictor& predictor,
-                                bool wrong_paths_load, Attributed attributed);
+    /// On one machine, as it is and with each variation. `predictor`: as it is before the window; learns from it.
+    Result<WindowFacts> simulate_varied(const trace::Trace& trace, const ChangedMachine& machine,
+                                        BranchPredictor& predictor);
+    Result<Facts> simulate_once(const trace::Trace& trace, const ChangedMachine& machine, MemorySystem memory,
+                                BranchPredictor& predictor, bool wrong_paths_load, Attributed attributed);
+    std::uint64_t page_bytes(std::uint64_t address) const { return pages_.page_bytes(addresses_.real(address)); }
 
     core::Core& core_;
     const ModelledCpu& geometry_;
+    WindowLog* log_ = nullptr;
     trace::PageMap pages_;
     OwnAddresses addresses_;
     std::vector<OwnInstruction> own_instructions_;

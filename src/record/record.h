@@ -14,6 +14,7 @@
 #include "record/kinds.h"
 #include "record/metric.h"
 #include "record/time.h"
+#include "record/what_if.h"
 #include "record/where.h"
 
 namespace tmaprobe::record {
@@ -63,7 +64,8 @@ struct RunExtra {
     std::optional<Allocation> allocation;
     std::optional<PerfDetail> perf;
     std::optional<ModelDetail> model;
-    std::optional<Where> where;  ///< which places in the code take the slots
+    std::optional<Where> where;     ///< which places in the code take the slots
+    std::optional<WhatIf> what_if;  ///< what changes of the machine would win
 };
 
 struct Run {

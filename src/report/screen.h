@@ -71,6 +71,8 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
 void show_data(Screen& screen, const record::Where& where, const WhereView& view);
 /// One time around a loop: its chain, ports and cycles.
 void show_timeline(Screen& screen, const record::LoopTimeline& timeline);
+/// What changes of the machine would win, where that was asked.
+void show_what_if(Screen& screen, const record::Run& run);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
 /// The counts themselves.

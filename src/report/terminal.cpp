@@ -161,6 +161,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_software_events(screen, run);
     show_clock(screen, run);
     show_monitors(screen, run);
+    if (run.extra.what_if) show_what_if(screen, run);
     if (run.extra.where) show_where(screen, record, run);
     show_tree(screen, record, run);
     show_other_metrics(screen, run);

@@ -66,6 +66,14 @@ std::uint64_t PageMap::page_bytes(std::uint64_t address) const {
     return huge ? large_page : small_page;
 }
 
+void PageMap::add(std::uint64_t address, std::uint64_t page_bytes) {
+    const std::uint64_t begin = address / page_bytes * page_bytes;
+    const auto after = std::upper_bound(areas_.begin(), areas_.end(), begin,
+                                        [](std::uint64_t value, const Area& area) { return value < area.begin; });
+    if (after != areas_.begin() && begin < (after - 1)->end) return;
+    areas_.insert(after, {begin, begin + page_bytes, page_bytes, 0});
+}
+
 Result<std::uint64_t> parse_assumed_pages(const std::string& name) {
     if (name == "4k") return small_page;
     if (name == "2m") return large_page;

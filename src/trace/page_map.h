@@ -20,6 +20,8 @@ class PageMap {
     static PageMap parse(const std::string& smaps);
 
     std::uint64_t page_bytes(std::uint64_t address) const;
+    /// One large page, of which `address` is a part.
+    void add(std::uint64_t address, std::uint64_t page_bytes);
     /// Transparent huge pages cover part of some mapping: which part is not known, and spread evenly.
     bool partly_known() const { return partly_known_; }
 

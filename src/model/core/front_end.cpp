@@ -24,6 +24,11 @@ void FrontEnd::wait_until(double cycle, SlotCause cause) {
 }
 
 void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, Admission& admission) {
+    if (parameters_.changes.perfect_front_end) {
+        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
+        admission.supply = late_;
+        return;
+    }
     // The queue is full until the instruction that many before this one was renamed.
     if (const auto room = static_cast<double>(queue_.room_at()); room > fetched_until_) {
         fetched_until_ = room;
@@ -67,6 +72,7 @@ void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {
 }
 
 void FrontEnd::took_branch() {
+    if (parameters_.changes.perfect_front_end) return;
     wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);  // it ends its fetch group
     last_window_ = last_line_ = ~0ull;
 }

@@ -22,7 +22,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       retirement_(parameters.reorder_buffer, parameters.retire_width),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory, window.op_cache),
-      ports_(parameters.binds_ports_at_renaming),
+      ports_(parameters.binds_ports_at_renaming, parameters.changes.ports > 1),
       load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer),
       general_registers_(parameters.general_registers),
@@ -227,7 +227,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
                              from->address == step.load && (parameters_.renames_memory_operands || same_operand);
         if (renamed)
             times.loaded = std::max(times.renamed + issue_after_renaming, from->source_at);
-        else if (whole)
+        else if (whole || parameters_.changes.forwarding_never_fails)
             times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + parameters_.store_forward_cycles);
         else
             // It begins again when the store has left its buffer: in order, after all before it.

@@ -39,6 +39,7 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready, std::uint64_
     // Further ahead than the window nothing is kept: so late, a port is free.
     constexpr std::uint64_t kept = window - word_bits;
     if (ready < floor_) ready = floor_;
+    if (twice_) ports |= ports << most_ports / 2;
     want(ports);
     if (bound_ && (ports & (ports - 1))) ports = std::uint64_t{1} << least_loaded(ports, std::max(renamed, floor_));
     for (std::uint64_t cycle = ready; cycle < floor_ + kept;) {

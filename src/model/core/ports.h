@@ -15,7 +15,8 @@ namespace tmaprobe::model::core {
 /// so that the oldest goes first; a younger one fills the gaps.
 class Ports {
   public:
-    explicit Ports(bool bound_at_renaming) : bound_(bound_at_renaming) {}
+    /// `twice`: each has a twin; cores of up to `most_ports / 2` ports.
+    explicit Ports(bool bound_at_renaming, bool twice = false) : bound_(bound_at_renaming), twice_(twice) {}
     /// No cycle before this one will be asked for any more.
     void advance(std::uint64_t cycle);
     /// Takes one cycle of one of the ports, at `ready` or as soon as there is one. `renamed`: the cycle in which a core
@@ -28,7 +29,7 @@ class Ports {
     std::size_t least_loaded(std::uint64_t ports, std::uint64_t renamed);
     void want(std::uint64_t ports);
 
-    bool bound_;
+    bool bound_, twice_;
     std::uint64_t floor_ = 0;
     /// How much each port was asked for lately: who can choose leaves those to others that cannot.
     std::array<std::uint32_t, most_ports> wanted_{};

@@ -18,11 +18,24 @@ namespace tmaprobe::model::core {
 
 using events::Correction;
 
+/// What of a core is other than it is, to see what it is worth.
+struct CoreChanges {
+    unsigned width = 1;  ///< times as many slots, decoders, entries of the op cache and retirements in a cycle
+    unsigned ports = 1;  ///< times as many ports of each kind; 1 or 2
+    unsigned reorder_buffer = 1,
+             memory_buffers = 1;     ///< times as many entries; registers and schedulers with the first
+    bool perfect_front_end = false;  ///< delivers what it is asked for; branches are still mispredicted
+    bool forwarding_never_fails = false;
+
+    bool operator==(const CoreChanges&) const = default;
+};
+
 /// The target core: what its data file says, and what that does not know.
 struct CoreParameters : events::CoreGeometry {
     std::string architecture;
     unsigned load_cycles = 0;  ///< first-level hit into a general register, load to use; 0: as LLVM's model has it
     std::vector<Correction> corrections;  ///< of LLVM's scheduling data
+    CoreChanges changes;
 };
 
 struct Loaded {

@@ -10,6 +10,17 @@
 namespace tmaprobe::model::core {
 namespace {
 
+CoreParameters changed(CoreParameters parameters) {
+    const CoreChanges& changes = parameters.changes;
+    for (unsigned* width : {&parameters.slot_width, &parameters.decode_width, &parameters.decode_bytes,
+                            &parameters.op_cache_width, &parameters.retire_width})
+        *width *= changes.width;
+    for (unsigned* entries : {&parameters.reorder_buffer, &parameters.general_registers, &parameters.vector_registers})
+        *entries *= changes.reorder_buffer;
+    for (unsigned* entries : {&parameters.load_buffer, &parameters.store_buffer}) *entries *= changes.memory_buffers;
+    return parameters;
+}
+
 class OwnCore final : public Core, private Descriptors {
   public:
     OwnCore(std::unique_ptr<LlvmTarget> target, CoreParameters parameters)
@@ -17,8 +28,9 @@ class OwnCore final : public Core, private Descriptors {
 
     Result<> prepare() {
         auto describer = TRY(Describer::make(*target_, parameters_));
-        parameters_ = describer->schedule().completed(parameters_);
-        for (const Scheduler& scheduler : describer->schedule().schedulers()) schedulers_.push_back(scheduler.entries);
+        parameters_ = changed(describer->schedule().completed(parameters_));
+        for (const Scheduler& scheduler : describer->schedule().schedulers())
+            schedulers_.push_back(scheduler.entries * parameters_.changes.reorder_buffer);
         describer_ = std::move(describer);
         return {};
     }

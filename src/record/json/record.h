@@ -7,6 +7,7 @@
 #include "record/json/metric.h"
 #include "record/json/sources.h"
 #include "record/json/time.h"
+#include "record/json/what_if.h"
 #include "record/json/where.h"
 #include "record/record.h"
 
@@ -71,7 +72,8 @@ struct Description<record::RunExtra> {
         optional("allocation", &T::allocation, "interference: the step of an allocation sweep"),
         optional("perf", &T::perf, "What the counters say beside the counts"),
         optional("model", &T::model, "What the model ran on"),
-        optional("where", &T::where, "Which places in the code take the slots: tmaprobe where"));
+        optional("where", &T::where, "Which places in the code take the slots: tmaprobe where"),
+        optional("what_if", &T::what_if, "What changes of the machine would win: tmaprobe what-if"));
 };
 
 template <>

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <memory>
+
+#include "base/shell.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/run_words.h"
+#include "experiments/what_if.h"
+#include "model/model.h"
+
+namespace tmaprobe::cli {
+namespace {
+
+struct Words {
+    RunWords run;
+    std::string trace, predictor;
+    std::vector<std::string> changes;
+    bool shares = false;
+};
+
+/// "no_mispredictions", or as it would be typed.
+Result<record::Change> parse_change(std::string word) {
+    std::ranges::replace(word, '-', '_');
+    if (const auto change = value_named<record::Change>(word)) return *change;
+    std::vector<std::string> names;
+    for (const auto& [value, name] : Names<record::Change>::values) names.emplace_back(name);
+    return fail(ErrorCode::bad_usage, "no change is called '" + word + "'", suggest(word, names));
+}
+
+/// What is asked about: all that is named on the command line at once, and each by itself.
+Result<std::vector<std::vector<record::Change>>> questions_of(const Words& words) {
+    std::vector<record::Change> all;
+    for (const std::string& word : words.changes) all.push_back(TRY(parse_change(word)));
+    for (const std::string& pages : words.run.pages) all.push_back(TRY(parse_change("pages_" + pages)));
+    if (words.predictor == "perfect") all.push_back(record::Change::no_mispredictions);
+    std::vector<std::vector<record::Change>> questions;
+    if (all.size() > 1) questions.push_back(all);
+    for (const record::Change change : all) questions.push_back({change});
+    return questions;
+}
+
+Result<experiments::WhatIfRequest> understand_questions(Words& words) {
+    if (!model::built())
+        return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
+                    "run third_party/setup.sh and build again");
+    if (words.run.source == "perf" || words.run.source == "none")
+        return fail(ErrorCode::bad_usage, "what a change would win, the model says, and --source leaves it out",
+                    "leave --source out: where there are counters, the tree is counted all the same");
+    experiments::WhatIfRequest request;
+    request.questions.answers = TRY(questions_of(words));
+    request.questions.shares = words.shares;
+    request.trace = words.trace;
+    words.run.pages.clear();
+    if (words.run.target == "all") {
+        request.questions.targets = true;
+        words.run.target.clear();
+    }
+    return request;
+}
+
+Result<record::Record> answer(Words& words) {
+    const auto what = TRY(understand_questions(words));
+    const bool saved = !what.trace.empty();
+    if (saved && (!words.run.kernel.empty() || !words.run.command.empty() || !words.run.pids.empty()))
+        return fail(ErrorCode::bad_usage, "both a saved trace and something to run are named", "ask one at a time");
+    experiments::RunRequest request;
+    if (saved) {
+        request.counting.target = words.run.target;
+        request.counting.library = event_library(words.run.events_directory);
+        request.counting.source = experiments::SourceChoice::model;
+        request.counting.calibration = {!words.run.no_calibration, words.run.calibration};
+        request.command_line = command_line();
+        TRY(check_output(words.run.output));
+    } else {
+        request = TRY(understand(words.run));
+    }
+    const auto progress =
+        request.workload.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};
+    return experiments::what_if(request, what, machine::detect(), machine::detect_topology(), progress);
+}
+
+int what_if(Words words) {
+    const auto record = answer(words);
+    if (!record) return complain(record.error());
+    return emit_run(*record, words.run);
+}
+
+}  // namespace
+
+void add_what_if_command(CommandLine app, const std::vector<std::string>& command, int& status) {
+    CommandLine what_if_command = app.add_subcommand(
+        "what-if", "What a change would win before it is made: perfect caches or branches, other pages, another CPU");
+    const auto words = std::make_shared<Words>();
+    what_if_command.group("What is asked");
+    std::string names;
+    for (const auto& [value, name] : Names<record::Change>::values)
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    std::ranges::replace(names, '_', '-');
+    what_if_command
+        .add_option("--change", words->changes,
+                    "What would be other than it is, all at once and each alone: " + names +
+                        "; default: the usual ones, ranked by what they would win")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("NAME,...");
+    what_if_command.add_option("--predictor", words->predictor, "perfect: no branch is mispredicted")
+        .check(one_of({"perfect"}))
+        .type_name("WHAT");
+    what_if_command.add_flag("--shares", words->shares,
+                             "How caches, TLBs, branches, front end and forwarding share what removing all would win");
+    what_if_command.add_option("--trace", words->trace, "Ask a trace that --save-trace wrote, and run nothing")
+        .type_name("FILE");
+    add_run_options(what_if_command, words->run);
+    what_if_command.example("tmaprobe what-if ./my-program args", "what the usual changes would win, ranked");
+    what_if_command.example("tmaprobe what-if --pages 2m --predictor perfect ./my-program",
+                            "huge pages and no mispredictions, together and each alone");
+    what_if_command.example("tmaprobe what-if --target all ./my-program",
+                            "how fast the same instructions are elsewhere");
+    what_if_command.callback([words, &command, &status] {
+        words->run.command = command;
+        status = what_if(*words);
+    });
+}
+
+}  // namespace tmaprobe::cli

@@ -1,0 +1,157 @@
+#include "model/trace_file.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/file.h"
+#include "core_fixture.h"
+#include "model/trace_writer.h"
+
+namespace tmaprobe::model {
+namespace {
+
+/// Two loads from a stream, a store, and a jump back.
+trace::Trace loop(std::size_t steps, const std::function<std::uint64_t(std::size_t)>& address) {
+    return core::trace_of({{0x48, 0x8b, 0x06}, {0x48, 0x8b, 0x0e}, {0x48, 0x89, 0x07}, {0xeb, 0xf5}}, steps, address);
+}
+
+struct Shown final : TraceVisitor {
+    std::vector<std::string> what;
+    std::vector<trace::Step> steps;
+    std::vector<std::uint64_t> addresses;
+    trace::PageMap page_map;
+    std::size_t windows = 0;
+
+    void pages(const trace::PageMap& pages) override { page_map = pages; }
+    void moment(std::uint64_t resident) override { what.push_back("moment " + std::to_string(resident)); }
+    void step(const trace::StaticInstruction& instruction, const trace::Step& step) override {
+        steps.push_back(step);
+        addresses.push_back(instruction.address);
+    }
+    Result<> window(const trace::Trace& trace) override {
+        what.push_back("window " + std::to_string(trace.steps.size()));
+        for (const auto& each : trace.steps) step(trace.instructions[each.instruction], each);
+        ++windows;
+        return {};
+    }
+};
+
+class TraceFiles : public testing::Test {
+  protected:
+    std::string path_ = (std::filesystem::temp_directory_path() / ("trace." + std::to_string(::getpid()))).string();
+    ~TraceFiles() override { std::filesystem::remove(path_); }
+
+    /// All but the last 100 steps before a window, these in it.
+    void write(const trace::Trace& trace, std::uint64_t page_bytes = 4096) {
+        const auto writer = TraceWriter::create(path_, {"x86_64", "GenuineIntel-6-6A", "./a 'b c'", "2"});
+        ASSERT_TRUE(writer);
+        (*writer)->pages([=](std::uint64_t) { return page_bytes; });
+        (*writer)->moment(123456);
+        trace::Trace window{trace.instructions, {trace.steps.end() - 100, trace.steps.end()}};
+        for (std::size_t i = 0; i + 100 < trace.steps.size(); ++i)
+            (*writer)->step(trace.instructions[trace.steps[i].instruction], trace.steps[i]);
+        EXPECT_EQ((*writer)->window(window), 0u);
+        ASSERT_TRUE((*writer)->finish({{2.5, {0}}}, true));
+    }
+    static void expect_same(const trace::Trace& trace, const Shown& shown) {
+        ASSERT_EQ(shown.steps.size(), trace.steps.size());
+        for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+            ASSERT_EQ(shown.addresses[i], trace.instructions[trace.steps[i].instruction].address) << i;
+            ASSERT_EQ(shown.steps[i].load, trace.steps[i].load) << i;
+            ASSERT_EQ(shown.steps[i].store, trace.steps[i].store) << i;
+        }
+    }
+    Result<Shown> show() {
+        auto file = TraceFile::open(path_);
+        if (!file) return pass_on(file);
+        auto decoder = core::make_decoder("x86_64");
+        Shown shown;
+        if (const auto done = file->show(**decoder, shown); !done) return pass_on(done);
+        return shown;
+    }
+};
+
+TEST_F(TraceFiles, ComeBackAsTheyWereWritten) {
+    std::mt19937_64 random(1);
+    for (const bool by_chance : {false, true}) {
+        const auto trace = loop(20000, [&](std::size_t k) {
+            return by_chance ? random() >> 17 | 1 : std::uint64_t{0x7f0000001000} + 8 * k;
+        });
+        write(trace);
+        const auto shown = show();
+        ASSERT_TRUE(shown) << shown.error().what;
+        expect_same(trace, *shown);
+        EXPECT_THAT(shown->what, testing::ElementsAre("moment 123456", "window 100"));
+    }
+}
+
+TEST_F(TraceFiles, SayWhatTheyAreOf) {
+    write(loop(1000, [](std::size_t k) { return 4096 + 8 * k; }));
+    const auto file = TraceFile::open(path_);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->header().architecture, "x86_64");
+    EXPECT_EQ(file->header().cpu_id, "GenuineIntel-6-6A");
+    EXPECT_EQ(file->header().workload, "./a 'b c'");
+    EXPECT_TRUE(file->weighted());
+    EXPECT_EQ(file->steps(), 1000u);
+    ASSERT_EQ(file->moments().size(), 1u);
+    EXPECT_DOUBLE_EQ(file->moments()[0].stands_for, 2.5);
+    EXPECT_THAT(file->moments()[0].windows, testing::ElementsAre(0u));
+}
+
+TEST_F(TraceFiles, AreSmallEvenWhereAddressesAreByChance) {
+    std::mt19937_64 random(1);
+    const std::size_t steps = 200000;
+    write(loop(steps, [&](std::size_t k) { return 0x7f0000001000 + 8 * k; }));
+    EXPECT_LT(std::filesystem::file_size(path_), steps / 20);
+    // Of four instructions three go somewhere else within 64 MiB each time: 26 bits, which nothing foretells.
+    write(loop(steps, [&](std::size_t) { return 0x7f0000001000 + random() % (64u << 20); }));
+    EXPECT_LT(std::filesystem::file_size(path_), steps * 7 / 2);
+}
+
+TEST_F(TraceFiles, KnowLargePages) {
+    write(loop(1000, [](std::size_t k) { return 0x40000000 + 8 * k; }), 2u << 20);
+    const auto shown = show();
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(shown->page_map.page_bytes(0x40000000), 2u << 20);
+    EXPECT_EQ(shown->page_map.page_bytes(0x80000000), 4096u);
+}
+
+TEST_F(TraceFiles, AreRefusedWhenCutShortOrDamaged) {
+    std::mt19937_64 random(7);
+    write(loop(5000, [&](std::size_t) { return random() >> 20; }));
+    const auto whole = read_file(path_);
+    ASSERT_TRUE(whole);
+    for (int i = 0; i < 200; ++i) {
+        std::string bytes = *whole;
+        const std::size_t at = random() % bytes.size();
+        if (i % 2)
+            bytes.resize(at);
+        else
+            bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1u << random() % 8));
+        ASSERT_TRUE(write_file(path_, bytes));
+        const auto shown = show();
+        ASSERT_FALSE(shown) << "byte " << at;
+        EXPECT_EQ(shown.error().code, ErrorCode::bad_input);
+    }
+    ASSERT_TRUE(write_file(path_, "tmaprobe.trace/9\nwhatever"));
+    EXPECT_THAT(show().error().what, testing::HasSubstr("another version"));
+    ASSERT_TRUE(write_file(path_, "{}"));
+    EXPECT_THAT(show().error().what, testing::HasSubstr("is no trace"));
+}
+
+TEST_F(TraceFiles, ADiskThatIsFullIsToldAtTheEnd) {
+    const auto writer = TraceWriter::create("/dev/full", {"x86_64", "", "", ""});
+    ASSERT_TRUE(writer);
+    const auto done = (*writer)->finish({}, false);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::system);
+    EXPECT_FALSE(TraceWriter::create("/nowhere/at/all", {}));
+}
+
+}  // namespace
+}  // namespace tmaprobe::model
