@@ -15,6 +15,7 @@
 #include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
+#include "report/what_if.h"
 
 namespace tmaprobe::report {
 namespace {
@@ -55,6 +56,17 @@ std::string metrics_table(const Run& run) {
     return text + "\n";
 }
 
+std::string what_if_section(const Run& run) {
+    if (!run.extra.what_if) return {};
+    std::string text = "What if: " + markdown_text(what_if_sentence(*run.extra.what_if)) + "\n\n" +
+                       markdown_heading({"as fast if", "times", "low..high", "then bound by"});
+    for (const auto& answer : run.extra.what_if->answers)
+        text += markdown_row({markdown_text(words_of(answer.changes)), times_text(answer.speed_up.value),
+                              times_text(answer.speed_up.low) + ".." + times_text(answer.speed_up.high),
+                              bottleneck_words(answer.slots)});
+    return text + "\n";
+}
+
 std::string monitors_text(const Run& run) {
     std::string text;
     for (const auto& monitored : monitors_of(run))
@@ -73,7 +85,8 @@ std::string run_section(const Record& record, const Run& run) {
     const std::string said = one || run.metrics.empty() ? "" : markdown_text(verdict(record, run)) + "\n\n";
     std::string text = (one ? "" : "### " + title + "\n\n") + said + "Time: " + time_text(run) + "\n\n" +
                        (clock.empty() ? "" : "Clock: " + markdown_text(clock) + "\n\n") +
-                       (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + metrics_table(run);
+                       (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + what_if_section(run) +
+                       metrics_table(run);
     for (const auto& step : next_steps(record, run))
         text +=
             "- " + markdown_text(step.what) + (step.command.empty() ? "" : " " + markdown_code(step.command)) + "\n";

@@ -18,6 +18,7 @@
 #include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
+#include "report/what_if.h"
 
 namespace tmaprobe::report {
 namespace {
@@ -225,6 +226,22 @@ void write_beside(ViewWriter& out, const Run& run) {
     });
 }
 
+void write_what_if(ViewWriter& out, const Run& run) {
+    if (!run.extra.what_if) return out.null("whatIf");
+    out.object("whatIf", [&] {
+        out.text("sentence", what_if_sentence(*run.extra.what_if));
+        out.each("answers", run.extra.what_if->answers, [&](const record::WhatIfAnswer& answer) {
+            out.object([&] {
+                out.text("what", words_of(answer.changes));
+                out.number("value", answer.speed_up.value);
+                out.number("low", answer.speed_up.low);
+                out.number("high", answer.speed_up.high);
+                out.text("then", bottleneck_words(answer.slots));
+            });
+        });
+    });
+}
+
 void write_run(ViewWriter& out, const Record& record, const Run& run, Definitions& definitions) {
     out.object([&] {
         out.text("label", run_label(run));
@@ -245,6 +262,7 @@ void write_run(ViewWriter& out, const Record& record, const Run& run, Definition
             });
         });
         write_beside(out, run);
+        write_what_if(out, run);
         write_intervals(out, run);
     });
 }

@@ -225,9 +225,11 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
             from->bytes == what.load_bytes && from->base == memory.base && from->displacement == memory.displacement;
         const bool renamed = parameters_.renames_memory && whole && what.renamable_load && from->plain &&
                              from->address == step.load && (parameters_.renames_memory_operands || same_operand);
-        if (renamed)
+        const bool never_fails = parameters_.changes.forwarding_never_fails && !whole;
+        // What would be forwarded could be renamed, too.
+        if (renamed || (never_fails && parameters_.renames_memory))
             times.loaded = std::max(times.renamed + issue_after_renaming, from->source_at);
-        else if (whole || parameters_.changes.forwarding_never_fails)
+        else if (whole || never_fails)
             times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + parameters_.store_forward_cycles);
         else
             // It begins again when the store has left its buffer: in order, after all before it.

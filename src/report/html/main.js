@@ -28,6 +28,20 @@ function addVerdict(parent, status, sentence) {
   parent.append(el("p", { class: "verdict" }, el("strong", {}, status), sentence ? `: ${sentence}` : ""));
 }
 
+/** What changes would win: a bar from 0 to the speed-up, its bounds as a line over it, a mark where nothing changes. */
+function addWhatIf(parent, run) {
+  if (!run.whatIf) return;
+  const most = Math.max(1, ...run.whatIf.answers.map((answer) => answer.high));
+  const part = (value) => `${(100 * value / most).toFixed(2)}%`;
+  const bar = (answer) => el("div", { class: "gain", role: "img", "aria-label": `${three(answer.value)} times as fast, ${three(answer.low)} to ${three(answer.high)}` },
+    el("span", { style: `left:0;width:${part(answer.value)}` }),
+    el("i", { style: `left:${part(answer.low)};width:${part(answer.high - answer.low)}` }),
+    el("b", { style: `left:${part(1)}` }));
+  parent.append(el("h3", {}, "What if"), el("p", {}, run.whatIf.sentence),
+    table(["as fast if", "", "times", "low..high", "then bound by"], run.whatIf.answers.map((answer) =>
+      [answer.what, bar(answer), three(answer.value), `${three(answer.low)}..${three(answer.high)}`, answer.then])));
+}
+
 function addRun(parent, run, alone) {
   if (!alone) parent.append(el("h3", {}, run.state || `${run.label}${run.pages ? `, pages ${run.pages}` : ""}`));
   if (!alone && run.verdict) parent.append(el("p", {}, run.verdict));
@@ -40,6 +54,7 @@ function addRun(parent, run, alone) {
   if (run.monitors.length) parent.append(el("p", { class: "soft" }, `Monitored by resctrl: ${run.monitors.map((one) => `${one.title} ${one.text}`).join(", ")}`));
   if (Array.isArray(run.beside)) parent.append(el("h3", {}, "The second source beside it"), table(["metric", "value", "low", "high", "status"],
     run.beside.map((item) => [String(item.name), known(item.value) ? three(item.value) : "-", three(item.low), three(item.high), String(item.status)])));
+  addWhatIf(parent, run);
   addIntervals(parent, run);
   if (run.steps.length && run.metrics.length) parent.append(el("h3", {}, "Next"), el("ol", {}, run.steps.map((step) => el("li", {}, step.what, step.command ? el("pre", {}, step.command) : null))));
 }

@@ -35,11 +35,25 @@ def user_s(command):
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
-def turns_for(program, name, seconds):
-    turns = 200
-    while (taken := user_s([program, name, "before", str(turns)])) < seconds / 8:
-        turns *= 2
-    return max(1, int(turns * seconds / taken))
+class Timed:
+    """One program of a pair: the time of a turn, without what it does before its first one."""
+
+    def __init__(self, program, name, which, seconds):
+        self.command, self.times = [program, name, which], []
+        self.before_first_s = min(self.once(0) for _ in range(3))
+        self.turns = 200
+        while (taken := self.once(self.turns) - self.before_first_s) < seconds / 8:
+            self.turns *= 2
+        self.turns = max(1, int(self.turns * seconds / taken))
+
+    def once(self, turns):
+        return user_s([*self.command, str(turns)])
+
+    def again(self):
+        self.times.append(max(1e-6, self.once(self.turns) - self.before_first_s) / self.turns)
+
+    def best(self):
+        return min(self.times)
 
 
 def predicted(tmaprobe, program, name, change, turns, folder):
@@ -68,13 +82,12 @@ def main():
         for name, change in PAIRS.items():
             if chosen.names and name not in chosen.names:
                 continue
-            turns = turns_for(program, name, chosen.seconds)
-            times = {"before": [], "after": []}
+            pair = [Timed(program, name, which, chosen.seconds) for which in ("before", "after")]
             for _ in range(chosen.times):
-                for which, each in times.items():
-                    each.append(user_s([program, name, which, str(turns)]))
-            measured = min(times["before"]) / max(1e-6, min(times["after"]))
-            answer = predicted(chosen.tmaprobe.absolute(), program, name, change, turns, folder)
+                for each in pair:
+                    each.again()
+            measured = pair[0].best() / pair[1].best()
+            answer = predicted(chosen.tmaprobe.absolute(), program, name, change, pair[0].turns, folder)
             rows.append((name, change, measured, answer))
             print(f"  {name}: {measured:.2f}, {answer['value'] if answer else 'nothing':.4}", file=sys.stderr)
     known = [row for row in rows if row[3]]
