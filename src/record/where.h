@@ -84,20 +84,6 @@ struct LoopTimeline {
     std::map<std::string, double> port_cycles;  ///< of a time around, spread as evenly as can be
 };
 
-/// A place that calls, and who called it.
-struct CallSite {
-    std::optional<std::uint64_t> caller{};  ///< index; none: the outermost that is known
-    std::string module, function, file;     ///< of the call
-    std::uint64_t line = 0, address = 0;    ///< 0: not known
-};
-
-/// What a line takes when it was called this way.
-struct PathSlots {
-    std::optional<std::uint64_t> caller{};  ///< index into the call sites; none: not known
-    std::uint64_t line = 0;                 ///< index into the lines
-    CauseSlots slots;
-};
-
 /// Which places take the slots, and why: by the model, whatever the tree is from.
 struct Where {
     double slot_width = 0;  ///< slots of a cycle
@@ -109,8 +95,6 @@ struct Where {
     CauseSlots data_slots;                ///< of all waits for memory
     std::vector<DataPlace> data;          ///< add up to `data_slots`, the most first
     std::vector<LoopTimeline> timelines;  ///< of the loops that take most
-    std::vector<CallSite> call_sites;
-    std::vector<PathSlots> paths;  ///< add up to the listed lines; none: not known
 };
 
 /// Of all causes.

@@ -7,10 +7,9 @@
 
 namespace tmaprobe::report {
 
-/// Slots of one line for one cause, and how the program came there.
+/// Slots of one line for one cause.
 struct PlaceStack {
-    std::vector<std::string> frames;  ///< the outermost first: program, callers where they are known, function, what is
-                                      ///< inlined into it, line
+    std::vector<std::string> frames;  ///< the outermost first: program, function, what is inlined into it, line
     std::string cause;
     double slots = 0;
 };

@@ -117,27 +117,6 @@ struct Description<record::LoopTimeline> {
 };
 
 template <>
-struct Description<record::CallSite> {
-    using T = record::CallSite;
-    static constexpr std::string_view name = "call_site", meaning = "A place that calls, and who called it";
-    static constexpr auto fields = std::make_tuple(
-        optional("caller", &T::caller, "Index in this list, before its own; none: the outermost that is known"),
-        field("module", &T::module, "Path of the file; empty: code that was made while the program ran"),
-        optional("function", &T::function, "That calls; none: not known"),
-        optional("file", &T::file, "Of the source; none: not known"), optional("line", &T::line, "none: not known"),
-        optional("address", &T::address, "Of the call, as the module's symbols count"));
-};
-
-template <>
-struct Description<record::PathSlots> {
-    using T = record::PathSlots;
-    static constexpr std::string_view name = "path_slots", meaning = "What a line takes when it was called this way";
-    static constexpr auto fields =
-        std::make_tuple(optional("caller", &T::caller, "Index into the call sites; none: not known"),
-                        field("line", &T::line, "Index into the lines"), field("slots", &T::slots, "By cause"));
-};
-
-template <>
 struct Description<record::Where> {
     using T = record::Where;
     static constexpr std::string_view
@@ -160,9 +139,7 @@ struct Description<record::Where> {
         optional("data", &T::data,
                  "What these wait for; adds up to data_slots, the most first; none: no wait for memory, or recorded "
                  "before data were told apart"),
-        optional("timelines", &T::timelines, "Of the loops that take most"),
-        optional("call_sites", &T::call_sites, "Places that call, each after its caller"),
-        optional("paths", &T::paths, "Lines by who called them; add up to the listed lines; none: not known"));
+        optional("timelines", &T::timelines, "Of the loops that take most"));
 };
 
 }  // namespace tmaprobe::json

@@ -28,15 +28,11 @@ function addVerdict(parent, status, sentence) {
   parent.append(el("p", { class: "verdict" }, el("strong", {}, status), sentence ? `: ${sentence}` : ""));
 }
 
-/** What changes would win: a bar from 0 to the speed-up, its bounds as a line over it, a mark where nothing changes. */
+/** What changes would win: bars of the speed-ups, as parts of the largest that is possible. */
 function addWhatIf(parent, run) {
   if (!run.whatIf) return;
   const most = Math.max(1, ...run.whatIf.answers.map((answer) => answer.high));
-  const part = (value) => `${(100 * value / most).toFixed(2)}%`;
-  const bar = (answer) => el("div", { class: "gain", role: "img", "aria-label": `${three(answer.value)} times as fast, ${three(answer.low)} to ${three(answer.high)}` },
-    el("span", { style: `left:0;width:${part(answer.value)}` }),
-    el("i", { style: `left:${part(answer.low)};width:${part(answer.high - answer.low)}` }),
-    el("b", { style: `left:${part(1)}` }));
+  const bar = (answer) => meter({ value: answer.value / most, low: answer.low / most, high: answer.high / most });
   parent.append(el("h3", {}, "What if"), el("p", {}, run.whatIf.sentence),
     table(["as fast if", "", "times", "low..high", "then bound by"], run.whatIf.answers.map((answer) =>
       [answer.what, bar(answer), three(answer.value), `${three(answer.low)}..${three(answer.high)}`, answer.then])));
