@@ -35,7 +35,7 @@ function addWhatIf(parent, run) {
   const bar = (answer) => meter({ value: answer.value / most, low: answer.low / most, high: answer.high / most });
   parent.append(el("h3", {}, "What if"), el("p", {}, run.whatIf.sentence),
     table(["as fast if", "", "times", "low..high", "then bound by"], run.whatIf.answers.map((answer) =>
-      [answer.what, bar(answer), three(answer.value), `${three(answer.low)}..${three(answer.high)}`, answer.then])));
+      [answer.what, bar(answer), answer.value.toFixed(2), `${answer.low.toFixed(2)}..${answer.high.toFixed(2)}`, answer.then])));
 }
 
 function addRun(parent, run, alone) {
