@@ -50,8 +50,10 @@ class Toplev(unittest.TestCase):
                     count = tables.invented(cpu, seed)
                     engine = tables.evaluator(cpu, count, tables.constants(cpu.folder, smt, core_wide, pmem=1))
                     theirs = {}
-                    # Parents first: a node's threshold asks for its parent's, and Retiring's for a child's.
-                    for name in sorted(set(cpu.metrics) & set(model.nodes), key=lambda n: place(cpu, n).get("level", 9)):
+                    # Parents first, and then all again: a node's threshold asks for its parent's, and Retiring's for
+                    # a child's.
+                    names = sorted(set(cpu.metrics) & set(model.nodes), key=lambda n: (place(cpu, n).get("level", 9), n))
+                    for name in 2 * names:
                         try:
                             theirs[name] = model.value(name, count)
                         except toplev.NotCounted:
