@@ -12,7 +12,7 @@
 namespace tmaprobe::cli {
 namespace {
 
-struct Words {
+struct WhatIfWords {
     RunWords run;
     std::string trace, predictor;
     std::vector<std::string> changes;
@@ -29,7 +29,7 @@ Result<record::Change> parse_change(std::string word) {
 }
 
 /// What is asked about: all that is named on the command line at once, and each by itself.
-Result<std::vector<std::vector<record::Change>>> questions_of(const Words& words) {
+Result<std::vector<std::vector<record::Change>>> questions_of(const WhatIfWords& words) {
     std::vector<record::Change> all;
     for (const std::string& word : words.changes) all.push_back(TRY(parse_change(word)));
     for (const std::string& pages : words.run.pages) all.push_back(TRY(parse_change("pages_" + pages)));
@@ -40,7 +40,7 @@ Result<std::vector<std::vector<record::Change>>> questions_of(const Words& words
     return questions;
 }
 
-Result<experiments::WhatIfRequest> understand_questions(Words& words) {
+Result<experiments::WhatIfRequest> understand_questions(WhatIfWords& words) {
     if (!model::built())
         return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
                     "run third_party/setup.sh and build again");
@@ -59,7 +59,7 @@ Result<experiments::WhatIfRequest> understand_questions(Words& words) {
     return request;
 }
 
-Result<record::Record> answer(Words& words) {
+Result<record::Record> answer(WhatIfWords& words) {
     const auto what = TRY(understand_questions(words));
     const bool saved = !what.trace.empty();
     if (saved && (!words.run.kernel.empty() || !words.run.command.empty() || !words.run.pids.empty()))
@@ -80,7 +80,7 @@ Result<record::Record> answer(Words& words) {
     return experiments::what_if(request, what, machine::detect(), machine::detect_topology(), progress);
 }
 
-int what_if(Words words) {
+int what_if(WhatIfWords words) {
     const auto record = answer(words);
     if (!record) return complain(record.error());
     return emit_run(*record, words.run);
@@ -91,7 +91,7 @@ int what_if(Words words) {
 void add_what_if_command(CommandLine app, const std::vector<std::string>& command, int& status) {
     CommandLine what_if_command = app.add_subcommand(
         "what-if", "What a change would win before it is made: perfect caches or branches, other pages, another CPU");
-    const auto words = std::make_shared<Words>();
+    const auto words = std::make_shared<WhatIfWords>();
     what_if_command.group("What is asked");
     std::string names;
     for (const auto& [value, name] : Names<record::Change>::values)
