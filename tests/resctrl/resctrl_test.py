@@ -205,15 +205,16 @@ class Resctrl(unittest.TestCase):
         raise RuntimeError(f"no task in {label}")
 
     def test_a_victim_or_a_neighbour_that_crashes_leaves_nothing(self):
+        # On a busy machine the neighbour may be killed before it has said that it runs.
         for label, says in (("-victim", "the measuring process died: killed by signal 11"),
-                            ("-neighbour", "the neighbour ended by itself (killed by signal 11)")):
+                            ("-neighbour", r"the neighbour (ended by itself \(killed by signal 11\)|could not start: it died)")):
             with self.subTest(label), Mounted("intel") as fake:
                 before = fake.schemata()
                 process = fake.start_long("--limit", "l3=0x3", seconds=2)
                 os.kill(self.tasks_of(fake, label)[0], signal.SIGSEGV)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 1, errors)
-                self.assertIn(says, errors)
+                self.assertRegex(errors, says)
                 self.assert_untouched(fake, before)
 
     def test_interrupted_it_takes_the_victims_command_along(self):
