@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tmaprobe {
@@ -19,6 +20,14 @@ class Random {
     std::uint64_t below(std::uint64_t below) {
         __extension__ using Wide = unsigned __int128;
         return static_cast<std::uint64_t>((static_cast<Wide>(next()) * below) >> 64);
+    }
+    /// One of so many, each as likely as `weight(index)` is of `all`, their sum.
+    template <class Weight>
+    std::size_t pick(std::size_t count, double all, const Weight& weight) {
+        double place = static_cast<double>(next()) * 0x1p-64 * all;
+        std::size_t chosen = 0;
+        while (chosen + 1 < count && place >= weight(chosen)) place -= weight(chosen++);
+        return chosen;
     }
 
   private:

@@ -248,12 +248,14 @@ void keep_early_interrupts(const experiments::RunRequest& request) {
 
 }  // namespace
 
-Result<record::Record> run(const experiments::RunRequest& request) {
+experiments::OnProgress begin_run(const experiments::RunRequest& request) {
     keep_early_interrupts(request);
     // What a command writes to a file or a pipe is its own: no line of ours comes between.
-    const auto progress =
-        request.workload.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};
-    return experiments::run(request, machine::detect(), machine::detect_topology(), progress);
+    return request.workload.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};
+}
+
+Result<record::Record> run(const experiments::RunRequest& request) {
+    return experiments::run(request, machine::detect(), machine::detect_topology(), begin_run(request));
 }
 
 int emit_run(const record::Record& record, const RunWords& words) {

@@ -33,6 +33,10 @@ void add_run_options(CommandLine app, RunWords& words);
 /// Errors: bad_usage for words that contradict each other or say too little; those of check_output().
 Result<experiments::RunRequest> understand(const RunWords& words);
 
+/// To be called before anything is run: keeps signals that come too early, and says where progress goes, which is
+/// nowhere that disturbs anybody.
+experiments::OnProgress begin_run(const experiments::RunRequest& request);
+
 /// Runs what is asked for, with progress where it disturbs nobody. Errors: those of experiments::run().
 Result<record::Record> run(const experiments::RunRequest& request);
 

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/shell.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "cli/run_words.h"
 #include "experiments/what_if.h"
 #include "model/model.h"
@@ -23,9 +21,7 @@ struct WhatIfWords {
 Result<record::Change> parse_change(std::string word) {
     std::ranges::replace(word, '-', '_');
     if (const auto change = value_named<record::Change>(word)) return *change;
-    std::vector<std::string> names;
-    for (const auto& [value, name] : Names<record::Change>::values) names.emplace_back(name);
-    return fail(ErrorCode::bad_usage, "no change is called '" + word + "'", suggest(word, names));
+    return fail(ErrorCode::bad_usage, "no change is called '" + word + "'", suggest(word, names_of<record::Change>()));
 }
 
 /// What is asked about: all that is named on the command line at once, and each by itself.
@@ -41,9 +37,7 @@ Result<std::vector<std::vector<record::Change>>> questions_of(const WhatIfWords&
 }
 
 Result<experiments::WhatIfRequest> understand_questions(WhatIfWords& words) {
-    if (!model::built())
-        return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
-                    "run third_party/setup.sh and build again");
+    TRY(model::check_built());
     if (words.run.source == "perf" || words.run.source == "none")
         return fail(ErrorCode::bad_usage, "what a change would win, the model says, and --source leaves it out",
                     "leave --source out: where there are counters, the tree is counted all the same");
@@ -75,9 +69,7 @@ Result<record::Record> answer(WhatIfWords& words) {
     } else {
         request = TRY(understand(words.run));
     }
-    const auto progress =
-        request.workload.command.empty() || may_redraw_line() ? progress_line() : experiments::OnProgress{};
-    return experiments::what_if(request, what, machine::detect(), machine::detect_topology(), progress);
+    return experiments::what_if(request, what, machine::detect(), machine::detect_topology(), begin_run(request));
 }
 
 int what_if(WhatIfWords words) {
@@ -94,8 +86,7 @@ void add_what_if_command(CommandLine app, const std::vector<std::string>& comman
     const auto words = std::make_shared<WhatIfWords>();
     what_if_command.group("What is asked");
     std::string names;
-    for (const auto& [value, name] : Names<record::Change>::values)
-        names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const auto& name : names_of<record::Change>()) names += (names.empty() ? "" : ", ") + name;
     std::ranges::replace(names, '_', '-');
     what_if_command
         .add_option("--change", words->changes,

@@ -19,9 +19,7 @@ Result<experiments::RunRequest> understand_where(const Words& words) {
     if (request.counting.source == SourceChoice::perf || request.counting.source == SourceChoice::none)
         return fail(ErrorCode::bad_usage, "which code takes the slots, the model says, and --source leaves it out",
                     "leave --source out: where there are counters, the tree is counted all the same");
-    if (!model::built())
-        return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
-                    "run third_party/setup.sh and build again");
+    TRY(model::check_built());
     request.counting.attribute = true;
     return request;
 }

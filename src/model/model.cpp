@@ -10,24 +10,21 @@ namespace tmaprobe::model {
 
 bool built() { return TMAPROBE_HAVE_MODEL; }
 
-#if !TMAPROBE_HAVE_MODEL
-
-namespace {
-
-tl::unexpected<Error> no_model() {
+Result<> check_built() {
+    if (built()) return {};
     return fail(ErrorCode::unavailable, "this build has no model: LLVM 19 was missing when it was configured",
                 "run third_party/setup.sh and build again");
 }
 
-}  // namespace
+#if !TMAPROBE_HAVE_MODEL
 
 Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Library&, const events::Table&,
                                                              const machine::Host&, const ModelOptions&) {
-    return no_model();
+    return pass_on(check_built());
 }
 
 Result<record::WhatIf> what_if(const std::string&, const WhatIfCpu&, const WhatIfQuestions&, unsigned) {
-    return no_model();
+    return pass_on(check_built());
 }
 
 #else

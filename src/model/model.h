@@ -42,6 +42,8 @@ struct ModelOptions {
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.
 bool built();
+/// Errors: unavailable where it cannot, with what to do.
+Result<> check_built();
 
 /// Traces the workload and simulates the target CPU. Errors: unavailable when LLVM was not there at
 /// build time, or the target has no core model (naming those that have).

@@ -173,10 +173,7 @@ class ModelSource final : public counters::CounterSource {
         return facts;
     }
 
-    double value_of(const char* fact) const {
-        const auto found = modelled_->facts.find(fact);
-        return found == modelled_->facts.end() ? 0 : found->second;
-    }
+    double value_of(const char* fact) const { return model::value_of(modelled_->facts, fact); }
 
     std::vector<record::Event> events_of(const Facts& facts, std::size_t pass,
                                          std::map<std::string, std::string>& missing) const {

@@ -40,14 +40,6 @@ double of_all(const std::vector<Shortened>& moments) {
     return ratio(before, after);
 }
 
-/// One moment of these, each as likely as what it stands for.
-const Shortened& drawn(const std::vector<Shortened>& moments, double all, Random& random) {
-    double place = static_cast<double>(random.next()) * 0x1p-64 * all;
-    std::size_t chosen = 0;
-    while (chosen + 1 < moments.size() && place >= moments[chosen].stands_for) place -= moments[chosen++].stands_for;
-    return moments[chosen];
-}
-
 }  // namespace
 
 record::SpeedUp speed_up_of(const std::vector<ComparedMoment>& moments) {
@@ -70,7 +62,8 @@ record::SpeedUp speed_up_of(const std::vector<ComparedMoment>& moments) {
     Random random(1);
     for (int time = 0; time < times; ++time) {
         double after = 0;
-        for (std::size_t i = 0; i < base.size(); ++i) after += drawn(base, all, random).by;
+        for (std::size_t i = 0; i < base.size(); ++i)
+            after += base[random.pick(base.size(), all, [&](std::size_t j) { return base[j].stands_for; })].by;
         widen(ratio(static_cast<double>(base.size()), after));
     }
     return speed_up;

@@ -38,10 +38,8 @@ std::vector<KindOfMoments> kinds_among(const std::vector<WindowFacts>& windows) 
 
 /// One moment of a kind, each as likely as the time that it stands for is long.
 const Facts& draw_of(const KindOfMoments& kind, Random& random) {
-    double place = static_cast<double>(random.next()) * 0x1p-64 * kind.native_ns;
-    std::size_t chosen = 0;
-    while (chosen + 1 < kind.moments.size() && place >= kind.moments[chosen]->native_ns)
-        place -= kind.moments[chosen++]->native_ns;
+    const std::size_t chosen =
+        random.pick(kind.moments.size(), kind.native_ns, [&](std::size_t i) { return kind.moments[i]->native_ns; });
     // Of a few moments one is drawn, and of it one window: where nothing else tells how far moments are apart, they are
     // at least as far as what lies close together.
     const auto& parts = kind.moments[chosen]->parts;
@@ -60,9 +58,8 @@ std::vector<double> draw_shares(const std::vector<KindOfMoments>& kinds, const L
     } else {
         shares.resize(kinds.size());
         for (std::uint64_t look = 0; look < looks; ++look) {
-            double place = static_cast<double>(random.next()) * 0x1p-64 * all_ns;
-            std::size_t chosen = 0;
-            while (chosen + 1 < kinds.size() && place >= kinds[chosen].native_ns) place -= kinds[chosen++].native_ns;
+            const std::size_t chosen =
+                random.pick(kinds.size(), all_ns, [&](std::size_t i) { return kinds[i].native_ns; });
             shares[chosen] += 1 / looked_at.looks;
         }
     }

@@ -113,11 +113,6 @@ std::vector<ComparedMoment> compared(const TraceFile& trace, const Windows& befo
     return moments;
 }
 
-double value_of(const Facts& facts, const std::string& name) {
-    const auto found = facts.find(name);
-    return found == facts.end() ? 0 : found->second;
-}
-
 /// Shares of all slots after the change, each moment with the time that it then takes.
 record::CauseSlots slots_of(const std::vector<ComparedMoment>& moments) {
     record::CauseSlots shares;

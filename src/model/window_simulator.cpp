@@ -54,10 +54,12 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
     for (const auto& [address, time] : more.time_by_address) sum.time_by_address[address] += time;
 }
 
-double cycles_of(const Facts& facts) {
-    const auto found = facts.find("cycles");
+double value_of(const Facts& facts, std::string_view name) {
+    const auto found = facts.find(name);
     return found == facts.end() ? 0 : found->second;
 }
+
+double cycles_of(const Facts& facts) { return value_of(facts, "cycles"); }
 
 WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counters/slot_attribution.h"
@@ -70,6 +71,8 @@ struct ChangedMachine {
 
 /// Another window of the same moment, slots of instructions left aside.
 void merge(WindowFacts& sum, const WindowFacts& more);
+/// 0 where there is no such fact.
+double value_of(const Facts& facts, std::string_view name);
 double cycles_of(const Facts& facts);
 void add(Facts& sum, const Facts& more, double weight);
 /// Processor time of this process: on a busy machine a budget of it still does the same work.

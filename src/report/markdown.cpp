@@ -62,8 +62,7 @@ std::string what_if_section(const Run& run) {
                        markdown_heading({"as fast if", "times", "low..high", "then bound by"});
     for (const auto& answer : run.extra.what_if->answers)
         text += markdown_row({markdown_text(words_of(answer.changes)), times_text(answer.speed_up.value),
-                              times_text(answer.speed_up.low) + ".." + times_text(answer.speed_up.high),
-                              bottleneck_words(answer.slots)});
+                              bounds_text(answer.speed_up), bottleneck_words(answer.slots)});
     return text + "\n";
 }
 

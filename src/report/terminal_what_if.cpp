@@ -9,10 +9,6 @@
 namespace tmaprobe::report {
 namespace {
 
-std::string bounds(const record::SpeedUp& speed_up) {
-    return times_text(speed_up.low) + ".." + times_text(speed_up.high);
-}
-
 void show_answers(Screen& screen, const record::WhatIf& what_if) {
     std::size_t widest = 0;
     for (const auto& answer : what_if.answers)
@@ -32,7 +28,7 @@ void show_answers(Screen& screen, const record::WhatIf& what_if) {
             none.push_back(words_of(answer.changes));
             continue;
         }
-        screen.line(row(times_text(answer.speed_up.value), bounds(answer.speed_up), words_of(answer.changes),
+        screen.line(row(times_text(answer.speed_up.value), bounds_text(answer.speed_up), words_of(answer.changes),
                         bottleneck_words(answer.slots)));
     }
     if (!none.empty()) show_left_out(screen, "No difference if", none);
@@ -65,7 +61,7 @@ void show_targets(Screen& screen, const record::WhatIf& what_if) {
         const bool unknown = target.unmodelled > 0.001;
         partly |= unknown;
         rows.push_back({screen.say(target.folder) + (unknown ? " *" : ""), times_text(target.speed_up.value),
-                        bounds(target.speed_up), times_text(target.cycles_ratio) + "x",
+                        bounds_text(target.speed_up), times_text(target.cycles_ratio) + "x",
                         fmt::format("{:.2f} GHz", target.frequency_hz / 1e9)});
     }
     screen.table(rows);

@@ -68,6 +68,10 @@ std::string bottleneck_words(const record::CauseSlots& slots) {
 
 std::string times_text(double speed_up) { return fmt::format("{:.{}f}", speed_up, speed_up < 9.995 ? 2 : 1); }
 
+std::string bounds_text(const record::SpeedUp& speed_up) {
+    return times_text(speed_up.low) + ".." + times_text(speed_up.high);
+}
+
 bool makes_no_difference(const record::SpeedUp& speed_up) {
     constexpr double nothing = 0.005;
     return std::abs(speed_up.value - 1) < nothing && std::abs(speed_up.low - 1) < nothing &&
@@ -80,9 +84,9 @@ std::string what_if_sentence(const record::WhatIf& what_if) {
         *std::ranges::max_element(what_if.answers, {}, [](const auto& one) { return one.speed_up.value; });
     const record::SpeedUp& speed_up = best.speed_up;
     if (makes_no_difference(speed_up)) return "Nothing that was asked would make it faster.";
-    return fmt::format("It would run {} times as fast (modelled, {}..{}) if {}, and would then be bound by {}.",
-                       times_text(speed_up.value), times_text(speed_up.low), times_text(speed_up.high),
-                       words_of(best.changes), bottleneck_words(best.slots));
+    return fmt::format("It would run {} times as fast (modelled, {}) if {}, and would then be bound by {}.",
+                       times_text(speed_up.value), bounds_text(speed_up), words_of(best.changes),
+                       bottleneck_words(best.slots));
 }
 
 }  // namespace tmaprobe::report

@@ -18,6 +18,9 @@ std::string bottleneck_words(const record::CauseSlots& slots);
 /// "1.62", with as many digits as tell it from 1.
 std::string times_text(double speed_up);
 
+/// "1.55..1.70".
+std::string bounds_text(const record::SpeedUp& speed_up);
+
 /// What would win the most, in a sentence; empty where nothing was asked.
 std::string what_if_sentence(const record::WhatIf& what_if);
 
