@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds a Debian package of this tree for the machine at hand, from what `cmake --install` puts where.
 #   cmake/package/debian.sh [FOLDER]      the package goes to FOLDER; default: build/package
-# With TMAPROBE_BUILD=FOLDER, of a build that is there already (configured with CMAKE_INSTALL_PREFIX=/usr and without
-# TMAPROBE_STATIC); otherwise the preset `package` is built.
+# With TMAPROBE_BUILD=FOLDER, of a build that is there already (configured with CMAKE_INSTALL_PREFIX=/usr; with
+# TMAPROBE_STATIC the package depends on nothing); otherwise the preset `package` is built. TMAPROBE_ARCHITECTURE says
+# what it was built for, where that is not this machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 output=$(realpath -m "${1:-build/package}")
@@ -63,14 +64,18 @@ END
 
 # dpkg-shlibdeps wants a source package's control file.
 printf 'Source: tmaprobe\n\nPackage: tmaprobe\nArchitecture: any\n' >"$scratch/debian/control"
-depends=$(cd "$scratch" && dpkg-shlibdeps -O debian/tmaprobe/usr/bin/tmaprobe 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
-cat >"$root/DEBIAN/control" <<END
+depends=$(cd "$scratch" && dpkg-shlibdeps -O debian/tmaprobe/usr/bin/tmaprobe 2>/dev/null | sed -n 's/^shlibs:Depends=/Depends: /p' || true)
+[ -n "$depends" ] || cat >>"$root/usr/share/lintian/overrides/tmaprobe" <<END
+# A package that was built on another architecture holds the program that runs everywhere.
+tmaprobe: statically-linked-binary *usr/bin/tmaprobe*
+END
+sed '/^$/d' >"$root/DEBIAN/control" <<END
 Package: tmaprobe
 Version: $version-1
 Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du -ks "$root" | cut -f 1)
-Depends: $depends
+$depends
 Suggests: prometheus-node-exporter
 Section: devel
 Priority: optional

@@ -18,6 +18,7 @@ readonly layout=2
 
 say() { echo "guests: $*"; }
 fail() { echo "guests: error: $*" >&2; exit 1; }
+. "$here/../../third_party/foreign_packages.sh"
 
 host_packages() {
     # Two module builds (amd64 natively, arm64 crossed), two emulators, user-mode emulation, images without mounting.
@@ -49,76 +50,6 @@ install_host_packages() {
         tail -5 "$cache/install.log" >&2
         fail "could not install ${missing[*]} (whole log: $cache/install.log)"
     }
-}
-
-# A private package root for one architecture and one release: lists, cache and an empty status file of its own.
-# Its sources are those of this machine (mirror included), with the release's name replaced where asked.
-private_root() {  # ROOT ARCH [RELEASE]
-    local root=$1 arch=$2 release=${3:-} uri suite
-    mkdir -p "$root"/{lists/partial,archives/partial,etc}
-    : > "$root/status"
-    : > "$root/etc/sources.list"
-    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(CREATED_BY)' |
-        awk '$1 == "Debian" && $4 == "Packages" { print $2, $3 }' | sort -u > "$root/etc/sources"
-    [ -s "$root/etc/sources" ] || fail "no Debian package source is configured here (run apt-get update first)"
-    while read -r uri suite; do
-        if [ -n "$release" ]; then
-            case $suite in *-*) continue ;; esac    # only the base suite is renamed
-            suite=$release
-        fi
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >> "$root/etc/sources.list"
-    done < "$root/etc/sources"
-    cat > "$root/etc/apt.conf" <<CONF
-APT::Architecture "$arch";
-APT::Architectures { "$arch"; };
-APT::Install-Recommends "false";
-Dir::State "$root";
-Dir::State::lists "$root/lists";
-Dir::State::status "$root/status";
-Dir::Cache "$root";
-Dir::Cache::archives "$root/archives";
-Dir::Etc::sourcelist "$root/etc/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-APT::Sandbox::User "root";
-Acquire::Languages "none";
-Acquire::Retries "3";
-CONF
-    APT_CONFIG="$root/etc/apt.conf" apt-get -qq update > "$root/update.log" 2>&1 || {
-        tail -3 "$root/update.log" >&2
-        fail "could not read the package lists for $arch ${release:-}"
-    }
-}
-
-# Downloads exactly the named packages into the root's archives.
-download() {  # ROOT PACKAGE...
-    local root=$1
-    shift
-    (cd "$root/archives" && APT_CONFIG="$root/etc/apt.conf" apt-get -qq download "$@" > "$root/download.log" 2>&1) || {
-        tail -3 "$root/download.log" >&2
-        fail "could not download $*"
-    }
-}
-
-# Downloads the named packages with everything they depend on.
-download_closure() {  # ROOT PACKAGE...
-    local root=$1
-    shift
-    APT_CONFIG="$root/etc/apt.conf" apt-get -qq -y --download-only -o Debug::NoLocking=1 install "$@" \
-        > "$root/download.log" 2>&1 || {
-        tail -3 "$root/download.log" >&2
-        fail "could not download $* and what they depend on"
-    }
-}
-
-dependency_of() {  # ROOT PACKAGE PATTERN: the first dependency of PACKAGE that matches
-    APT_CONFIG="$1/etc/apt.conf" apt-cache depends "$2" | sed -n "s/^ *Depends: \($3\)$/\1/p" | head -1
-}
-
-unpack() {  # INTO DEB...
-    local into=$1 deb
-    shift
-    mkdir -p "$into"
-    for deb in "$@"; do dpkg-deb -x "$deb" "$into"; done
 }
 
 # Kernel, headers, busybox and perf of one guest architecture.
@@ -159,25 +90,6 @@ fetch_guest() {  # ARCH
     unpack "$cache/$arch/root" "$root"/archives/*.deb
     rm -rf "$cache/$arch/root"/usr/share/{doc,man,locale} "$cache/$arch/root"/usr/lib/python3
     echo "$layout $abi" > "$cache/$arch/complete"
-}
-
-# The libraries tmaprobe is built from, for arm64: $cache/arm64/dev. The C and C++ libraries are the cross compiler's.
-fetch_arm64_libraries() {
-    local root=$cache/apt-arm64 into=$cache/arm64/dev
-    local packages=(libfmt-dev libhwloc-dev libudev-dev libpfm4-dev libgtest-dev libgmock-dev nlohmann-json3-dev
-        rapidjson-dev libcli11-dev libexpected-dev libspdlog-dev)
-    if [ "$(cat "$into/complete" 2> /dev/null)" != "$layout ${packages[*]}" ]; then
-        say "arm64: fetching the libraries that tmaprobe is built from"
-        rm -rf "$into" "$root"/archives/*.deb
-        download_closure "$root" "${packages[@]}"
-        rm -f "$root"/archives/{libc6,libc6-dev,libc-dev-bin,linux-libc-dev,libcrypt-dev,gcc-*,g++*,libgcc-*,libstdc++-*}_*.deb
-        unpack "$into" "$root"/archives/*.deb
-        rm -rf "$into"/usr/share/{doc,man,locale,info} "$into"/usr/bin
-        echo "$layout ${packages[*]}" > "$into/complete"
-    fi
-    # Only the programs' own libraries: a C library there would be found before the cross compiler's.
-    "$here/../../third_party/build_libperf.sh" "$into/libperf" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ||
-        fail "libperf could not be built for arm64; the log is $into/libperf/build.log"
 }
 
 # User-mode emulation new enough for the SHA instructions of x86 (7.2, the distribution's own, is not).
@@ -222,7 +134,7 @@ main() {
     mkdir -p "$cache"
     case "${1:-}" in
         --check) check ;;
-        "") install_host_packages; fetch_guest amd64; fetch_guest arm64; fetch_arm64_libraries; fetch_new_user_emulator; check ;;
+        "") install_host_packages; fetch_guest amd64; fetch_guest arm64; "$here/../../third_party/arm64.sh"; fetch_new_user_emulator; check ;;
         *) echo "usage: $0 [--check]" >&2; exit 2 ;;
     esac
 }

@@ -1,6 +1,6 @@
-# Cross-building for arm64 from x86-64, with the libraries that tests/guest/fetch.sh fetched. Programs, tests included,
+# Cross-building for arm64 from x86-64, with the libraries that third_party/arm64.sh fetched. Programs, tests included,
 # run under user-mode emulation:
-#   cmake -S . -B build/arm64 -G Ninja -DCMAKE_TOOLCHAIN_FILE=tests/emulated/aarch64.cmake
+#   cmake -S . -B build/arm64 -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
