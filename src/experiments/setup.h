@@ -28,6 +28,8 @@ struct Setup {
     int levels_to_be_had = 0;          ///< of the tree, from the decided sources
     Decision decision;
     std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
+    /// This machine, where it is the target and is modelled, was seen to foretell indirect branches so.
+    bool indirect_by_last_target = false;
     std::vector<record::Warning> warnings;
 };
 

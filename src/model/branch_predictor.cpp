@@ -80,11 +80,12 @@ std::uint32_t BranchHistory::tag(std::size_t table, std::uint64_t address) const
     return (hashed ^ folded_[table][1] ^ folded_[table][2] << 1) & ((1u << tag_bits) - 1);
 }
 
-BranchPredictor::BranchPredictor()
+BranchPredictor::BranchPredictor(bool indirect_by_last_target)
     : tagged_(BranchHistory::tables, SharedRows<std::uint32_t>(table_size, 1, empty)),
       tagged_targets_(BranchHistory::tables, SharedRows<std::uint64_t>(table_size, 2, no_target)),
       by_address_(std::size_t{1} << by_address_bits, 1, never_met),
-      targets_(std::size_t{1} << by_address_bits, 1, no_target) {}
+      targets_(std::size_t{1} << by_address_bits, 1, no_target),
+      indirect_by_last_target_(indirect_by_last_target) {}
 
 bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     bool missed = false;
@@ -189,7 +190,7 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     constexpr std::uint64_t confidence_mask = 3, most_confident = 3;
     constexpr unsigned tag_at = 2;
     int table_found = -1;
-    for (std::size_t table = 0; table < BranchHistory::tables; ++table) {
+    for (std::size_t table = 0; table < BranchHistory::tables && !indirect_by_last_target_; ++table) {
         at_[table] = history_.index(table, address);
         tags_[table] = history_.tag(table, address) + 1;
         const std::uint64_t* entry = tagged_targets_[table].look(at_[table]);
@@ -213,6 +214,7 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
         return unknown_is_missed_;
     }
     if (predicted == target) return false;
+    if (indirect_by_last_target_) return true;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;

@@ -39,12 +39,12 @@ class BranchHistory {
 /// Of the class of today's predictors, and smaller than some. Conditional branches: TAGE (A. Seznec, P. Michaud, "A
 /// case for (partially) TAgged GEometric history length branch prediction", JILP 2006) of counters by address and seven
 /// tagged tables of 4,096 entries with histories up to 388 bits. Indirect branches: the same with
-/// targets (ITTAGE). Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a return to a
+/// targets (ITTAGE), or, on machines that are set so, by the last target alone. Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a return to a
 /// call from before the first branch, is foretold right and counted as unknown: a program that was met in the middle of
 /// its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
-    BranchPredictor();
+    explicit BranchPredictor(bool indirect_by_last_target = false);
     bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) override;
     /// What was never met is mispredicted from now on, where a guess by direction is wrong.
     void unknown_is_missed() { unknown_is_missed_ = true; }
@@ -71,7 +71,7 @@ class BranchPredictor final : public core::BranchOracle {
     std::uint64_t lost_returns_ = 0, unknown_ = 0;
     std::uint32_t random_ = 1;
     int trusts_new_ = 8;  ///< 0..15: whether entries that are new do better than the ones before them
-    bool unknown_is_missed_ = false;
+    bool unknown_is_missed_ = false, indirect_by_last_target_;
 };
 
 }  // namespace tmaprobe::model

@@ -290,8 +290,8 @@ TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
 }
 
 /// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
-double missed_of(const std::vector<std::uint64_t>& targets) {
-    BranchPredictor predictor;
+double missed_of(const std::vector<std::uint64_t>& targets, bool by_last_target = false) {
+    BranchPredictor predictor(by_last_target);
     trace::StaticInstruction dispatch;
     dispatch.address = 0x5000;
     dispatch.length = 2;
@@ -312,6 +312,13 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
     std::vector<std::uint64_t> noise;
     for (int i = 0; i < 20000; ++i) noise.push_back(0x8000 + 64 * (random() % 12));
     EXPECT_GT(missed_of(noise), 0.7);
+}
+
+TEST(BranchPredictor, ByTheLastTargetAloneABranchIsForetoldWhileItGoesToTheSamePlace) {
+    EXPECT_EQ(missed_of({0x8000}, true), 0);
+    EXPECT_EQ(missed_of({0x8000, 0x8040}, true), 1);
+    EXPECT_EQ(missed_of({0x8000, 0x8000, 0x8040, 0x8040}, true), 0.5);
+    EXPECT_EQ(missed_of({0x8000, 0x8000, 0x8040, 0x8040}), 0);
 }
 
 TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
