@@ -68,6 +68,7 @@ depends=$(cd "$scratch" && dpkg-shlibdeps -O debian/tmaprobe/usr/bin/tmaprobe 2>
 [ -n "$depends" ] || cat >>"$root/usr/share/lintian/overrides/tmaprobe" <<END
 # A package that was built on another architecture holds the program that runs everywhere.
 tmaprobe: statically-linked-binary *usr/bin/tmaprobe*
+tmaprobe: embedded-library *usr/bin/tmaprobe*
 END
 sed '/^$/d' >"$root/DEBIAN/control" <<END
 Package: tmaprobe
