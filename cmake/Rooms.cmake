@@ -38,7 +38,7 @@ endif()
 set_source_files_properties(src/record/json/file.cpp src/record/json/schema.cpp src/record/json/write.cpp
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-set(TMAPROBE_SIMULATING "/model/(core/|branch_predictor|executed_runs|loop_times|memory_system|own_addresses|set_associative|slot_tally|speed_up|window_simulator)")
+set(TMAPROBE_SIMULATING "/model/(core/|branch_predictor|call_follower|executed_runs|loop_times|memory_system|own_addresses|set_associative|slot_tally|speed_up|window_simulator)")
 set(TMAPROBE_NEEDS_LLVM "/model/(llvm/|model_source|simulation|command_simulation|copy_windows|sampled_windows[.]|spinning|sum_of_windows|trace_file|trace_simulation|trace_writer|what_if_simulation)")
 
 function(tmaprobe_library name)
@@ -49,7 +49,7 @@ function(tmaprobe_library name)
         list(FILTER sources EXCLUDE REGEX ${TMAPROBE_NEEDS_LLVM})
     endif()
     if(name STREQUAL "symbols")
-        list(FILTER sources EXCLUDE REGEX "/disassembly.cpp")  # the same
+        list(FILTER sources EXCLUDE REGEX "/(disassembly|segments).cpp")  # the same
     endif()
     # Its machine code is copied into other programs.
     set_source_files_properties(src/trace/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS

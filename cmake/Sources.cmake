@@ -96,6 +96,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/cache_share.cpp
     src/experiments/calibrate.cpp
     src/experiments/calibration_file.cpp
+    src/experiments/call_paths.cpp
     src/experiments/checks.cpp
     src/experiments/code_loops.cpp
     src/experiments/code_points.cpp
@@ -185,6 +186,7 @@ set(TMAPROBE_SOURCES_metrics
 set(TMAPROBE_SOURCES_model
     src/model/branch_predictor.cpp
     src/model/calibrated_cpu.cpp
+    src/model/call_follower.cpp
     src/model/command_simulation.cpp
     src/model/copy_windows.cpp
     src/model/core/facts.cpp
@@ -283,10 +285,14 @@ set(TMAPROBE_SOURCES_report
     src/report/writers.cpp
 )
 set(TMAPROBE_SOURCES_symbols
+    src/symbols/call_stacks.cpp
     src/symbols/llvm/disassembly.cpp
     src/symbols/llvm/read_symbols.cpp
+    src/symbols/llvm/segments.cpp
+    src/symbols/llvm/unwind.cpp
     src/symbols/locations.cpp
     src/symbols/perf_map.cpp
+    src/symbols/read_apart.cpp
 )
 set(TMAPROBE_SOURCES_timing
     src/timing/canary.cpp
@@ -311,6 +317,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/page_map.cpp
     src/trace/private_mappings.cpp
     src/trace/read_memory.cpp
+    src/trace/read_stack.cpp
     src/trace/registers.cpp
     src/trace/remote_calls.cpp
     src/trace/room_for_copy.cpp

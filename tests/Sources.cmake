@@ -97,6 +97,7 @@ set(TMAPROBE_SOURCES_tests_metrics
 set(TMAPROBE_SOURCES_tests_model
     tests/model/attribution_test.cpp
     tests/model/calibrated_cpu_test.cpp
+    tests/model/call_follower_test.cpp
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/core_instructions_test.cpp
@@ -146,6 +147,7 @@ set(TMAPROBE_SOURCES_tests_report
     tests/report/writers_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_symbols
+    tests/symbols/call_stacks_test.cpp
     tests/symbols/locations_test.cpp
     tests/symbols/perf_map_test.cpp
 )

@@ -52,9 +52,11 @@ bool is_newer(const std::string& file, const std::string& other) {
 
 void add_where_options(CommandLine command, WhereWords& words) {
     command
-        .add_option("--by", words.by,
-                    "What the table has: function, loop, line, instruction, module, or data that is waited for")
-        .check(one_of({"function", "loop", "line", "instruction", "module", "data"}))
+        .add_option(
+            "--by", words.by,
+            "What the table has: function, loop, line, instruction, module, path (functions in their callers), or data "
+            "that is waited for")
+        .check(one_of({"function", "loop", "line", "instruction", "module", "path", "data"}))
         .type_name("WHAT");
     constexpr int most_rows = 20000;
     command.add_option("--top", words.top, "Rows of the table").check(whole_number(1, most_rows)).type_name("N");

@@ -27,4 +27,10 @@ void AccessSlots::add(const Access& access) {
         if (count) numbers.push_back(count);
 }
 
+void CallPaths::add(std::uint32_t call, std::uint64_t address, const SlotsByCause& slots) {
+    numbers.insert(numbers.end(), {call, address, causes_of(slots)});
+    for (const std::uint64_t count : slots)
+        if (count) numbers.push_back(count);
+}
+
 }  // namespace tmaprobe::counters

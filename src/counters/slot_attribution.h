@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "process/mappings.h"
+#include "process/stack_top.h"
 #include "record/kinds.h"
 #include "record/slot_cause.h"
 
@@ -114,6 +115,34 @@ struct LoopTimes {
     std::map<std::string, double> port_cycles;       ///< of a time around
 };
 
+/// Slots of each instruction by the calls that led to it since before a window began, in little room.
+struct CallPaths {
+    struct Call {
+        static constexpr std::uint32_t none = ~0u;  ///< it is no call, but where the thread was without any
+        static constexpr std::uint32_t lost = ~0u;  ///< so many calls that nobody knows how many
+        std::uint32_t from = none;                  ///< index of the call that it was made in
+        std::uint32_t returned = 0;  ///< of none: how many of the calls before those that are listed have returned
+        std::uint64_t site = 0;      ///< address of the call; of none: that the last of these returned to
+    };
+    void add(std::uint32_t call, std::uint64_t address, const SlotsByCause& slots);
+    /// Calls `visit(std::uint32_t call, std::uint64_t address, const SlotsByCause&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t at = 0; at + 2 < numbers.size();) {
+            SlotsByCause slots{};
+            const auto call = static_cast<std::uint32_t>(numbers[at]);
+            const std::uint64_t address = numbers[at + 1], causes = numbers[at + 2];
+            at += 3;
+            for (std::size_t cause = 0; cause < slot_causes; ++cause)
+                if (causes >> cause & 1 && at < numbers.size()) slots[cause] = numbers[at++];
+            visit(call, address, slots);
+        }
+    }
+
+    std::vector<Call> calls;             ///< each after the one that it was made in
+    std::vector<std::uint64_t> numbers;  ///< of each: call, address, a bit for each cause that has slots, the slots
+};
+
 /// The slots of a window with one thing changed that is not known; see Sample::variations.
 struct VariedSlots {
     record::Variation what = record::Variation::window;
@@ -131,6 +160,8 @@ struct AttributedWindow {
     AccessSlots accesses;
     std::vector<process::MemoryMapping> memory;  ///< of the process at that time
     std::optional<LoopTimes> loop;
+    CallPaths calls;
+    std::optional<process::StackTop> stack;  ///< where the thread stood when `calls` begin; none: not known
 };
 
 /// Which instructions the slots of a modelled workload are put down to, and why. The sum over all windows, weighted, is

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/call_paths.h"
 #include "experiments/code_loops.h"
 #include "experiments/code_points.h"
 #include "experiments/data_places.h"
@@ -39,7 +40,7 @@ Key key_of(PlaceKind kind, const CodePoint& point, Point number) {
 class Summing {
   public:
     Summing(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings)
-        : attribution_(attribution), warnings_(warnings) {
+        : attribution_(attribution), warnings_(warnings), calls_(attribution, points_, warnings) {
         for (const auto& window : attribution.windows) {
             windows_.push_back(weighted(window, window.slots));
             for (const auto& varied : window.variations) variations_.insert(varied.what);
@@ -65,6 +66,7 @@ class Summing {
         where.lines = places(PlaceKind::line, &where.further_lines);
         where.instructions = places(PlaceKind::instruction, &where.further_instructions);
         where.loops = loop_places();
+        where.calls = calls_.places(points_);
         where.timelines = loop_timelines(attribution_, points_, shares_of_points());
         add_data_places(attribution_, points_, variations_, warnings_, where);
         return where;
@@ -251,6 +253,7 @@ class Summing {
     const counters::SlotAttribution& attribution_;
     std::vector<record::Warning>& warnings_;
     CodePoints points_;
+    CallTree calls_;
     CodeLoops code_loops_;
     std::vector<SlotsOfPoints> windows_;
     std::set<record::Variation> variations_;

@@ -39,9 +39,9 @@ class BranchHistory {
 /// Of the class of today's predictors, and smaller than some. Conditional branches: TAGE (A. Seznec, P. Michaud, "A
 /// case for (partially) TAgged GEometric history length branch prediction", JILP 2006) of counters by address and seven
 /// tagged tables of 4,096 entries with histories up to 388 bits. Indirect branches: the same with
-/// targets (ITTAGE), or, on machines that are set so, by the last target alone. Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a return to a
-/// call from before the first branch, is foretold right and counted as unknown: a program that was met in the middle of
-/// its run has met them before.
+/// targets (ITTAGE), or, on machines that are set so, by the last target alone. Returns: a stack of 32. Direct branches
+/// never miss. A branch that was never met, and a return to a call from before the first branch, is foretold right and
+/// counted as unknown: a program that was met in the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
     explicit BranchPredictor(bool indirect_by_last_target = false);

@@ -12,6 +12,7 @@
 #include "model/spinning.h"
 #include "model/sum_of_windows.h"
 #include "trace/native_run.h"
+#include "trace/read_stack.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -133,14 +134,16 @@ void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) 
     if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(copy_));
 }
 
-Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window) {
+Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window, const CallFollower& calls) {
     if (window.steps.size() < shortest_window) return WindowFacts{};
+    simulator_.calls_before(calls);
     auto facts = TRY(simulator_.simulate(window));
     // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
     // more than what was seen of the process so far.
     if (hardly_warm_) {
         FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots),
                            std::move(facts.accesses)};
+        simulator_.calls_before(calls);
         facts = TRY(simulator_.simulate(window));
         facts.variations.push_back(std::move(cold));
     }
@@ -215,13 +218,15 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
     const double start = own_processor_ns();
     Steps waiting;  // the last chunk, of which the window may be
-    std::vector<Steps> of_moment;
+    std::optional<process::StackTop> waiting_from;
+    std::vector<WindowOfMoment> of_moment;
     std::size_t done = 0;
     bool warm = false, found = false;
     auto early = trace::EndedEarly::none;
     from_start &= first;
     while (!copy.ended && !found) {
         Steps fresh;
+        auto fresh_from = options_.attribute ? trace::read_stack_top(copy.process) : std::nullopt;
         const std::uint64_t lines_before = simulator_.lines_from_memory();
         auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
                                            [&](const trace::StaticInstruction&, const trace::Step& step) {
@@ -232,13 +237,14 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
         early = traced.ended_early;
         copy.ended = traced.ended || early != trace::EndedEarly::none;
         if (!done) sampled_.emplace(fresh);
-        if (!copy.ended && !warm && !from_start) keep_of_moment(fresh, done, of_moment);
+        if (!copy.ended && !warm && !from_start) keep_of_moment(fresh, fresh_from, done, of_moment);
         done += fresh.size();
         found_.translated |= translator.translates();
         if (!copy.ended) {
             follow(waiting, waiting.size(), translator);
             waiting.clear();
         }
+        if (waiting.empty()) waiting_from = std::move(fresh_from);
         waiting.insert(waiting.end(), fresh.begin(), fresh.end());
         const double spent = own_processor_ns() - start;
         const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
@@ -269,8 +275,11 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
     found_.steps += window;
     found_.warmed += done - window;
+    const std::size_t before = waiting.size() - window;
     if (first) join(copy, trace);
-    auto facts = TRY(simulate(trace));
+    const bool joined = trace.steps.size() != window;
+    auto facts = TRY(joined ? simulate(trace, {}) : simulate(trace, calls_of(waiting, before, translator)));
+    if (!joined) facts.stack = std::move(waiting_from);
     // Where slots are put down to instructions, each window is by itself.
     if (!copy.ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(copy, facts));
     return facts;
@@ -279,25 +288,40 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
 /// Some windows of the moment itself and of what is like it, a little apart, are taken out of what warms the
 /// caches: where the life of the copy is short, or never comes to the like again, they are simulated when the
 /// caches know what came after them, which is as much like what came before them as anything that can be had.
-void CopyWindows::keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const {
+void CopyWindows::keep_of_moment(Steps& fresh, const std::optional<process::StackTop>& from, std::size_t done,
+                                 std::vector<WindowOfMoment>& kept) const {
     if (kept.size() > further_windows_ || done < kept.size() * windows_apart || !is_like_sampled(fresh)) return;
     const auto window = std::min(options_.window_instructions, fresh.size());
-    kept.emplace_back(fresh.end() - static_cast<std::ptrdiff_t>(window), fresh.end());
+    const std::size_t told = options_.attribute ? fresh.size() - window : 0;
+    kept.push_back({{fresh.end() - static_cast<std::ptrdiff_t>(window + told), fresh.end()}, told, from});
     fresh.resize(fresh.size() - window);
 }
 
-Result<WindowFacts> CopyWindows::simulate_moment(std::vector<Steps>& windows, std::size_t done,
+Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& windows, std::size_t done,
                                                  const trace::Translator& translator) {
     found_.warmed += done;
     if (options_.attribute) windows.resize(1);
     WindowFacts facts;
-    for (Steps& steps : windows) {
+    for (WindowOfMoment& window : windows) {
+        const Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
         found_.steps += steps.size();
         found_.warmed -= steps.size();
-        auto more = TRY(simulate({translator.instructions(), std::move(steps)}));
+        auto more =
+            TRY(simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator)));
+        more.stack = std::move(window.from);
         facts.base.empty() ? std::swap(facts, more) : merge(facts, more);
     }
     return facts;
+}
+
+/// What the first steps tell of the calls that the others are made in.
+CallFollower CopyWindows::calls_of(const Steps& steps, std::size_t before, const trace::Translator& translator) const {
+    CallFollower follower;
+    if (!options_.attribute) return follower;
+    const auto& instructions = translator.instructions();
+    for (std::size_t i = 0; i < before && i + 1 < steps.size(); ++i)
+        follower.step(instructions[steps[i].instruction], instructions[steps[i + 1].instruction].address);
+    return follower;
 }
 
 /// Whether a window at its end would be of the code that ran when the sample was taken.

@@ -44,6 +44,12 @@ class CopyWindows {
   private:
     /// Recorded instructions of a copy, by number; not yet seen by the caches.
     using Steps = std::vector<trace::Step>;
+    /// Its last steps are one; those before it tell of calls.
+    struct WindowOfMoment {
+        Steps steps;
+        std::size_t before = 0;                 ///< of them
+        std::optional<process::StackTop> from;  ///< where they begin
+    };
     struct Copy;
     struct Joined {
         trace::Trace trace;
@@ -53,12 +59,14 @@ class CopyWindows {
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
     Result<bool> go_on(Copy& copy, const Following& following);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
-    Result<WindowFacts> simulate(const trace::Trace& window);
+    Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
     void join(Copy& copy, trace::Trace& window);
-    void keep_of_moment(Steps& fresh, std::size_t done, std::vector<Steps>& kept) const;
-    Result<WindowFacts> simulate_moment(std::vector<Steps>& windows, std::size_t done,
+    void keep_of_moment(Steps& fresh, const std::optional<process::StackTop>& from, std::size_t done,
+                        std::vector<WindowOfMoment>& kept) const;
+    Result<WindowFacts> simulate_moment(std::vector<WindowOfMoment>& windows, std::size_t done,
                                         const trace::Translator& translator);
+    CallFollower calls_of(const Steps& steps, std::size_t before, const trace::Translator& translator) const;
     bool is_like_sampled(const Steps& steps) const;
     void follow(const Steps& steps, std::size_t count, const trace::Translator& translator);
     void note(const trace::Traced& traced);

@@ -17,6 +17,7 @@
 #include "model/sum_of_windows.h"
 #include "model/trace_writer.h"
 #include "process/held_command.h"
+#include "trace/read_stack.h"
 #include "trace/translator.h"
 
 namespace tmaprobe::model {
@@ -122,10 +123,11 @@ class RepeatableSimulation {
                                               simulator_.follow(instruction, step);
                                           }));
             trace::Trace window;
+            auto from = options_.attribute ? trace::read_stack_top(process) : std::nullopt;
             TRY(go_to(translator, executed_ + options_.window_instructions,
                       [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
             if (options_.attribute) mappings_ = process::memory_mappings_of(process.pid());
-            if (window.steps.size() >= least_simulated) TRY(add(window, translator));
+            if (window.steps.size() >= least_simulated) TRY(add(window, std::move(from), translator));
             TRY(go_to(translator, begin + length_, {}));
             // The end of the run, too short for a window of its own, is the last one's.
             if (!strata_.empty())
@@ -155,11 +157,12 @@ class RepeatableSimulation {
         return executed_ - before;
     }
 
-    Result<> add(trace::Trace& window, const trace::Translator& translator) {
+    Result<> add(trace::Trace& window, std::optional<process::StackTop> from, const trace::Translator& translator) {
         window.instructions = translator.instructions();
         modelled_.traced.steps += window.steps.size();
         auto facts = TRY(simulator_.simulate(window));
         if (options_.attribute) facts.mappings = mappings_;
+        facts.stack = std::move(from);
         strata_.push_back({std::move(facts), 0});
         return {};
     }

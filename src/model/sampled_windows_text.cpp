@@ -28,6 +28,28 @@ struct Description<counters::ExecutedRuns> {
 };
 
 template <>
+struct Description<counters::CallPaths::Call> {
+    using C = counters::CallPaths::Call;
+    static constexpr auto fields =
+        std::make_tuple(field("from", &C::from), field("returned", &C::returned), field("site", &C::site));
+};
+
+template <>
+struct Description<counters::CallPaths> {
+    using C = counters::CallPaths;
+    static bool is_empty(const C& paths) { return paths.numbers.empty(); }
+    static constexpr auto fields = std::make_tuple(field("calls", &C::calls), field("numbers", &C::numbers));
+};
+
+template <>
+struct Description<process::StackTop> {
+    using S = process::StackTop;
+    static constexpr auto fields =
+        std::make_tuple(field("instruction_pointer", &S::instruction_pointer), field("registers", &S::registers),
+                        field("begin", &S::begin), field("words", &S::words));
+};
+
+template <>
 struct Description<process::MemoryMapping> {
     using M = process::MemoryMapping;
     static constexpr auto fields = std::make_tuple(
@@ -68,7 +90,8 @@ struct Description<model::WindowFacts> {
         field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
         field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
         optional("accesses", &model::WindowFacts::accesses), optional("runs", &model::WindowFacts::runs),
-        optional("loop", &model::WindowFacts::loop), field("process", &model::WindowFacts::process),
+        optional("loop", &model::WindowFacts::loop), optional("calls", &model::WindowFacts::calls),
+        optional("stack", &model::WindowFacts::stack), field("process", &model::WindowFacts::process),
         optional("mappings", &model::WindowFacts::mappings));
 };
 

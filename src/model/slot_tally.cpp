@@ -26,6 +26,25 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
     return slots;
 }
 
+counters::CallPaths SlotTally::by_call(CallFollower follower, const OwnAddresses& addresses) const {
+    std::vector<trace::StaticInstruction> real = trace_.instructions;
+    if (!addresses.empty())
+        for (auto& instruction : real) instruction.address = addresses.real(instruction.address);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, counters::SlotsByCause> sums;
+    std::vector<std::uint32_t> call_of(trace_.steps.size());
+    for (std::size_t step = 0; step < trace_.steps.size(); ++step) {
+        call_of[step] = follower.current();
+        if (step + 1 < trace_.steps.size())
+            follower.step(real[trace_.steps[step].instruction], real[trace_.steps[step + 1].instruction].address);
+    }
+    for (const Noted& one : noted_)
+        sums[{call_of[one.step], trace_.steps[one.step].instruction}][static_cast<std::size_t>(one.cause)] += one.count;
+    counters::CallPaths paths;
+    paths.calls = follower.calls();
+    for (const auto& [place, slots] : sums) paths.add(place.first, real[place.second].address, slots);
+    return paths;
+}
+
 std::map<std::uint64_t, double> SlotTally::time_by_address(const OwnAddresses& addresses) const {
     std::map<std::uint64_t, double> times;
     const auto slots = by_instruction();

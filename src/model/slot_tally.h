@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "counters/slot_attribution.h"
+#include "model/call_follower.h"
 #include "model/core/causes.h"
 #include "model/own_addresses.h"
 #include "trace/trace.h"
@@ -29,6 +30,9 @@ class SlotTally final : public core::SlotObserver {
     counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
     /// Those of waits for memory, by the data that were waited for, which lie in `pages`.
     counters::AccessSlots by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const;
+
+    /// By the calls that led to each instruction; `follower` knows those that were made before the trace began.
+    counters::CallPaths by_call(CallFollower follower, const OwnAddresses& addresses = {}) const;
 
     /// The same without causes.
     std::map<std::uint64_t, double> time_by_address(const OwnAddresses& addresses = {}) const;

@@ -159,7 +159,9 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
                                        std::move(window.runs),
                                        std::move(window.accesses),
                                        std::move(window.mappings),
-                                       std::move(window.loop)});
+                                       std::move(window.loop),
+                                       std::move(window.calls),
+                                       std::move(window.stack)});
         for (auto& [what, facts, slots, accesses] : window.variations)
             attribution.windows.back().variations.push_back({what, std::move(slots), std::move(accesses)});
     }

@@ -183,6 +183,7 @@ Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trac
     all.push_back(TRY(simulate_varied(trace, {}, predictor_)));
     if (log_ && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace));
     if (attributes_) all.front().runs = executed_runs(trace, addresses_);
+    calls_before_ = {};
     for (const ChangedMachine& machine : machines) {
         BranchPredictor predictor = predictor_before;
         all.push_back(TRY(simulate_varied(trace, machine, predictor)));
@@ -213,9 +214,9 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
-    facts.base =
-        TRY(simulate_once(trace, machine, MemorySystem(memory_), predictor, true,
-                          {facts.slots, facts.accesses, &facts.loop, tells_times_ ? &facts.time_by_address : nullptr}));
+    facts.base = TRY(simulate_once(
+        trace, machine, MemorySystem(memory_), predictor, true,
+        {facts.slots, facts.accesses, &facts.loop, &facts.calls, tells_times_ ? &facts.time_by_address : nullptr}));
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
@@ -269,6 +270,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     if (attributes_) {
         attributed.slots = tally->by_address(addresses_);
         attributed.accesses = tally->by_access(addresses_, pages_);
+        if (attributed.calls) *attributed.calls = tally->by_call(calls_before_, addresses_);
         if (execution)
             *attributed.loop =
                 loop_times(trace, window.lead_in, tally->by_instruction(), *execution, core_.port_names(), addresses_);

@@ -9,6 +9,7 @@
 
 #include "counters/slot_attribution.h"
 #include "model/branch_predictor.h"
+#include "model/call_follower.h"
 #include "model/core/simulate.h"
 #include "model/mapping.h"
 #include "model/memory_system.h"
@@ -57,6 +58,8 @@ struct WindowFacts {
     counters::AccessSlots accesses;
     counters::ExecutedRuns runs;
     std::optional<counters::LoopTimes> loop;
+    counters::CallPaths calls;
+    std::optional<process::StackTop> stack;  ///< where `calls` begin
     pid_t process = 0;
     std::vector<process::MemoryMapping> mappings;  ///< of the process at that time
 };
@@ -112,6 +115,8 @@ class WindowSimulator {
     Result<Warmed> warm_up(trace::Translator& translator, const WarmUpLimits& limits);
     std::uint64_t lines_from_memory() const { return memory_.lines_from_memory(); }
 
+    /// What is known of calls when the next window begins. None from then on.
+    void calls_before(CallFollower follower) { calls_before_ = std::move(follower); }
     /// Simulates a window, which then is part of what was executed.
     Result<WindowFacts> simulate(const trace::Trace& trace);
     /// The same, and then the facts of it on each of these machines.
@@ -134,6 +139,7 @@ class WindowSimulator {
         counters::InstructionSlots& slots;
         counters::AccessSlots& accesses;
         std::optional<counters::LoopTimes>* loop = nullptr;
+        counters::CallPaths* calls = nullptr;
         std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
     };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
@@ -160,6 +166,7 @@ class WindowSimulator {
     MemorySystem memory_;
     BranchPredictor predictor_;
     core::OpCache op_cache_;
+    CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false, tells_times_ = false;

@@ -14,7 +14,7 @@ namespace tmaprobe::record {
 using CauseSlots = std::map<std::string, double>;
 
 /// What one place is.
-enum class PlaceKind { module, function, loop, line, instruction, data };
+enum class PlaceKind { module, function, loop, line, instruction, data, path };
 
 /// Somewhere in the code, and the slots that are put down to it.
 struct CodePlace {
@@ -51,6 +51,17 @@ struct DataPlace {
     double small_page_walks = 0;          ///< share of all slots: translations of what is in pages of the smallest size
     std::string function, code_file;      ///< where most of these slots are put down to; empty: not known
     std::uint64_t code_line = 0;          ///< 0: not known
+};
+
+/// A function that was called, or a line of one: in its caller, or in the function that the line is of.
+struct CallPlace {
+    std::optional<std::uint64_t> caller{};  ///< index in the list; none: where the known calls begin
+    std::string module;                     ///< as CodePlace
+    std::string function;                   ///< the innermost: inlined ones are called, too; empty: not known
+    std::string file;                       ///< of a line
+    std::uint64_t line = 0;                 ///< 0: it is a function
+    std::uint64_t address = 0;              ///< of a function without name: where it begins; 0: not known
+    CauseSlots slots;                       ///< without those of what is listed to be in it
 };
 
 /// An instruction of one time around a loop. Cycles count from the one in which the first of them was renamed.
@@ -92,6 +103,8 @@ struct Where {
     // `loops` has, beside the loops, of each function that was called what is in none of its loops.
     std::vector<CodePlace> modules, functions, loops, lines, instructions;
     CauseSlots further_lines, further_instructions;
+    /// Add up to `slots`. Callers come before what they call, and what has most slots first.
+    std::vector<CallPlace> calls;
     CauseSlots data_slots;                ///< of all waits for memory
     std::vector<DataPlace> data;          ///< add up to `data_slots`, the most first
     std::vector<LoopTimeline> timelines;  ///< of the loops that take most
@@ -119,12 +132,13 @@ struct Names<record::DataKind> {
 template <>
 struct Names<record::PlaceKind> {
     using enum record::PlaceKind;
-    static constexpr std::array<std::pair<record::PlaceKind, std::string_view>, 6> values{{{module, "module"},
+    static constexpr std::array<std::pair<record::PlaceKind, std::string_view>, 7> values{{{module, "module"},
                                                                                            {function, "function"},
                                                                                            {loop, "loop"},
                                                                                            {line, "line"},
                                                                                            {instruction, "instruction"},
-                                                                                           {data, "data"}}};
+                                                                                           {data, "data"},
+                                                                                           {path, "path"}}};
 };
 
 }  // namespace tmaprobe

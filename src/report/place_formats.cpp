@@ -206,8 +206,9 @@ std::string write_callgrind(const Records& records) {
     return text + "\n";
 }
 
-/// profile.proto of github.com/google/pprof: a sample of an instruction has one location, of as many lines as functions
-/// are inlined there; its values are all slots, and those of each cause.
+/// profile.proto of github.com/google/pprof: a sample is a line with the functions that were called to come there, or,
+/// of a record without callers, an instruction with what is inlined there; its values are all slots, and those of each
+/// cause.
 std::string write_pprof(const Records& records) {
     const auto causes = causes_of(records);
     std::map<std::string, std::uint64_t> strings{{"", 0}};
@@ -253,10 +254,46 @@ std::string write_pprof(const Records& records) {
     };
     std::uint64_t next_location = 1;
     WholeRow row(causes);
-    const auto add = [&](const CauseSlots& slots, std::uint64_t location) {
-        samples.bytes(2, Protobuf().packed(1, {location}).packed(2, row.next(slots)).bytes());
+    const auto add = [&](const CauseSlots& slots, const std::vector<std::uint64_t>& innermost_first) {
+        samples.bytes(2, Protobuf().packed(1, innermost_first).packed(2, row.next(slots)).bytes());
+    };
+    std::map<std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>, std::uint64_t> of_calls;
+    const auto location_of = [&](const record::CallPlace& place) {
+        const auto [known, is_new] =
+            of_calls.try_emplace({place.module, place.function, place.address, place.line}, next_location);
+        if (!is_new) return known->second;
+        CodePlace named;
+        named.module = place.module;
+        named.function = place.function;
+        named.address = place.address;
+        locations.bytes(
+            4,
+            Protobuf()
+                .number(1, next_location)
+                .number(2, mapping(module_of(named)))
+                .bytes(
+                    4,
+                    Protobuf().number(1, function(function_of(named), clean(place.file))).number(2, place.line).bytes())
+                .bytes());
+        return next_location++;
+    };
+    const auto add_calls = [&](const Where& where) {
+        for (const record::CallPlace& place : where.calls) {
+            if (place.slots.empty()) continue;
+            std::vector<std::uint64_t> innermost_first;
+            const auto caller_of = [&](const record::CallPlace& one) {
+                return one.caller && *one.caller < where.calls.size() ? &where.calls[*one.caller] : nullptr;
+            };
+            for (const auto* one = &place; one; one = caller_of(*one)) {
+                innermost_first.push_back(location_of(*one));
+                if (one->line) one = caller_of(*one);  // the function that the line is of
+                if (!one) break;
+            }
+            add(place.slots, innermost_first);
+        }
     };
     for_each_where(records, [&](const Where& where) {
+        if (!where.calls.empty()) return add_calls(where);
         for (const CodePlace& one : where.instructions) {
             Protobuf location;
             location.number(1, next_location).number(2, mapping(module_of(one))).number(3, one.address);
@@ -266,14 +303,14 @@ std::string write_pprof(const Records& records) {
             line(function_of(one), one.first_line);
             if (!one.inlined_into.empty()) line(clean(one.inlined_into), 0);
             locations.bytes(4, location.bytes());
-            add(one.slots, next_location++);
+            add(one.slots, {next_location++});
         }
         if (where.further_instructions.empty()) return;
         locations.bytes(4, Protobuf()
                                .number(1, next_location)
                                .bytes(4, Protobuf().number(1, function(further_places, "")).bytes())
                                .bytes());
-        add(where.further_instructions, next_location++);
+        add(where.further_instructions, {next_location++});
     });
     profile.add(samples).add(mappings).add(locations).add(functions);
     for (const std::string& one : table) profile.bytes(6, one);

@@ -13,6 +13,12 @@ using record::CauseSlots;
 using record::CodePlace;
 using record::Where;
 
+std::string frame_of(const record::CallPlace& place) {
+    if (place.line) return fmt::format("{}:{}", clean(base_name(place.file)), place.line);
+    if (!place.function.empty()) return clean(place.function);
+    return module_text(place.module) + (place.address ? fmt::format("+{:#x}", place.address) : "");
+}
+
 std::vector<std::string> frames_of_line(const CodePlace& line) {
     std::vector<std::string> frames;
     if (!line.inlined_into.empty()) frames.push_back(clean(line.inlined_into));
@@ -28,6 +34,14 @@ std::vector<PlaceStack> stacks_of(const Where& where) {
     const auto add = [&](std::vector<std::string> frames, const CauseSlots& slots) {
         for (const auto& [cause, count] : slots) stacks.push_back({frames, cause, count});
     };
+    std::vector<std::vector<std::string>> paths;
+    for (const record::CallPlace& place : where.calls) {
+        auto frames = place.caller && *place.caller < paths.size() ? paths[*place.caller] : std::vector<std::string>{};
+        frames.push_back(frame_of(place));
+        add(frames, place.slots);
+        paths.push_back(std::move(frames));
+    }
+    if (!where.calls.empty()) return stacks;
     for (const CodePlace& line : where.lines) {
         std::vector<std::string> frames{module_text(line.module)};
         for (auto& frame : frames_of_line(line)) frames.push_back(std::move(frame));

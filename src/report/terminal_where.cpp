@@ -120,6 +120,113 @@ void show_table(Screen& screen, const Where& where, const WhereView& view) {
     show_row(screen, "all", where.slots, figures("", percent(1), ""), all);
 }
 
+/// Functions in their callers, as rows: what only calls one other stands in one row with it.
+class PathRows {
+  public:
+    struct Row {
+        std::vector<std::size_t> functions;  ///< of Where::calls, each called by the one before it
+        std::size_t depth = 0;
+        double slots = 0, own = 0;  ///< with what is called from here, and of the last function itself
+    };
+
+    explicit PathRows(const Where& where)
+        : where_(where), all_(record::sum_of(where.slots)), slots_(where.calls.size()), callees_(where.calls.size()) {
+        const auto& calls = where.calls;
+        for (std::size_t i = calls.size(); i-- > 0;) {
+            slots_[i].own += record::sum_of(calls[i].slots);
+            slots_[i].with_callees += record::sum_of(calls[i].slots);
+            if (!calls[i].caller || *calls[i].caller >= i) continue;
+            Slots& caller = slots_[*calls[i].caller];
+            caller.with_callees += slots_[i].with_callees;
+            if (calls[i].line) caller.own += slots_[i].own;
+        }
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            if (calls[i].line) continue;
+            if (calls[i].caller && *calls[i].caller < i)
+                callees_[*calls[i].caller].push_back(i);
+            else
+                outermost_.push_back(i);
+        }
+        for (const std::size_t i : outermost_) add(i, 0);
+    }
+
+    const std::vector<Row>& rows() const { return rows_; }
+    CauseSlots slots_of(std::size_t function) const {
+        CauseSlots sum = where_.calls[function].slots;
+        for (std::size_t i = function + 1; i < where_.calls.size(); ++i) {
+            std::size_t caller = i;
+            while (caller > function && where_.calls[caller].caller) caller = *where_.calls[caller].caller;
+            if (caller != function) break;  // what is called from it comes directly after it
+            for (const auto& [cause, slots] : where_.calls[i].slots) sum[cause] += slots;
+        }
+        return sum;
+    }
+
+  private:
+    struct Slots {
+        double own = 0, with_callees = 0;
+    };
+
+    void add(std::size_t function, std::size_t depth) {
+        constexpr double of_its_own = 0.001, nearly_all = 0.98;
+        Row row{{function}, depth, slots_[function].with_callees, 0};
+        while (slots_[function].own < of_its_own * all_ && !callees_[function].empty()) {
+            const std::size_t first = callees_[function].front();
+            if (slots_[first].with_callees < nearly_all * slots_[function].with_callees) break;
+            row.functions.push_back(function = first);
+        }
+        row.own = slots_[function].own;
+        rows_.push_back(row);
+        for (const std::size_t callee : callees_[function]) add(callee, depth + 1);
+    }
+
+    const Where& where_;
+    double all_;
+    std::vector<Slots> slots_;
+    std::vector<std::vector<std::size_t>> callees_;
+    std::vector<std::size_t> outermost_;
+    std::vector<Row> rows_;
+};
+
+std::string path_text(const Where& where, const PathRows::Row& row) {
+    constexpr std::size_t deepest_shown = 20, most_names = 3;
+    std::string text(std::min(row.depth, deepest_shown), ' ');
+    for (std::size_t i = 0; i < row.functions.size(); ++i) {
+        if (row.functions.size() > most_names && i > 0 && i + 2 < row.functions.size()) {
+            if (i == 1) text += " > ...";
+            continue;
+        }
+        const record::CallPlace& function = where.calls[row.functions[i]];
+        CodePlace place;
+        place.module = function.module;
+        place.address = function.address;
+        if (i > 0) text += " > ";
+        text += function.function.empty() ? place_text(place, PlaceKind::function) : function.function;
+    }
+    return text;
+}
+
+void show_paths(Screen& screen, const Where& where, const WhereView& view) {
+    const PathRows paths(where);
+    std::vector<const PathRows::Row*> shown;
+    for (const auto& row : paths.rows()) shown.push_back(&row);
+    std::ranges::stable_sort(shown, std::greater{}, [](const auto* row) { return row->slots; });
+    const std::size_t left_out = shown.size() - std::min(shown.size(), view.top);
+    shown.resize(shown.size() - left_out);
+    std::ranges::sort(shown);  // as they call one another
+    const double all = record::sum_of(where.slots);
+    const auto share = [&](double slots) { return percent(all > 0 ? slots / all : 0); };
+    std::string heading = fmt::format("{:>6} {:>6}", "whole", "slots");
+    for (const Part& part : parts) heading += fmt::format(" {:>5}", part.name);
+    screen.line(screen.ink(Ink::dim, heading + "  called"));
+    for (const auto* row : shown)
+        show_row(screen, path_text(where, *row), paths.slots_of(row->functions.front()),
+                 fmt::format("{:>6} {:>6}", share(row->slots), share(row->own)), all);
+    if (left_out)
+        screen.line(screen.ink(Ink::dim, fmt::format("{} more, each in one of these: --top {}", left_out,
+                                                     std::min<std::size_t>(20000, 5 * view.top))));
+}
+
 void show_annotated(Screen& screen, const Where& where, const WhereView& view) {
     const auto instructions = instructions_of(where, view.annotate);
     screen.line();
@@ -171,6 +278,10 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
     screen.line();
     if (view.by == PlaceKind::data)
         show_data(screen, where, view);
+    else if (view.by == PlaceKind::path && !where.calls.empty())
+        show_paths(screen, where, view);
+    else if (view.by == PlaceKind::path)
+        screen.entry("", "this record has no callers: it was written by a version that did not follow calls");
     else if (view.by == PlaceKind::loop && where.loops.empty())
         screen.entry("", "this record has no loops: it was written by a version that did not find them");
     else

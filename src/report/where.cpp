@@ -135,10 +135,19 @@ std::string hottest_line(const Where& where, const CodePlace& function, const Ca
 
 }  // namespace
 
-// "sort(int*, int)" is "sort" too, and so is "sort.constprop.0", which a compiler made of it.
+// "sort(int*, int)" is "sort" too, and so are "sort.constprop.0", which a compiler made of it, and "mine::sort".
 bool is_called(const std::string& function, const std::string& name) {
-    return function == name || (function.starts_with(name) && function.size() > name.size() &&
-                                std::string_view("(<.").find(function[name.size()]) != std::string_view::npos);
+    if (name.empty()) return false;
+    for (std::size_t at = function.find(name); at != std::string::npos; at = function.find(name, at + 1)) {
+        const bool begins = at == 0 || (at >= 2 && function[at - 1] == ':' && function[at - 2] == ':');
+        const std::size_t end = at + name.size();
+        const bool ends =
+            end == function.size() || std::string_view("(<.").find(function[end]) != std::string_view::npos;
+        // What stands in parentheses or angle brackets is of what it is called with.
+        if (begins && ends && std::string_view(function).substr(0, at).find_first_of("(<") == std::string_view::npos)
+            return true;
+    }
+    return false;
 }
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -154,6 +163,7 @@ const std::vector<CodePlace>& places_of(const Where& where, PlaceKind kind) {
         case PlaceKind::instruction:
             return where.instructions;
         case PlaceKind::data:  // which are no places in the code
+        case PlaceKind::path:
         case PlaceKind::function:
             break;
     }
@@ -174,6 +184,7 @@ std::string place_text(const CodePlace& place, PlaceKind kind) {
             return fmt::format("{}{}+{:#x} {}", lines.empty() ? "" : lines + " ", module_name(place.module),
                                place.address, place.instruction);
         case PlaceKind::data:
+        case PlaceKind::path:
         case PlaceKind::function:
             break;
     }

@@ -4,7 +4,8 @@
 
 namespace tmaprobe::timing {
 
-/// How a core foretells indirect branches (calls through pointers, jump tables) that do not always go to the same place.
+/// How a core foretells indirect branches (calls through pointers, jump tables) that do not always go to the same
+/// place.
 enum class IndirectPrediction : unsigned char {
     not_known,
     by_history,     ///< by what came before them, as cores of today do

@@ -6,6 +6,7 @@
     where_check.py RECORD loop SOURCE MARK DEPTH       most slots lie in the loop with the marked line, which is so deep
     where_check.py RECORD data KIND NAME               most waits are for such data
     where_check.py RECORD timeline FUNCTION            the hottest loop is in FUNCTION, and its cycles make sense
+    where_check.py RECORD calls SEVEN THREE OF         OF is called by SEVEN for seven tenths of its slots, and by THREE for the rest
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
 """
 import json
@@ -43,6 +44,21 @@ def main(record, what, *words):
         assert data["low"] <= data["share"] <= data["high"], data
     for cause in WAITS | set(sums):
         assert abs(sums.get(cause, 0) - (where["slots"].get(cause, 0) if cause in WAITS else 0)) <= 1e-9 * total, cause
+    sums, inside, paths = {}, [], []
+    for number, call in enumerate(where["calls"]):
+        add(sums, call["slots"])
+        caller = call.get("caller")
+        assert caller is None or caller < number, call
+        paths.append((paths[caller] if caller is not None else []) + [call.get("function", "")])
+        inside.append(sum(call["slots"].values()))
+    for cause in set(sums) | set(where["slots"]):
+        assert abs(sums.get(cause, 0) - where["slots"].get(cause, 0)) <= 1e-9 * total, ("calls", cause)
+    if what == "calls":
+        seven, three, of = words
+        share = {caller: sum(slots for path, slots in zip(paths, inside) if of in path and caller in path)
+                 for caller in (seven, three, "main")}
+        assert abs(share[seven] / (share[seven] + share[three]) - 0.7) < 0.06, share
+        assert share["main"] > 0.95 * (share[seven] + share[three]), share
     if what == "data":
         kind, name = words
         assert where["data"][0]["kind"] == kind, where["data"][0]

@@ -72,6 +72,33 @@ TEST(PlaceFormats, FoldedStacksAddUpToAllSlotsRoundedOnce) {
     EXPECT_THAT(stacks, testing::Contains(testing::MatchesRegex("reader;parse;is:.*blank;json.c:3;retiring")));
 }
 
+/// main calls parse, which calls itself and a function without a name.
+std::vector<record::Record> with_calls() {
+    auto records = with_places();
+    const auto call = [](std::optional<std::uint64_t> caller, const std::string& function, std::uint64_t line,
+                         record::CauseSlots slots) {
+        record::CallPlace place{caller, "/usr/bin/reader", function, line ? "/src/json.c" : "", line, 0, {}};
+        place.slots = std::move(slots);
+        return place;
+    };
+    record::Where& where = *records[0].runs[0].extra.where;
+    where.calls = {call({}, "main", 0, {}), call(0, "parse", 0, {}), call(1, "parse", 0, {}),
+                   call(2, "parse", 7, {{"retiring", 10.5}}), call(1, "", 0, {{"dram", 20.25}})};
+    where.calls.back().address = 0x2000;
+    return records;
+}
+
+TEST(PlaceFormats, StacksHaveTheCallers) {
+    const auto text = render(with_calls(), "folded");
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr("main;parse;parse;json.c:7;retiring 11\n"));
+    EXPECT_THAT(*text, HasSubstr("main;parse;reader+0x2000;dram 20\n"));
+    const auto profile = render(with_calls(), "pprof");
+    ASSERT_TRUE(profile);
+    EXPECT_THAT(*profile, HasSubstr("reader+0x2000"));
+    EXPECT_THAT(*profile, Not(HasSubstr("further places")));
+}
+
 TEST(PlaceFormats, SpeedscopeHasTheSlotsAsTheyAre) {
     const auto page = nlohmann::json::parse(written("speedscope"));
     EXPECT_EQ(page["$schema"], "https://www.speedscope.app/file-format-schema.json");

@@ -120,6 +120,16 @@ TEST(Annotated, AFunctionIsFoundWithoutItsParameters) {
     EXPECT_EQ(instructions_of(where, "hash").size(), 2u);
 }
 
+TEST(Annotated, AFunctionIsFoundWithoutItsNamespaces) {
+    EXPECT_TRUE(is_called("mine::Table::find(int) const", "find"));
+    EXPECT_TRUE(is_called("mine::Table::find(int) const", "Table::find"));
+    EXPECT_TRUE(is_called("find<int>(int)", "find"));
+    EXPECT_FALSE(is_called("mine::Table::refind(int)", "find"));
+    EXPECT_FALSE(is_called("mine::find_all(int)", "find"));
+    EXPECT_FALSE(is_called("calls(mine::find(int))", "find")) << "what it is called with";
+    EXPECT_FALSE(is_called("anything", ""));
+}
+
 record::Record record_of(record::Where where) {
     record::Record record;
     record.runs.emplace_back();

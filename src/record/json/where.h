@@ -62,6 +62,22 @@ struct Description<record::DataPlace> {
 };
 
 template <>
+struct Description<record::CallPlace> {
+    using T = record::CallPlace;
+    static constexpr std::string_view name = "call_place",
+                                      meaning =
+                                          "A function that was called, or a line of one: in its caller, or in "
+                                          "the function that the line is of";
+    static constexpr auto fields = std::make_tuple(
+        optional("caller", &T::caller, "Index in the list, from 0; none: where the known calls begin"),
+        field("module", &T::module, "Path of the file, or [vdso]; empty: code that was made while the program ran"),
+        optional("function", &T::function, "The innermost: inlined ones are called, too; none: not known"),
+        optional("file", &T::file, "Of the source, of a line"), optional("line", &T::line, "None: it is a function"),
+        optional("address", &T::address, "Of a function without name: where it begins; none: not known"),
+        field("slots", &T::slots, "By cause, without those of what is listed to be in it"));
+};
+
+template <>
 struct Description<record::LoopStep> {
     using T = record::LoopStep;
     static constexpr std::string_view name = "loop_step",
@@ -135,6 +151,9 @@ struct Description<record::Where> {
         field("instructions", &T::instructions, "Instructions"),
         optional("further_lines", &T::further_lines, "Of lines that are not listed"),
         optional("further_instructions", &T::further_instructions, "Of instructions that are not listed"),
+        optional("calls", &T::calls,
+                 "By the calls that led there: adds up to slots, callers before what they call; none: recorded before "
+                 "calls were followed"),
         optional("data_slots", &T::data_slots, "Waits for memory of all instructions, by cause"),
         optional("data", &T::data,
                  "What these wait for; adds up to data_slots, the most first; none: no wait for memory, or recorded "

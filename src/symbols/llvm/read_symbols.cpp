@@ -15,6 +15,7 @@
 #include <llvm/Object/ELFObjectFile.h>
 
 #include "symbols/llvm/disassembly.h"
+#include "symbols/llvm/segments.h"
 #endif
 
 namespace tmaprobe::symbols {
@@ -43,30 +44,6 @@ namespace {
 
 using llvm::symbolize::LLVMSymbolizer;
 using Object = llvm::object::ELFObjectFileBase;
-
-/// Loaded bytes of the file: where an offset is, in addresses of the module.
-struct Segment {
-    std::uint64_t offset = 0, bytes = 0, address = 0;
-};
-
-template <class Elf>
-std::vector<Segment> segments_of(const llvm::object::ELFObjectFile<Elf>& object) {
-    std::vector<Segment> segments;
-    auto headers = object.getELFFile().program_headers();
-    if (!headers) {
-        llvm::consumeError(headers.takeError());
-        return segments;
-    }
-    for (const auto& header : *headers)
-        if (header.p_type == llvm::ELF::PT_LOAD) segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
-    return segments;
-}
-
-std::vector<Segment> segments_of(const Object& object) {
-    if (const auto* of_64 = llvm::dyn_cast<llvm::object::ELF64LEObjectFile>(&object)) return segments_of(*of_64);
-    if (const auto* of_32 = llvm::dyn_cast<llvm::object::ELF32LEObjectFile>(&object)) return segments_of(*of_32);
-    return {};
-}
 
 struct Stretch {
     std::uint64_t begin = 0, end = 0;
