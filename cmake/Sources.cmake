@@ -91,6 +91,7 @@ set(TMAPROBE_SOURCES_events
     src/events/schema.cpp
     src/events/table.cpp
     src/events/without_perf_metrics.cpp
+    src/events/system_metrics.cpp
 )
 set(TMAPROBE_SOURCES_experiments
     src/experiments/cache_share.cpp
@@ -134,6 +135,9 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/what_if.cpp
     src/experiments/where.cpp
     src/experiments/workloads.cpp
+    src/experiments/control_groups.cpp
+    src/experiments/software_counts.cpp
+    src/experiments/system_metrics.cpp
 )
 set(TMAPROBE_SOURCES_judge
     src/judge/assess.cpp
@@ -167,6 +171,7 @@ set(TMAPROBE_SOURCES_machine
     src/machine/pmu_devices.cpp
     src/machine/sysfs.cpp
     src/machine/topology.cpp
+    src/machine/event_sources.cpp
 )
 set(TMAPROBE_SOURCES_memory
     src/memory/buffer.cpp
@@ -237,6 +242,8 @@ set(TMAPROBE_SOURCES_process
     src/process/held_command.cpp
     src/process/helper.cpp
     src/process/running_threads.cpp
+    src/process/control_channel.cpp
+    src/process/control_group.cpp
 )
 set(TMAPROBE_SOURCES_record
     src/record/disturbance.cpp

@@ -21,6 +21,7 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/perf_source_test.cpp
     tests/counters/plan_test.cpp
     tests/counters/reading_test.cpp
+    tests/counters/scope_detail_test.cpp
     tests/counters/replay/replay_test.cpp
     tests/counters/resctrl/info_test.cpp
     tests/counters/resctrl/steps_test.cpp
@@ -76,6 +77,7 @@ set(TMAPROBE_SOURCES_tests_machine
     tests/machine/cores_test.cpp
     tests/machine/counter_users_test.cpp
     tests/machine/cpuid_test.cpp
+    tests/machine/event_sources_test.cpp
     tests/machine/features_test.cpp
     tests/machine/host_test.cpp
     tests/machine/kernel_version_test.cpp
@@ -121,6 +123,8 @@ set(TMAPROBE_SOURCES_tests_model
 set(TMAPROBE_SOURCES_tests_process
     tests/process/child_test.cpp
     tests/process/mappings_test.cpp
+    tests/process/control_channel_test.cpp
+    tests/process/control_group_test.cpp
     tests/process/held_command_test.cpp
     tests/process/helper_test.cpp
     tests/process/running_threads_test.cpp

@@ -212,6 +212,10 @@ Option CommandLine::add_option(const std::string& names, int& value, const std::
     return added(is_named_ ? app_->add_option(names, value, help) : nullptr);
 }
 
+Option CommandLine::add_option(const std::string& names, std::optional<int>& value, const std::string& help) {
+    return added(is_named_ ? app_->add_option(names, value, help) : nullptr);
+}
+
 Option CommandLine::add_option(const std::string& names, double& value, const std::string& help) {
     return added(is_named_ ? app_->add_option(names, value, help) : nullptr);
 }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,7 @@ class CommandLine {
     /// "--name" or "-n,--name"; a name without dashes is an argument. The value stays as it is where none is given.
     Option add_option(const std::string& names, std::string& value, const std::string& help);
     Option add_option(const std::string& names, int& value, const std::string& help);
+    Option add_option(const std::string& names, std::optional<int>& value, const std::string& help);
     Option add_option(const std::string& names, double& value, const std::string& help);
     Option add_option(const std::string& names, std::vector<std::string>& values, const std::string& help);
     Option add_flag(const std::string& names, bool& value, const std::string& help);

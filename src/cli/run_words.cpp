@@ -8,23 +8,82 @@
 #include "base/shell.h"
 #include "base/sizes.h"
 #include "cli/option_values.h"
+#include "events/system_metrics.h"
+#include "experiments/control_groups.h"
 #include "report/interval_rows.h"
 
 namespace tmaprobe::cli {
 namespace {
 
+std::vector<pid_t> numbers_of(const std::vector<std::string>& words) {
+    std::vector<pid_t> numbers;
+    for (const std::string& word : words) numbers.push_back(static_cast<pid_t>(std::atol(word.c_str())));
+    return numbers;
+}
+
+/// What says whose counts are wanted and when, and does so of commands, processes and CPUs alone.
+Result<> check_counting_words(const RunWords& words) {
+    const char* option = !words.pids.empty()      ? "--pid"
+                         : !words.tids.empty()    ? "--tid"
+                         : words.delay_ms         ? "--delay"
+                         : !words.control.empty() ? "--control"
+                         : words.no_inherit       ? "--no-inherit"
+                         : !words.cgroups.empty() ? "--cgroup"
+                         : words.per_thread       ? "--per-thread"
+                                                  : nullptr;
+    if (!words.kernel.empty() && option)
+        return fail(ErrorCode::bad_usage,
+                    std::string(option) + " is for a command, a process or CPUs, not for a kernel of tmaprobe's own");
+    if (!words.pids.empty() && !words.tids.empty())
+        return fail(ErrorCode::bad_usage, "--pid names whole processes and --tid threads of them",
+                    "take one of the two; ps -L -p PID shows a process's threads");
+    if (!words.cgroups.empty() && (!words.pids.empty() || !words.tids.empty()))
+        return fail(ErrorCode::bad_usage, "--cgroup names processes, as --pid and --tid do", "take one of them");
+    const bool cpus = words.system_wide || (words.kernel.empty() && !words.cpus.empty());
+    if ((words.per_cpu || words.per_socket || words.per_node) && !cpus)
+        return fail(ErrorCode::bad_usage, "--per-cpu, --per-socket and --per-node put counts of whole CPUs together",
+                    "add -a, or --cpu LIST");
+    if (words.per_cpu + words.per_socket + words.per_node > 1)
+        return fail(ErrorCode::bad_usage, "--per-cpu, --per-socket and --per-node exclude each other");
+    if (words.per_thread && (cpus || (words.pids.empty() && words.tids.empty() && words.cgroups.empty())))
+        return fail(ErrorCode::bad_usage, "--per-thread shows the threads of processes that run already",
+                    "name them with --pid, --tid or --cgroup");
+    if (words.no_inherit && (words.system_wide || !words.cpus.empty()))
+        return fail(ErrorCode::bad_usage, "--no-inherit leaves out what a process starts, and a CPU starts nothing");
+    return {};
+}
+
 Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
     using Kind = counters::Scope::Kind;
+    TRY(check_counting_words(words));
     auto& scope = request.counting.scope;
     scope.kind = words.kernel.empty() ? Kind::command : Kind::this_thread;
+    auto& detail = request.counting.detail;
+    detail.inherit = !words.no_inherit;
+    detail.delay_ms = words.delay_ms;
+    detail.control = words.control;
     if (!words.pids.empty()) {
-        if (!words.kernel.empty())
-            return fail(ErrorCode::bad_usage, "--pid counts a process that runs already, not a kernel");
         scope.kind = Kind::process;
-        for (const std::string& number : words.pids)
-            request.counting.further_pids.push_back(static_cast<pid_t>(std::atol(number.c_str())));
-        scope.pid = request.counting.further_pids.front();
-        request.counting.further_pids.erase(request.counting.further_pids.begin());
+        detail.further_pids = numbers_of(words.pids);
+        scope.pid = detail.further_pids.front();
+        detail.further_pids.erase(detail.further_pids.begin());
+    }
+    if (!words.cgroups.empty()) {
+        scope.kind = Kind::process;
+        detail.further_pids = TRY(experiments::processes_of_control_groups(words.cgroups));
+        scope.pid = detail.further_pids.front();
+        detail.further_pids.erase(detail.further_pids.begin());
+        detail.cgroups = words.cgroups;
+    }
+    detail.apart = words.per_thread;
+    request.counting.cpu_sums = words.per_cpu      ? experiments::CpuSums::cpu
+                                : words.per_socket ? experiments::CpuSums::socket
+                                : words.per_node   ? experiments::CpuSums::node
+                                                   : experiments::CpuSums::core;
+    if (!words.tids.empty()) {
+        scope.kind = Kind::process;
+        detail.threads = numbers_of(words.tids);
+        scope.pid = detail.threads.front();
     }
     if (!words.cpus.empty()) {
         const auto cpus = TRY(parse_cpu_list(words.cpus));
@@ -65,13 +124,37 @@ void add_workload_options(CommandLine app, RunWords& words) {
         .delimiter(',')
         .allow_extra_args(false)
         .type_name("NAME=VALUE,...");
-    app.add_option("--pid", words.pids,
-                   "Look at a process that runs already, until it ends or Ctrl-C; without counters also several, with "
-                   "their descendants")
+    app.add_option("-p,--pid", words.pids,
+                   "Look at processes that run already, until they have ended or Ctrl-C; the model takes their "
+                   "descendants too")
         .delimiter(',')
         .allow_extra_args(false)
         .check(whole_number(1, max_pid))
         .type_name("PID,...");
+    app.add_option("-t,--tid", words.tids, "Count these threads alone, until they have ended or Ctrl-C")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .check(whole_number(1, max_pid))
+        .type_name("TID,...");
+    app.add_option("--cgroup", words.cgroups,
+                   "Look at the processes that are in these control groups now, and what they start")
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("GROUP,...");
+    app.add_flag("--per-thread", words.per_thread,
+                 "With --pid, --tid or --cgroup: each thread by itself, of those that run already");
+    app.add_flag("--per-cpu", words.per_cpu, "With -a or --cpu: each CPU by itself");
+    app.add_flag("--per-socket", words.per_socket, "With -a or --cpu: put together by socket");
+    app.add_flag("--per-node", words.per_node, "With -a or --cpu: put together by NUMA node");
+    app.add_flag("--no-inherit", words.no_inherit, "Count no process and no thread that is started meanwhile");
+    app.add_option("-D,--delay", words.delay_ms,
+                   "Begin to count so much later; -1: only when --control says enable. What runs is not delayed")
+        .check(whole_number(-1, 1'000'000'000))
+        .type_name("MS");
+    app.add_option("--control", words.control,
+                   "Count as another program says: lines enable, disable, reset and ping in a FIFO (fifo:COMMANDS or "
+                   "fifo:COMMANDS,ANSWERS) or a descriptor (fd:N or fd:N,M); each is answered with ack")
+        .type_name("WAY");
     app.add_option("--seconds", words.seconds, "With --pid, --cpu or -a: for so long")
         .check(between(0.01, 1e6))
         .type_name("S");
@@ -135,6 +218,13 @@ void add_counting_options(CommandLine app, RunWords& words) {
     add_library_option(app, words.events_directory);
 }
 
+/// Those of the metrics that are of the machine, and counted by other PMUs than a core's.
+Result<> take_system_metrics(const RunWords& words, experiments::CountingRequest& counting) {
+    for (const auto& metric : TRY(events::read_system_metrics(event_library(words.events_directory))))
+        if (std::erase(counting.metrics, metric.name) > 0) counting.system_metrics.push_back(metric.name);
+    return {};
+}
+
 /// Rows of intervals go out as they come, in the format of the report.
 experiments::OnInterval interval_writer(const RunWords& words) {
     const auto usual = words.command.empty() ? ReportStream::standard_output : ReportStream::standard_error;
@@ -164,7 +254,8 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     experiments::RunRequest request;
     request.workload.kernel = words.kernel;
     request.workload.command = words.command;
-    if (words.kernel.empty() && words.command.empty() && words.pids.empty() && words.cpus.empty() && !words.system_wide)
+    if (words.kernel.empty() && words.command.empty() && words.pids.empty() && words.tids.empty() &&
+        words.cgroups.empty() && words.cpus.empty() && !words.system_wide)
         return fail(ErrorCode::bad_usage, "nothing to measure",
                     "name a kernel (--kernel sha256) or a command (-- ./my-program)");
     if (!words.kernel.empty() && !words.command.empty())
@@ -175,6 +266,7 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.workload.pages = words.pages;
     request.counting.level = words.level;
     request.counting.metrics = words.metrics;
+    if (!words.metrics.empty()) TRY(take_system_metrics(words, request.counting));
     // Who compares page modes wants to see what translation did.
     if (words.pages.size() > 1 && words.metrics.empty()) request.counting.metrics = {"tlb"};
     request.counting.events = words.events;

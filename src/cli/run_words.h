@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ struct RunWords {
     std::string resctrl = counters::resctrl::usual_root;
     std::vector<std::string> pages, options, metrics, events, command;
     int level = 1, threads = 1, numa_node = -1, repeat = 0, warm_up = 0, interval_ms = 0, timeout_ms = 0;
-    std::vector<std::string> pids;
+    std::vector<std::string> pids, tids;
+    std::string control;
+    std::optional<int> delay_ms;
+    std::vector<std::string> cgroups;
+    bool no_inherit = false, per_thread = false, per_cpu = false, per_socket = false, per_node = false;
     double seconds = 0, effort = 1;
     bool repeatable = false;
     std::string calibration, save_trace;

@@ -10,7 +10,6 @@
 #include "base/sizes.h"
 #include "base/suggest.h"
 #include "counters/perf/perf.h"
-#include "counters/software.h"
 #include "events/clock_limits.h"
 #include "experiments/count_warnings.h"
 #include "experiments/counting.h"
@@ -24,6 +23,7 @@
 #include "judge/clock_check.h"
 #include "judge/pmus.h"
 #include "judge/timing_warnings.h"
+#include "machine/event_sources.h"
 #include "timing/canary.h"
 
 namespace tmaprobe::experiments {
@@ -34,16 +34,39 @@ void append(std::vector<Item>& items, const std::vector<Item>& more) {
     items.insert(items.end(), more.begin(), more.end());
 }
 
-Result<counters::Plan> plan_for(const counters::CounterSource& source, const CountingRequest& request,
-                                const Setup& setup) {
-    const auto further = TRY(further_events(*setup.table, request.events));
+/// What is to be counted, and in what units some of it comes.
+struct WhatToCount {
+    counters::Plan plan;
+    std::map<std::string, EventUnit> units;
+};
+
+/// What only the kernel of this machine counts, no model of a core and no table of one.
+bool is_of_this_machine(const counters::PlannedEvent& event) {
+    const std::string& pmu = event.definition.pmu;
+    return pmu == "tracepoint" || pmu == "hardware" || pmu == "hw_cache" || !machine::system_wide_cpus(pmu).empty();
+}
+
+Result<WhatToCount> plan_for(const counters::CounterSource& source, const CountingRequest& request,
+                             const Setup& setup) {
+    auto further = TRY(further_events(*setup.table, request.events));
+    std::string left_out;
+    if (source.traits().status == record::Status::modelled)
+        std::erase_if(further.events, [&](const counters::PlannedEvent& event) {
+            if (!is_of_this_machine(event)) return false;
+            left_out += (left_out.empty() ? "" : ", ") + event.name;
+            return true;
+        });
     auto plan = TRY(counters::make_plan(*setup.table, setup.metrics, further.events, source.limits(), setup.constants,
                                         request.policy));
+    keep_together(further.together, plan);
     append(plan.notes, further.notes);
+    if (!left_out.empty())
+        plan.notes.push_back({"event_not_modelled", left_out + ": not counted, the model knows nothing of it",
+                              "--source none counts what needs no PMU of a core"});
     plan.level = request.level;
     plan.user = request.count_user;
     plan.kernel = request.count_kernel;
-    return plan;
+    return WhatToCount{std::move(plan), std::move(further.units)};
 }
 
 /// A second source's values stand beside the first's.
@@ -87,10 +110,10 @@ Result<> judge_by_clock(const CountingRequest& request, const std::vector<Comman
 Result<> add_counts(counters::CounterSource& source, const CountingRequest& request, const RepeatRequest& repeat,
                     const Setup& setup, counters::Workload& workload, std::uint64_t iterations,
                     const OnProgress& on_progress, MeasuredRun& measured) {
-    const auto plan = TRY(plan_for(source, request, setup));
+    const auto [plan, units] = TRY(plan_for(source, request, setup));
     // Without anything else to count, what was named is waited for, and the kernel's own events count.
     if (plan.passes.empty() && workload.only_waits())
-        return add_software_events(workload, iterations, request, 1, on_progress, measured);
+        return add_software_events(workload, iterations, request, setup, 1, on_progress, measured);
     const counters::SourceTraits traits = source.traits();
     const bool kernel = workload.command().empty() && !workload.only_waits();
     const int repetitions = !traits.repeats ? 1 : repeat.repetitions ? repeat.repetitions : kernel ? 5 : 1;
@@ -136,76 +159,13 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     const record::Run without_tree = run;
     if (!pmus.front().empty()) run.parameters.pmu = pmus.front();
     add_tree(std::move(tree), run);
+    append(run.metrics, in_units(units, counted.events));
     for (std::size_t index = 1; index < pmus.size(); ++index) {
         auto further = TRY(tree_of_counts(setup, counted, assessment, pmus[index]));
         measured.further_runs.push_back(without_tree);
         measured.further_runs.back().parameters.pmu = pmus[index];
         add_tree(std::move(further), measured.further_runs.back());
     }
-    return {};
-}
-
-namespace {
-
-/// Counts of each interval, where no table makes metrics of them.
-std::vector<record::IntervalValues> counts_of(const std::vector<counters::Interval>& intervals) {
-    std::vector<record::IntervalValues> series;
-    for (const auto& interval : intervals) {
-        auto& values = series.emplace_back();
-        values.at_seconds = static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9;
-        for (const auto& event : interval.events)
-            values.events[event.name] =
-                event.note == record::Note::none ? std::optional(event.reading.value) : std::nullopt;
-    }
-    return series;
-}
-
-/// As perf stat shows them: of one run, where there were several.
-void take_mean(std::vector<record::Event>& events, std::size_t runs) {
-    for (auto& event : events) {
-        event.reading.value /= static_cast<double>(runs);
-        for (auto* sum : {&event.reading.raw, &event.reading.time_enabled_ns, &event.reading.time_running_ns})
-            *sum /= runs;
-    }
-}
-
-void add_interruption(const Counted& counted, MeasuredRun& measured) {
-    for (const auto& warning : counted.warnings)
-        if (warning.id == "interrupted") measured.warnings.push_back(warning);
-}
-
-}  // namespace
-
-Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const CountingRequest& request,
-                             int repetitions, const OnProgress& on_progress, MeasuredRun& measured) {
-    const auto& scope = request.scope;
-    const bool command = !workload.command().empty();
-    const auto plan = counters::software_plan();
-    counters::perf::PerfOptions options{request.interval_ms, true, {}, request.seconds};
-    if (request.on_interval)
-        options.on_interval = [&](const counters::Interval& interval) {
-            request.on_interval(static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9, {},
-                                interval.events);
-        };
-    auto source = TRY(counters::perf::make_source(scope, options));
-    if (const auto possible = source->prepare(plan); !possible) {
-        using Kind = counters::Scope::Kind;
-        if (scope.kind == Kind::process || scope.kind == Kind::cpus) return pass_on(possible);
-        measured.warnings.push_back(
-            {"no_software_events", "not even software events: " + possible.error().what, possible.error().hint});
-        if (!command) return {};
-        const auto timed =
-            TRY(count(*counters::make_clock_source(), workload, {}, iterations, repetitions, on_progress));
-        append(measured.command_runs, timed.runs);
-        add_interruption(timed, measured);
-        return {};
-    }
-    auto counted = TRY(count(*source, workload, plan, iterations, repetitions, on_progress));
-    take_mean(counted.events, std::max<std::size_t>(1, counted.repetitions.size()));
-    measured.run.events.insert(measured.run.events.end(), counted.events.begin(), counted.events.end());
-    if (!counted.series.empty()) measured.run.extra.series = counts_of(counted.series);
-    append(measured.command_runs, counted.runs);
-    add_interruption(counted, measured);
     return {};
 }
 
@@ -406,7 +366,7 @@ Result<std::vector<MeasuredRun>> measure_in_turn(const CountingRequest& request,
             iterations = (timings)[index].iterations;
             add_timing(points[index], (timings)[index], workload->kernel().per_iteration(), points.size() > 1,
                        measured);
-            TRY(add_software_events(*workload, iterations, request, 1, {}, measured));
+            TRY(add_software_events(*workload, iterations, request, setup, 1, {}, measured));
             for (auto& event : monitor(*workload, iterations, request.resctrl_root))
                 measured.run.events.push_back(std::move(event));
         } else {

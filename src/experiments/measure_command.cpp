@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -170,7 +171,7 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
     const bool command = !request.workload.command.empty();
     if (command) TRY(check_command(request.workload.command));
     if (request.counting.scope.kind == counters::Scope::Kind::process)
-        TRY(counters::perf::threads_of(request.counting.scope.pid));
+        TRY(counters::perf::threads_of(request.counting.scope, request.counting.detail));
     CommandWorkload workload(request.workload.command);
 
     MeasuredRun measured;
@@ -179,7 +180,17 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
     measured.source = {record::SourceKind::none, setup.table ? setup.table->cpu_id : "", setup.decision.why};
     if (!command) measured.run.time.reason = "nothing was started here whose time could be taken";
     using Kind = counters::Scope::Kind;
-    if (request.counting.scope.kind == Kind::process) measured.run.parameters.pid = request.counting.scope.pid;
+    const counters::Scope& scope = request.counting.scope;
+    const counters::ScopeDetail& detail = request.counting.detail;
+    auto& said = measured.run.parameters.options;
+    if (scope.kind == Kind::process && detail.threads.empty()) measured.run.parameters.pid = scope.pid;
+    if (!detail.further_pids.empty()) said["further_pids"] = fmt::format("{}", fmt::join(detail.further_pids, ","));
+    if (!detail.threads.empty()) said["tids"] = fmt::format("{}", fmt::join(detail.threads, ","));
+    if (!detail.cgroups.empty()) said["cgroups"] = fmt::format("{}", fmt::join(detail.cgroups, ","));
+    if (detail.delay_ms) said["delay_ms"] = std::to_string(*detail.delay_ms);
+    constexpr std::array<const char*, 5> places{"", "cpu", "socket", "node", "thread"};
+    if (setup.cpu_sums != CpuSums::core) said["per"] = places[static_cast<std::size_t>(setup.cpu_sums)];
+    if (!detail.inherit) said["inherit"] = "no";
     if (request.counting.scope.kind == Kind::cpus && !request.counting.scope.cpus.empty())
         measured.run.parameters.cpus = request.counting.scope.cpus;
 
@@ -201,7 +212,7 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
     // The command is forked by this thread, and so watched. What a tracer does to it is not the command's.
     auto watch = command && native ? Watch::start(request.counting.resctrl_root, {::gettid()}) : std::nullopt;
     if (native && std::ranges::none_of(sources, runs_natively)) {
-        TRY(add_software_events(workload, 1, request.counting, runs, on_progress, measured));
+        TRY(add_software_events(workload, 1, request.counting, setup, runs, on_progress, measured));
     }
     for (const auto& source : sources) {
         if (interrupted(measured.command_runs)) continue;
@@ -218,7 +229,7 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
         if (measured.command_runs.empty() && !(optional && can_do_without(added.error()))) return pass_on(added);
         measured.warnings.push_back({"no_tree", "no top-down tree: " + added.error().what, added.error().hint});
         if (!measured.command_runs.empty()) continue;
-        TRY(add_software_events(workload, 1, request.counting, runs, on_progress, measured));
+        TRY(add_software_events(workload, 1, request.counting, setup, runs, on_progress, measured));
     }
     if (watch)
         for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));

@@ -20,6 +20,6 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
 /// is run and timed all the same. Errors: where nothing but the counts was asked for (a process, CPUs), and those of
 /// starting the command.
 Result<> add_software_events(counters::Workload& workload, std::uint64_t iterations, const CountingRequest& request,
-                             int repetitions, const OnProgress& on_progress, MeasuredRun& measured);
+                             const Setup& setup, int repetitions, const OnProgress& on_progress, MeasuredRun& measured);
 
 }  // namespace tmaprobe::experiments

@@ -8,6 +8,7 @@
 #include "experiments/measure.h"
 #include "experiments/requirements.h"
 #include "experiments/setup.h"
+#include "experiments/system_metrics.h"
 #include "experiments/variant_trial.h"
 #include "judge/compare.h"
 
@@ -78,9 +79,17 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
     return {};
 }
 
-Result<> run_command(const RunRequest& request, const Setup& setup, const OnProgress& on_progress,
+Result<> run_command(const RunRequest& asked, const Setup& setup, const OnProgress& on_progress,
                      record::Record& record) {
+    RunRequest request = asked;
+    const auto& wanted = request.counting.system_metrics;
+    std::vector<events::SystemMetric> known;
+    if (!wanted.empty()) known = TRY(events::read_system_metrics(request.counting.library));
+    const auto further = TRY(events_of_system_metrics(known, wanted));
+    request.counting.events.insert(request.counting.events.end(), further.begin(), further.end());
     auto measured = TRY(measure_command(request, setup, on_progress));
+    for (auto& metric : system_metrics(known, wanted, measured.run.events, setup.host))
+        measured.run.metrics.push_back(std::move(metric));
     record.source = measured.source;
     add_runs(measured, record);
     if (measured.exit_status) record.extra.exit_status = measured.exit_status;
@@ -91,6 +100,11 @@ Result<> run_command(const RunRequest& request, const Setup& setup, const OnProg
 
 Result<record::Record> run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology,
                            const OnProgress& on_progress) {
+    if (!request.workload.kernel.empty() && !request.counting.system_metrics.empty())
+        return fail(ErrorCode::bad_usage,
+                    "--metric " + request.counting.system_metrics.front() +
+                        " is of the whole machine: it is counted beside a command, a process or CPUs",
+                    "tmaprobe -a --metric " + request.counting.system_metrics.front());
     if (!request.workload.kernel.empty()) {
         // A mistyped kernel is said before anything else is looked at.
         TRY(kernels::find(request.workload.kernel));

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "counters/plan.h"
+#include "counters/scope_detail.h"
 #include "counters/source.h"
 #include "events/table.h"
 #include "experiments/progress.h"
@@ -46,30 +47,37 @@ struct CalibrationChoice {
 using OnInterval = std::function<void(double at_seconds, const std::vector<record::Metric>& metrics,
                                       const std::vector<record::Event>& events)>;
 
+/// By what counts are shown apart: of whole CPUs, or of threads.
+enum class CpuSums { core, cpu, socket, node, thread };
+
 /// How to count: whose events, from which source, and what is made of them.
 struct CountingRequest {
     int level = 1;
-    std::vector<std::string> metrics;  ///< beyond the tree; "tlb" = the translation metrics
-    std::vector<std::string> events;   ///< -e
+    std::vector<std::string> metrics;         ///< beyond the tree; "tlb" = the translation metrics
+    std::vector<std::string> events;          ///< -e, each as it was given: one or several, or a group in braces
+    std::vector<std::string> system_metrics;  ///< of the machine, not of a core: "power", ...
+    CpuSums cpu_sums = CpuSums::core;
     SourceChoice source = SourceChoice::automatic;
     std::string target;        ///< empty: the host's CPU
     std::string assume_pages;  ///< model only
     counters::Policy policy = counters::Policy::passes;
     counters::Scope scope;
     bool count_user = true, count_kernel = false;
-    int interval_ms = 0;              ///< 0: no series
-    OnInterval on_interval;           ///< may be empty
-    std::vector<pid_t> further_pids;  ///< beside scope.pid, looked at with it
-    double seconds = 0;               ///< for which processes are looked at; 0: until they end, or a signal comes
-    bool attribute = false;           ///< say which places in the code take the slots (RunExtra::where)
-    bool repeatable = false;          ///< model a run of its own, the same each time
-    std::string save_trace;           ///< file for what is simulated; empty: none
-    std::string trace_workload;       ///< as its header names it
-    double effort = 1;                ///< how much more than usual the model's samples may cost
-    CalibrationChoice calibration;    ///< model only
+    int interval_ms = 0;            ///< 0: no series
+    OnInterval on_interval;         ///< may be empty
+    counters::ScopeDetail detail;   ///< whose counts of the scope, and when
+    double seconds = 0;             ///< for which processes are looked at; 0: until they end, or a signal comes
+    bool attribute = false;         ///< say which places in the code take the slots (RunExtra::where)
+    bool repeatable = false;        ///< model a run of its own, the same each time
+    std::string save_trace;         ///< file for what is simulated; empty: none
+    std::string trace_workload;     ///< as its header names it
+    double effort = 1;              ///< how much more than usual the model's samples may cost
+    CalibrationChoice calibration;  ///< model only
     events::Library library;
     /// Something is asked for that only the model can tell.
     bool needs_model() const { return attribute || !save_trace.empty(); }
+    /// The option that only counting can follow: the model looks at all that a command or a process does. Empty: none.
+    std::string counting_option() const;
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not
 };
 

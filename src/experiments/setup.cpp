@@ -228,6 +228,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
 
     Setup setup;
     setup.level = request.level;
+    setup.cpu_sums = request.detail.apart ? CpuSums::thread : request.cpu_sums;
     setup.host = events::complete_geometry(host, request.library);
     setup.topology = topology;
     setup.constants = machine_constants(host, topology, request.scope);

@@ -27,6 +27,7 @@ struct Setup {
     std::vector<std::string> metrics;  ///< names of the metrics wanted
     int levels_to_be_had = 0;          ///< of the tree, from the decided sources
     Decision decision;
+    CpuSums cpu_sums = CpuSums::core;                ///< how counts of CPUs are put together
     std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
     /// This machine, where it is the target and is modelled, was seen to foretell indirect branches so.
     bool indirect_by_last_target = false;

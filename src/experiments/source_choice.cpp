@@ -2,6 +2,7 @@
 #include "trace/traced_process.h"
 
 #include "counters/perf/perf.h"
+#include "counters/perf/session.h"
 #include "experiments/setup.h"
 #include "judge/assess.h"
 #include "model/model.h"
@@ -29,6 +30,9 @@ Result<Decision> automatic(const CountingRequest& request, const machine::Host& 
                            request.scope.kind == counters::Scope::Kind::command ||
                            request.scope.kind == counters::Scope::Kind::process;
     if (!model::built()) return Decision{{SourceChoice::none}, why + "; " + no_model, host.pmu.hint};
+    if (const std::string option = request.counting_option(); !option.empty())
+        return Decision{
+            {SourceChoice::none}, why + "; " + option + " is for counters, and the model has none", host.pmu.hint};
     if (!can_model)
         return Decision{{SourceChoice::none}, why + "; whatever runs on a CPU cannot be modelled", host.pmu.hint};
     // A kernel may lose its tree on the way; a command is run once, so this has to be known before.
@@ -41,6 +45,15 @@ Result<Decision> automatic(const CountingRequest& request, const machine::Host& 
 
 }  // namespace
 
+std::string CountingRequest::counting_option() const {
+    if (detail.delay_ms) return "--delay";
+    if (!detail.control.empty()) return "--control";
+    if (detail.apart) return "--per-thread";
+    if (!detail.inherit) return "--no-inherit";
+    if (!detail.threads.empty()) return "--tid";
+    return {};
+}
+
 Result<Decision> decide_source(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
     const bool wants_perf = request.source == SourceChoice::perf || request.source == SourceChoice::perf_and_model;
     const bool wants_model = request.source == SourceChoice::model || request.source == SourceChoice::perf_and_model;
@@ -52,6 +65,9 @@ Result<Decision> decide_source(const CountingRequest& request, const machine::Ho
             ErrorCode::unavailable, "no hardware counters: " + host.pmu.reason,
             host.pmu.hint.empty() ? "tmaprobe doctor says more; --source model needs no counters" : host.pmu.hint);
     if (wants_model && !model::built()) return fail(ErrorCode::unavailable, no_model);
+    if (const std::string option = request.counting_option(); wants_model && !option.empty())
+        return fail(ErrorCode::bad_usage, option + " says what is counted and when, which the model does not follow",
+                    "leave --source out: what the kernel itself counts needs no PMU");
 
     switch (request.source) {
         case SourceChoice::perf:
@@ -93,7 +109,8 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
     switch (choice) {
         case SourceChoice::perf:
             return counters::perf::make_source(
-                request.scope, {request.interval_ms, true, interval_by_interval(request, setup), request.seconds});
+                request.scope,
+                {request.interval_ms, true, interval_by_interval(request, setup), request.seconds, request.detail});
         case SourceChoice::model: {
             model::ModelOptions options;
             options.assume_pages = request.assume_pages;
@@ -101,8 +118,8 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             options.attribute = request.attribute;
             options.repeatable = request.repeatable;
             options.seconds = request.seconds;
-            if (request.scope.kind == counters::Scope::Kind::process) options.processes = {request.scope.pid};
-            options.processes.insert(options.processes.end(), request.further_pids.begin(), request.further_pids.end());
+            if (request.scope.kind == counters::Scope::Kind::process)
+                options.processes = counters::perf::pids_of(request.scope, request.detail);
             // Who did not ask for the model wants no program's loading simulated at many times its length: what
             // ends this soon has done little else.
             constexpr int loading_ms = 2;

@@ -9,6 +9,25 @@
 namespace tmaprobe::experiments {
 namespace {
 
+/// CPUs, or threads, by the places that their counts are put together by.
+std::map<int, std::vector<int>> by_place(const Setup& setup, const std::vector<int>& members) {
+    if (setup.cpu_sums == CpuSums::core) return machine::by_core(setup.topology, members);
+    std::map<int, std::vector<int>> places;
+    for (const int member : members) {
+        int place = member;
+        const auto at = std::ranges::find(setup.topology.cpus, member, &machine::CpuPlace::cpu);
+        if (setup.cpu_sums == CpuSums::socket && at != setup.topology.cpus.end()) place = at->package;
+        if (setup.cpu_sums == CpuSums::node && at != setup.topology.cpus.end()) place = at->numa_node;
+        places[place].push_back(member);
+    }
+    return places;
+}
+
+void add_counts_of(const std::vector<record::Event>& events, record::Values& values) {
+    for (const auto& event : events)
+        values[event.name] = event.reading.time_running_ns > 0 ? std::optional(event.reading.value) : std::nullopt;
+}
+
 Result<std::vector<record::CoreValues>> cores_of(const Setup& setup, const Counted& counted,
                                                  const judge::AssessRequest& assessment, const std::string& pmu) {
     std::vector<int> cpus;
@@ -16,11 +35,14 @@ Result<std::vector<record::CoreValues>> cores_of(const Setup& setup, const Count
         if (pmu.empty() || std::ranges::any_of(events, [&](const auto& event) { return event.pmu == pmu; }))
             cpus.push_back(cpu);
     std::vector<record::CoreValues> cores;
-    for (const auto& [core, members] : machine::by_core(setup.topology, cpus)) {
+    for (const auto& [core, members] : by_place(setup, cpus)) {
         std::vector<std::vector<record::Event>> events;
         for (const int cpu : members) events.push_back(counted.by_cpu.at(cpu));
-        auto values = TRY(judge::assess_values(*setup.table, sum_of(events), assessment));
-        cores.push_back({core, members, std::move(values)});
+        const auto sums = sum_of(events);
+        auto values = TRY(judge::assess_values(*setup.table, sums, assessment));
+        // Who asks for places wants to see the counts there, too.
+        if (setup.cpu_sums != CpuSums::core) add_counts_of(sums, values);
+        cores.push_back({core, setup.cpu_sums == CpuSums::thread ? std::vector<int>{} : members, std::move(values)});
     }
     return cores;
 }
@@ -45,6 +67,20 @@ Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, judge::A
         tree.per_core = TRY(cores_of(setup, counted, assessment, pmu));
     }
     return tree;
+}
+
+std::vector<record::CoreValues> counts_by_place(const Setup& setup, const Counted& counted) {
+    std::vector<record::CoreValues> places;
+    std::vector<int> members;
+    for (const auto& [member, events] : counted.by_cpu) members.push_back(member);
+    for (const auto& [place, here] : by_place(setup, members)) {
+        std::vector<std::vector<record::Event>> events;
+        for (const int member : here) events.push_back(counted.by_cpu.at(member));
+        record::Values values;
+        add_counts_of(sum_of(events), values);
+        places.push_back({place, setup.cpu_sums == CpuSums::thread ? std::vector<int>{} : here, std::move(values)});
+    }
+    return places;
 }
 
 void add_tree(Tree tree, record::Run& run) {

@@ -25,6 +25,9 @@ struct Tree {
 Result<Tree> tree_of_counts(const Setup& setup, const Counted& counted, judge::AssessRequest assessment,
                             const std::string& pmu);
 
+/// Counts alone by place, where no table makes metrics of them: values by the events' names.
+std::vector<record::CoreValues> counts_by_place(const Setup& setup, const Counted& counted);
+
 /// Moves it into the run, beside the events that are there already.
 void add_tree(Tree tree, record::Run& run);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -50,20 +51,28 @@ void wait_with_ticks(SignalWatch& signals, int readable, const Ticks& ticks,
     const std::uint64_t start = now_ns();
     std::uint64_t next = start + ticks.every_ns;
     bool ticking = ticks.every_ns > 0 && ticks.on_tick;
+    bool once_to_come = static_cast<bool>(ticks.once);
+    int watched = ticks.watched;
     SignalWatch::Wake wake;
     while (const auto wanted = on_wake(wake)) {
         const std::uint64_t now = now_ns();
         if (ticks.until_ns && now >= start + ticks.until_ns) return;
         const std::int64_t rest = ticks.until_ns ? static_cast<std::int64_t>(start + ticks.until_ns - now) : -1;
-        const std::int64_t patience = sooner(*wanted, rest);
+        std::int64_t patience = sooner(*wanted, rest);
+        if (once_to_come && now >= start + ticks.once_at_ns) {
+            ticks.once();
+            once_to_come = false;
+        }
+        if (once_to_come) patience = sooner(patience, static_cast<std::int64_t>(start + ticks.once_at_ns - now));
+        if (watched >= 0 && wake.watched && !ticks.on_watched()) watched = -1;
         if (ticking && now >= next) {
             ticking = ticks.on_tick();
             // A late tick is not made up for: the next is due at the next multiple of the interval.
             next = start + ((now - start) / ticks.every_ns + 1) * ticks.every_ns;
         }
         wake = signals.wait(
-            ticking ? sooner(patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : patience,
-            readable);
+            ticking ? sooner(patience, static_cast<std::int64_t>(next - std::min(next, now_ns()))) : patience, readable,
+            watched);
     }
 }
 
@@ -176,12 +185,18 @@ SignalWatch::~SignalWatch() {
     ::pthread_sigmask(SIG_SETMASK, &saved_mask_, nullptr);
 }
 
-SignalWatch::Wake SignalWatch::wait(std::int64_t timeout_ns, int readable) {
-    if (!signals_) return wait_without_descriptor(timeout_ns);
-    pollfd fds[2] = {{signals_.get(), POLLIN, 0}, {readable, POLLIN, 0}};
+SignalWatch::Wake SignalWatch::wait(std::int64_t timeout_ns, int readable, int watched) {
+    if (!signals_) {
+        Wake wake = wait_without_descriptor(timeout_ns);
+        wake.watched = watched >= 0;  // it may be: whoever looks does not wait
+        return wake;
+    }
+    // poll() passes over descriptors below 0.
+    pollfd fds[3] = {{signals_.get(), POLLIN, 0}, {readable, POLLIN, 0}, {watched, POLLIN, 0}};
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-    if (::ppoll(fds, readable >= 0 ? 2 : 1, timeout_ns < 0 ? nullptr : &timeout, nullptr) <= 0) return {};
+    if (::ppoll(fds, 3, timeout_ns < 0 ? nullptr : &timeout, nullptr) <= 0) return {};
     Wake wake;
+    wake.watched = watched >= 0 && fds[2].revents != 0;
     wake.readable = readable >= 0 && (fds[1].revents & (POLLIN | POLLHUP)) != 0;
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
@@ -242,14 +257,33 @@ CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks&
     return outcome;
 }
 
-bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks) {
-    const Fd end = end_of_process(process);
+bool wait_for_processes(const std::vector<pid_t>& processes, SignalWatch& signals, const Ticks& ticks) {
+    // One after another: all of them have ended when the last in the row has, whichever ends first. What has no
+    // descriptor (a thread; an old kernel) is looked for from time to time.
+    struct Waited {
+        pid_t process;
+        Fd end;
+    };
+    std::vector<Waited> left;
+    for (const pid_t process : processes) left.push_back({process, end_of_process(process)});
+    const auto is_there = [](const Waited& waited) {
+        pollfd ended{waited.end.get(), POLLIN, 0};
+        if (waited.end) return ::poll(&ended, 1, 0) == 0;
+        return ::kill(waited.process, 0) == 0 || errno == EPERM;
+    };
+    // A descriptor of descriptors, so that any number of ends wakes the wait.
+    const Fd ends(::epoll_create1(EPOLL_CLOEXEC));
+    bool all_seen = static_cast<bool>(ends);
+    for (const Waited& waited : left) {
+        epoll_event ended{EPOLLIN, {}};
+        all_seen = waited.end && ::epoll_ctl(ends.get(), EPOLL_CTL_ADD, waited.end.get(), &ended) == 0 && all_seen;
+    }
     bool interrupted = false;
-    wait_with_ticks(signals, end.get(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
+    wait_with_ticks(signals, ends.get(), ticks, [&](const SignalWatch::Wake& wake) -> std::optional<std::int64_t> {
         interrupted = wake.interrupted;
-        const bool there = !wake.readable && (::kill(process, 0) == 0 || errno == EPERM);
-        if (interrupted || !there) return std::nullopt;
-        return end ? -1 : unheard_ns;
+        std::erase_if(left, [&](const Waited& waited) { return !is_there(waited); });  // closes, and so leaves `ends`
+        if (interrupted || left.empty()) return std::nullopt;
+        return all_seen ? -1 : unheard_ns;
     });
     return interrupted;
 }

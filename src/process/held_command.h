@@ -72,10 +72,12 @@ class SignalWatch {
         bool interrupted = false;  ///< one of the ending signals arrived
         int signal = 0;
         bool readable = false;       ///< the descriptor is
+        bool watched = false;        ///< the other descriptor is
         bool from_terminal = false;  ///< the whole foreground group got it, so the child has it too
     };
-    /// Waits for a signal, for `readable` (a descriptor, or -1) or until the time is over (negative: forever).
-    Wake wait(std::int64_t timeout_ns, int readable = -1);
+    /// Waits for a signal, for `readable` or `watched` (descriptors, or -1) or until the time is over (negative:
+    /// forever).
+    Wake wait(std::int64_t timeout_ns, int readable = -1, int watched = -1);
 
   private:
     Wake wait_without_descriptor(std::int64_t timeout_ns) const;
@@ -110,17 +112,21 @@ class Handover {
 
 /// Something to do at regular times while waiting.
 struct Ticks {
-    std::uint64_t every_ns = 0;     ///< 0: never
-    std::function<bool()> on_tick;  ///< false: no more
-    std::uint64_t until_ns = 0;     ///< then the wait is over, of what is not our child; 0: no such time
+    std::uint64_t every_ns = 0;          ///< 0: never
+    std::function<bool()> on_tick;       ///< false: no more
+    std::uint64_t until_ns = 0;          ///< then the wait is over, of what is not our child; 0: no such time
+    std::uint64_t once_at_ns = 0;        ///< after which time once() is called
+    std::function<void()> once{};        ///< empty: nothing to do but once
+    int watched = -1;                    ///< a descriptor; -1: none
+    std::function<bool()> on_watched{};  ///< called when it is readable; false: it is not looked at any more
 };
 
 /// Waits until the command has ended, or is given up: dropping it then kills it. Signals are handed over.
 CommandOutcome wait_for(HeldCommand& command, SignalWatch& signals, const Ticks& ticks);
 
-/// Waits until a process that is not our child has ended or the time is over (false), or one of the ending signals
-/// arrives (true).
-bool wait_for_process(pid_t process, SignalWatch& signals, const Ticks& ticks);
+/// Waits until all of these, processes or threads that are not our children, have ended or the time is over (false),
+/// or one of the ending signals arrives (true).
+bool wait_for_processes(const std::vector<pid_t>& processes, SignalWatch& signals, const Ticks& ticks);
 
 /// Waits until one of the ending signals arrives, or the time is over.
 void wait_for_signal(SignalWatch& signals, const Ticks& ticks);

@@ -17,7 +17,7 @@ PageKind modelled_pages_apart(const Run& run) {
 
 bool follows(const RunParameters& parameters, std::string_view name) {
     // Older records do not say which follow.
-    constexpr std::string_view known[] = {"cpu", "iterations", "lines", "array_bytes", "time"};
+    constexpr std::string_view known[] = {"cpu", "iterations", "lines", "array_bytes", "time", "further_pids", "tids"};
     return std::ranges::find(parameters.derived, name) != parameters.derived.end() ||
            std::ranges::find(known, name) != std::end(known);
 }

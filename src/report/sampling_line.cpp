@@ -72,7 +72,15 @@ std::string sampled(const record::Record& record, const Run& run) {
     const auto& parameters = run.parameters;
     const bool command = parameters.command && !parameters.command->empty();
     const std::string until = command ? shell_quoted(*parameters.command) : "sleep 10";
-    if (parameters.pid) return fmt::format("-p {} -- {}", *parameters.pid, until);
+    const auto option = [&](const char* name) {
+        const auto found = parameters.options.find(name);
+        return found == parameters.options.end() ? std::string() : found->second;
+    };
+    if (const auto tids = option("tids"); !tids.empty()) return fmt::format("-t {} -- {}", tids, until);
+    if (parameters.pid) {
+        const auto further = option("further_pids");
+        return fmt::format("-p {}{}{} -- {}", *parameters.pid, further.empty() ? "" : ",", further, until);
+    }
     if (run.kernel == "command" && !parameters.cpus.empty())
         return fmt::format("-C {} -- {}", fmt::join(parameters.cpus, ","), until);
     if (command) return "-- " + until;

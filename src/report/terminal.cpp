@@ -169,7 +169,8 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_beside(screen, run);
     show_series(screen, run);
     show_cores(screen, run);
-    const bool counts_alone = run.kernel == "command" && run.metrics.empty();
+    const bool counts_alone =
+        run.kernel == "command" && (run.metrics.empty() || record.source.kind == record::SourceKind::none);
     if (screen.style().verbose)
         show_details(screen, run);
     else if (counts_alone)

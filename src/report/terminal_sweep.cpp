@@ -265,7 +265,8 @@ void show_series(Screen& screen, const record::Run& run) {
     if (series.empty()) return;
     std::map<std::string, std::vector<double>> lines;
     for (const auto& interval : series)
-        for (const auto& [name, value] : interval.metrics) lines[name].push_back(value.value_or(std::nan("")));
+        for (const auto& [name, value] : interval.metrics.empty() ? interval.events : interval.metrics)
+            lines[name].push_back(value.value_or(std::nan("")));
     screen.line();
     const std::string heading = fmt::format("{} intervals: min..max, then one character per interval", series.size());
     for (const auto& line : wrap(heading, screen.width())) screen.line(screen.ink(Ink::dim, line));

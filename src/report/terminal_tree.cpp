@@ -235,7 +235,42 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
     }
 }
 
+namespace {
+
+/// By socket, node, CPU or thread, as --per-... asks: the tree's first level, or counts where there is none.
+void show_places(Screen& screen, const record::Run& run, const std::string& per) {
+    std::vector<std::string> metrics, counts;
+    for (const auto& metric : run.metrics)
+        if (metric.level == 1) metrics.push_back(metric.name);
+    for (const auto& event : run.events)
+        if ((metrics.empty() || event.pmu == "software") && std::ranges::find(counts, event.name) == counts.end())
+            counts.push_back(event.name);
+    const bool threads = per == "thread";
+    std::vector<std::vector<std::string>> rows{{screen.say(per)}};
+    if (!threads && per != "cpu") rows[0].push_back("CPUs");
+    for (const auto* names : {&metrics, &counts})
+        for (const auto& name : *names) rows[0].push_back(screen.say(name));
+    for (const auto& place : run.extra.per_core) {
+        std::vector<std::string> row{std::to_string(place.core)};
+        if (!threads && per != "cpu") row.push_back(fmt::format("{}", fmt::join(place.cpus, ",")));
+        const auto cell = [&](const std::string& name, auto format) {
+            const auto value = place.metrics.find(name);
+            const bool known = value != place.metrics.end() && value->second;
+            row.push_back(known ? format(*value->second) : std::string("none"));
+        };
+        for (const auto& name : metrics) cell(name, [](double value) { return percent(value); });
+        for (const auto& name : counts) cell(name, [](double value) { return plain_number(value); });
+        rows.push_back(std::move(row));
+    }
+    screen.line();
+    screen.table(rows);
+}
+
+}  // namespace
+
 void show_cores(Screen& screen, const record::Run& run) {
+    const auto per = run.parameters.options.find("per");
+    if (per != run.parameters.options.end()) return show_places(screen, run, per->second);
     if (run.extra.per_core.size() < 2) return;
     std::vector<std::vector<std::string>> rows{{"Core", "CPUs"}};
     std::vector<const record::Metric*> columns;

@@ -162,10 +162,28 @@ std::string cpus_text(const record::Run& run) {
     return run.parameters.cpus.empty() ? "all CPUs" : fmt::format("CPUs {}", fmt::join(run.parameters.cpus, ","));
 }
 
+/// An option that says whose counts they are; empty: it was not given.
+std::string option_of(const record::RunParameters& parameters, const char* name) {
+    const auto found = parameters.options.find(name);
+    return found == parameters.options.end() ? std::string() : found->second;
+}
+
+/// What was counted where nothing was started.
+std::string watched_text(const record::RunParameters& parameters, const record::Run& run) {
+    const auto several = [](const std::string& what, const char* plural, const std::string& numbers) {
+        return what + (numbers.find(',') == numbers.npos ? "" : plural) + " " + numbers;
+    };
+    if (const auto tids = option_of(parameters, "tids"); !tids.empty()) return several("thread", "s", tids);
+    if (const auto groups = option_of(parameters, "cgroups"); !groups.empty())
+        return several("control group", "s", groups);
+    if (!parameters.pid) return "whatever runs on " + cpus_text(run);
+    const auto further = option_of(parameters, "further_pids");
+    return several("process", "es", std::to_string(*parameters.pid) + (further.empty() ? "" : "," + further));
+}
+
 std::string command_label(const record::RunParameters& parameters, const record::Run& run) {
     std::string line = fmt::format("{}", fmt::join(*parameters.command, " "));
-    if (line.empty())
-        line = parameters.pid ? fmt::format("process {}", *parameters.pid) : "whatever runs on " + cpus_text(run);
+    if (line.empty()) line = watched_text(parameters, run);
     return line + (parameters.pmu.empty() ? "" : ", on " + parameters.pmu);
 }
 

@@ -34,7 +34,7 @@ TEST(Ticks, EndAWaitForWhatIsNotOurChild) {
                           return true;
                       },
                       100'000'000};
-    EXPECT_FALSE(wait_for_process(::getppid(), signals, until));
+    EXPECT_FALSE(wait_for_processes({::getppid()}, signals, until));
     EXPECT_GE(now_ns() - began, 100'000'000u);
     EXPECT_GT(ticks, 0);
     wait_for_signal(signals, {0, {}, 10'000'000});

@@ -1,6 +1,7 @@
 #include "counters/perf/attributes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/file.h"
 #include "events/key.h"
@@ -17,6 +18,14 @@ const machine::Pmu* find_core(const std::string& name, const std::vector<machine
     return found == pmus.end() ? nullptr : &*found;
 }
 
+/// Of the kernel's own kinds of events, and of PMUs that are no core's.
+std::optional<std::uint32_t> type_of_kind(const std::string& pmu) {
+    if (pmu == "hardware") return PERF_TYPE_HARDWARE;
+    if (pmu == "hw_cache") return PERF_TYPE_HW_CACHE;
+    if (pmu == "tracepoint") return PERF_TYPE_TRACEPOINT;
+    return pmu.empty() ? std::nullopt : machine::pmu_type(pmu);
+}
+
 bool arm_allows_user_space_reads(const std::string& pmu) {
     return pmu.rfind("armv", 0) == 0 && read_line("/proc/sys/kernel/perf_user_access") == "1";
 }
@@ -24,6 +33,8 @@ bool arm_allows_user_space_reads(const std::string& pmu) {
 }  // namespace
 
 bool is_software(const PlannedEvent& event) { return event.definition.pmu == "software"; }
+
+bool is_tracepoint(const PlannedEvent& event) { return event.definition.pmu == "tracepoint"; }
 
 bool needs_kernel(const PlannedEvent& event) {
     return is_software(event) && (event.definition.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
@@ -40,7 +51,7 @@ Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Countin
     } else if (core) {
         attributes.type = core->type;
     } else {
-        const auto type = event.definition.pmu.empty() ? std::nullopt : machine::pmu_type(event.definition.pmu);
+        const auto type = type_of_kind(event.definition.pmu);
         if (!type)
             return fail(ErrorCode::unavailable, "no PMU '" + event.definition.pmu + "' here for " + event.name,
                         "tmaprobe doctor lists the PMUs of this machine");
@@ -52,7 +63,11 @@ Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Countin
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     attributes.disabled = is_leader;
     attributes.enable_on_exec = is_leader && target.start_on_exec;
-    attributes.pinned = is_leader && target.pinned;
+    const auto has = [&](char modifier) { return event.definition.modifiers.find(modifier) != std::string::npos; };
+    attributes.pinned = is_leader && (target.pinned || has('D'));
+    attributes.exclusive = is_leader && has('e');
+    attributes.exclude_idle = has('I');
+    attributes.exclude_guest = has('H') && !has('G');
     attributes.inherit = target.inherit;
     // "EVENT:k" says itself whose instructions it means; software events else count for both.
     std::string privilege = events::privilege_of(event.definition);
@@ -60,6 +75,7 @@ Result<perf_event_attr> make_attributes(const PlannedEvent& event, const Countin
     const auto counts = [&](char level, bool otherwise) {
         return privilege.empty() ? otherwise : privilege.find(level) != std::string::npos;
     };
+    if (is_tracepoint(event)) return attributes;  // they are of the kernel, whoever calls it
     if (!is_software(event) || !privilege.empty()) {
         attributes.exclude_user = !counts('u', target.user);
         attributes.exclude_kernel = !counts('k', target.kernel);

@@ -11,6 +11,9 @@ namespace tmaprobe::counters::perf {
 /// True for the kernel's own events (task-clock, page-faults, ...), which need no counter.
 bool is_software(const PlannedEvent& event);
 
+/// True for the kernel's static tracepoints.
+bool is_tracepoint(const PlannedEvent& event);
+
 /// True for software events that happen in the kernel only: with exclude_kernel they read 0, which is
 /// wrong, so they must not be opened that way.
 bool needs_kernel(const PlannedEvent& event);

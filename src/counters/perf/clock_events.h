@@ -14,6 +14,7 @@ struct Instant {
     std::uint64_t ticks = 0;  ///< of the time-stamp counter; 0 where the architecture has none
 
     Instant since(const Instant& earlier) const { return {ns - earlier.ns, ticks - earlier.ticks}; }
+    Instant plus(const Instant& more) const { return {ns + more.ns, ticks + more.ticks}; }
 };
 
 Instant now();

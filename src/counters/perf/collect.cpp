@@ -32,14 +32,20 @@ void scale_to_residency(Judged& judged, std::uint64_t residency_ns) {
     reading.value = static_cast<double>(reading.raw) / share_of(reading);
 }
 
-/// Which of an event's counts are wanted: all, or those of one CPU.
+/// Which of an event's counts are wanted: all, or those of one CPU or one thread.
+struct Wanted {
+    std::optional<int> cpu{};
+    std::optional<pid_t> thread{};
+};
+
 Judged count_event(const CounterSet& set, std::size_t position, const Span& span, bool extrapolate,
-                   std::optional<int> cpu) {
+                   const Wanted& wanted) {
     std::vector<Judged> instances;
     const auto place = set.place(position);
     const std::size_t threads = place.cpus.empty() ? place.count : place.count / place.cpus.size();
     for (std::size_t index = 0; index < place.count; ++index) {
-        if (cpu && place.cpus[index / threads] != *cpu) continue;
+        if (wanted.cpu && place.cpus[index / threads] != *wanted.cpu) continue;
+        if (wanted.thread && place.threads[index % threads] != *wanted.thread) continue;
         const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
         instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns,
                                   span.enabled_before_ns));
@@ -48,7 +54,7 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
 }
 
 record::Event collect_event(const Pass& pass, const PassPlace& place, const CounterSet& set, std::size_t position,
-                            const Span& span, const Residency& residency, std::optional<int> cpu) {
+                            const Span& span, const Residency& residency, const Wanted& wanted) {
     const OpenedEvent& opened = set.opened()[position];
     record::Event event = describe(pass.groups[opened.group].events[opened.index]);
     event.pass = place.pass;
@@ -60,7 +66,7 @@ record::Event collect_event(const Pass& pass, const PassPlace& place, const Coun
         event.note =
             opened.error == EACCES || opened.error == EPERM ? record::Note::no_permission : record::Note::not_supported;
     } else {
-        Judged judged = count_event(set, position, span, on_pmu == residency.end(), cpu);
+        Judged judged = count_event(set, position, span, on_pmu == residency.end(), wanted);
         if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
         event.reading = judged.reading;
         const bool elsewhere =
@@ -85,8 +91,18 @@ std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const
     std::map<int, std::vector<record::Event>> by_cpu;
     for (std::size_t position = 0; position < set.opened().size(); ++position)
         for (const int cpu : set.place(position).cpus)
-            by_cpu[cpu].push_back(collect_event(pass, place, set, position, span, {}, cpu));
+            by_cpu[cpu].push_back(collect_event(pass, place, set, position, span, {}, {cpu, {}}));
     return by_cpu;
+}
+
+std::map<int, std::vector<record::Event>> collect_by_thread(const Pass& pass, const PassPlace& place,
+                                                            const CounterSet& set, const Span& span) {
+    std::map<int, std::vector<record::Event>> by_thread;
+    for (std::size_t position = 0; position < set.opened().size(); ++position)
+        for (const pid_t thread : set.place(position).threads)
+            if (thread > 0)  // no task of what belongs to the machine
+                by_thread[thread].push_back(collect_event(pass, place, set, position, span, {}, {{}, thread}));
+    return by_thread;
 }
 
 void note_unimplemented(std::vector<record::Event>& events, const std::set<std::uint64_t>& listed) {

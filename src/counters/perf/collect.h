@@ -39,6 +39,10 @@ std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, con
 std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place,
                                                          const CounterSet& set, const Span& span);
 
+/// The same for each thread by itself, where threads were named.
+std::map<int, std::vector<record::Event>> collect_by_thread(const Pass& pass, const PassPlace& place,
+                                                            const CounterSet& set, const Span& span);
+
 /// Sets low and high of every event that was counted part of the time. `spreads` has one entry per event,
 /// or none.
 void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,

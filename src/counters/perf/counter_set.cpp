@@ -18,6 +18,7 @@
 #include "counters/perf/errors.h"
 #include "counters/perf/libperf.h"
 #include "counters/perf/page_time.h"
+#include "machine/event_sources.h"
 #include "machine/pmu_devices.h"
 
 namespace tmaprobe::counters::perf {
@@ -50,6 +51,18 @@ std::vector<int> cpus_of(const PlannedEvent& event, const std::vector<int>& want
     for (const int cpu : wanted)
         if (std::find(pmu->cpus.begin(), pmu->cpus.end(), cpu) != pmu->cpus.end()) both.push_back(cpu);
     return both;
+}
+
+/// Whose counts an event's PMU gives that counts no tasks: those of the machine, from the CPUs that the driver names.
+/// Nothing for other PMUs.
+std::optional<CountingTarget> machine_wide_target(const PlannedEvent& event, const std::vector<machine::Pmu>& pmus) {
+    const std::string& pmu = event.definition.pmu;
+    if (pmu.empty() || is_software(event) || std::ranges::find(pmus, pmu, &machine::Pmu::name) != pmus.end()) return {};
+    CountingTarget target;
+    target.threads = {-1};
+    target.cpus = machine::system_wide_cpus(pmu);
+    target.kernel = true;  // such a PMU knows no privilege levels, and refuses to leave any out
+    return target.cpus.empty() ? std::nullopt : std::optional(target);
 }
 
 /// libperf opens without PERF_FLAG_FD_CLOEXEC and tells nobody the descriptors, so they are found by what
@@ -110,6 +123,7 @@ struct CounterSet::Evlist {
     CpuMap cpus{nullptr, perf_cpu_map__put};  ///< null: any CPU
     ThreadMap threads{nullptr, perf_thread_map__put};
     perf_evsel* leader = nullptr;
+    bool system_wide = false;  ///< of a PMU that counts no tasks
 
     Evlist() = default;
     Evlist(const Evlist&) = delete;
@@ -190,10 +204,11 @@ Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const
     CounterSet set;
     set.more_open_files_ = std::make_unique<MoreOpenFiles>();
     const auto pmus = machine::core_pmus();
-    auto threads = target.threads;
-    const auto new_list = [&]() -> Evlist* {
+    const auto new_list = [&](const CountingTarget& of) -> Evlist* {
         auto list = std::make_unique<Evlist>();
+        auto threads = of.threads;
         list->threads.reset(perf_thread_map__new_array(static_cast<int>(threads.size()), threads.data()));
+        list->system_wide = &of != &target;
         if (!list->list || !list->threads) return nullptr;
         set.lists_.push_back(std::move(list));
         return set.lists_.back().get();
@@ -201,7 +216,10 @@ Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const
     const auto out_of_memory = [] { return fail(ErrorCode::system, "out of memory for counters"); };
 
     for (std::size_t group = 0; group < groups.size(); ++group) {
-        Evlist* list = new_list();
+        std::optional<CountingTarget> machine_wide;
+        if (!groups[group].events.empty()) machine_wide = machine_wide_target(groups[group].events.front(), pmus);
+        const CountingTarget& whose = machine_wide ? *machine_wide : target;
+        Evlist* list = new_list(whose);
         if (!list) return out_of_memory();
         for (std::size_t index = 0; index < groups[group].events.size(); ++index) {
             const auto& event = groups[group].events[index];
@@ -210,14 +228,14 @@ Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const
             const std::size_t position = set.opened_.size() - 1;
             OpenedEvent& opened = set.opened_.back();
             if (is_clock_event(event)) continue;  // no counter of the kernel's
-            opened.error = set.open_member(*list, position, event, target, pmus);
+            opened.error = set.open_member(*list, position, event, whose, pmus);
             if (may_be_group(opened.error) && list->leader && !event.metric_only) {
-                Evlist* own = new_list();
+                Evlist* own = new_list(whose);
                 if (!own) return out_of_memory();
-                opened.error = set.open_member(*own, position, event, target, pmus);
+                opened.error = set.open_member(*own, position, event, whose, pmus);
                 opened.moved = opened.error == 0;
             }
-            if (is_hopeless(opened.error)) return explain_open(opened.error, event, target);
+            if (is_hopeless(opened.error)) return explain_open(opened.error, event, whose);
         }
     }
     close_on_exec();
@@ -257,6 +275,13 @@ Result<> CounterSet::enable() {
     return {};
 }
 
+Result<> CounterSet::enable_system_wide() {
+    for (const auto& list : lists_)
+        if (list->system_wide && list->leader && perf_evsel__enable(list->leader) != 0)
+            return fail_errno(errno, "cannot start the counters");
+    return {};
+}
+
 Result<> CounterSet::disable() {
     int error = 0;
     for (const auto& list : lists_)
@@ -267,7 +292,9 @@ Result<> CounterSet::disable() {
 
 CounterSet::Place CounterSet::place(std::size_t event) const {
     const Member& member = members_[event];
-    Place place{member.first, static_cast<std::size_t>(member.cpus) * static_cast<std::size_t>(member.threads), {}};
+    Place place{member.first, static_cast<std::size_t>(member.cpus) * static_cast<std::size_t>(member.threads), {}, {}};
+    for (int index = 0; index < member.threads; ++index)
+        place.threads.push_back(perf_thread_map__pid(member.list->threads.get(), index));
     if (member.list && member.list->cpus)
         for (int index = 0; index < member.cpus; ++index)
             place.cpus.push_back(perf_cpu_map__cpu(member.list->cpus.get(), index).cpu);

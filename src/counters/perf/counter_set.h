@@ -72,12 +72,15 @@ class CounterSet {
     /// Starts and stops all groups, one ioctl per group and thread. Errors: errno of the first failure.
     Result<> enable();
     Result<> disable();
+    /// Starts what belongs to the machine and no task's exec starts.
+    Result<> enable_system_wide();
 
     /// Where the counts of opened()[i] lie in what read() fills in: one per CPU and thread, CPUs outermost;
     /// none for an event that is not open.
     struct Place {
         std::size_t first = 0, count = 0;
-        std::vector<int> cpus;  ///< of its counts; empty: any CPU
+        std::vector<int> cpus;       ///< of its counts; empty: any CPU
+        std::vector<pid_t> threads;  ///< of its counts, of each CPU
     };
     Place place(std::size_t event) const;
 

@@ -24,8 +24,16 @@ constexpr double default_rotation_ns = 4e6;
 /// Parts in which a multiplexed region is measured, to see how much its rates vary.
 constexpr std::size_t windows_per_region = 24;
 
+/// Whether the event is a core PMU's, under its own name or the kernel's.
+bool needs_core_counter(const PlannedEvent& event, const std::vector<machine::Pmu>& pmus) {
+    const std::string& pmu = event.definition.pmu;
+    return pmu.empty() || pmu.starts_with("cpu") || pmu.starts_with("armv") || pmu == "hardware" || pmu == "hw_cache" ||
+           std::ranges::find(pmus, pmu, &machine::Pmu::name) != pmus.end();
+}
+
 /// Opens and closes every pass once. Fails when none of the hardware events can be had, or nothing at all.
 Result<> try_out(const Plan& plan, const CountingTarget& target) {
+    const auto pmus = machine::core_pmus();
     const PlannedEvent* refused = nullptr;
     int error = 0;
     bool counts_hardware = false, wants_hardware = false, counts_any = false;
@@ -33,11 +41,11 @@ Result<> try_out(const Plan& plan, const CountingTarget& target) {
         auto set = TRY(CounterSet::open(pass.groups, target));
         for (const auto& opened : set.opened()) {
             const auto& event = pass.groups[opened.group].events[opened.index];
-            const bool hardware = !is_software(event) && !is_clock_event(event);
+            const bool hardware = needs_core_counter(event, pmus);
             wants_hardware = wants_hardware || hardware;
             counts_any = counts_any || opened.error == 0;
             counts_hardware = counts_hardware || (hardware && opened.error == 0);
-            if (opened.error && (!refused || (hardware && is_software(*refused)))) {
+            if (opened.error && (!refused || (hardware && !needs_core_counter(*refused, pmus)))) {
                 refused = &event;
                 error = opened.error;
             }
@@ -70,7 +78,8 @@ std::vector<std::size_t> subtractable(const std::vector<record::Event>& events, 
 
 class PerfSource final : public CounterSource {
   public:
-    PerfSource(Scope scope, PerfOptions options) : scope_(std::move(scope)), options_(std::move(options)) {}
+    PerfSource(Scope scope, PerfOptions options, std::optional<process::ControlChannel> control)
+        : scope_(std::move(scope)), options_(std::move(options)), control_(std::move(control)) {}
 
     SourceTraits traits() const override { return {}; }
     std::vector<PmuLimits> limits() const override { return probe_limits(); }
@@ -90,7 +99,7 @@ class PerfSource final : public CounterSource {
             target.threads = {-1};
             target.cpus = scope_.cpus;
         } else if (scope_.kind == Scope::Kind::process) {
-            auto threads = TRY(threads_of(scope_.pid));
+            const auto threads = TRY(threads_of(scope_, options_.detail));
             target.threads = {threads.front()};
             target.other_process = true;
         }
@@ -102,7 +111,7 @@ class PerfSource final : public CounterSource {
         const bool in_process = scope_.kind == Scope::Kind::this_thread && workload.command().empty();
         auto sample = in_process ? measure_region(workload, repetition)
                                  : run_session(session(repetition.pass), workload, repetition);
-        if (!sample) return sample;
+        if (!sample || sample->nothing_seen) return sample;
         note_unimplemented(sample->events, listed_);
         for (auto& [cpu, events] : sample->by_cpu) note_unimplemented(events, listed_);
         for (auto& warning : warnings_of(sample->events, plan_.policy)) sample->warnings.push_back(std::move(warning));
@@ -119,8 +128,8 @@ class PerfSource final : public CounterSource {
         return place;
     }
 
-    Session session(std::size_t pass) const {
-        return {scope_, options_, plan_, pass, place(pass), rotation_ns_, listed_};
+    Session session(std::size_t pass) {
+        return {scope_, options_, plan_, pass, place(pass), rotation_ns_, listed_, control_ ? &*control_ : nullptr};
     }
 
     /// A plan without events still measures how long the workload takes.
@@ -176,6 +185,7 @@ class PerfSource final : public CounterSource {
 
     Scope scope_;
     PerfOptions options_;
+    std::optional<process::ControlChannel> control_;  ///< of all runs
     Plan plan_;
     double rotation_ns_ = default_rotation_ns;
     std::set<std::uint64_t> listed_;  ///< common events that an Arm machine's PMUs implement
@@ -193,7 +203,9 @@ Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Per
         named.cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/online"));
     if (scope.kind == Scope::Kind::process && scope.pid <= 0)
         return fail(ErrorCode::bad_usage, "no process was named to count", "--pid PID");
-    return std::make_unique<PerfSource>(std::move(named), options);
+    std::optional<process::ControlChannel> control;
+    if (!options.detail.control.empty()) control.emplace(TRY(process::ControlChannel::open(options.detail.control)));
+    return std::make_unique<PerfSource>(std::move(named), options, std::move(control));
 }
 
 }  // namespace tmaprobe::counters::perf

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "counters/scope_detail.h"
 #include "counters/source.h"
 #include "machine/pmu_devices.h"
 
@@ -25,6 +26,7 @@ struct PerfOptions {
     /// Called with each step of the series as soon as it is over, from the thread that waits; may be empty.
     std::function<void(const Interval&)> on_interval{};
     double seconds = 0;  ///< for which processes and CPUs are counted; 0: until they end, or a signal comes
+    ScopeDetail detail{};
 };
 
 /// Real counters through perf_event_open (libperf). Errors: unavailable, no_permission with the remedy.

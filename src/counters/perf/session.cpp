@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "counters/perf/attributes.h"
 #include "counters/perf/clock_events.h"
 #include "machine/perf_access.h"
@@ -40,10 +41,10 @@ Result<CountingTarget> make_target(const Session& session, const std::optional<p
     CountingTarget target;
     target.user = session.plan.user;
     target.kernel = session.plan.kernel;
-    target.inherit = true;
+    target.inherit = session.options.detail.inherit && !session.options.detail.apart;
     switch (session.scope.kind) {
         case Scope::Kind::process: {
-            target.threads = TRY(threads_of(session.scope.pid));
+            target.threads = TRY(threads_of(session.scope, session.options.detail));
             target.other_process = true;
             break;
         }
@@ -54,7 +55,7 @@ Result<CountingTarget> make_target(const Session& session, const std::optional<p
             break;
         default:
             target.threads = {command->pid()};
-            target.start_on_exec = true;
+            target.start_on_exec = !session.options.detail.delay_ms;
     }
     return target;
 }
@@ -67,7 +68,7 @@ Result<CounterSet> open_set(const Session& session, const std::optional<process:
     for (int in_vain = 0;;) {
         auto set = CounterSet::open(groups, target);
         if (set || session.scope.kind != Scope::Kind::process || in_vain == 3) return set;
-        const auto there = TRY(threads_of(session.scope.pid));
+        const auto there = TRY(threads_of(session.scope, session.options.detail));
         const auto ended = std::erase_if(target.threads,
                                          [&](pid_t thread) { return std::ranges::find(there, thread) == there.end(); });
         if (target.threads.empty()) target.threads = there;
@@ -84,6 +85,8 @@ class Recording {
           set_(std::move(set)),
           residency_(std::move(residency)) {}
 
+    /// What no exec starts.
+    Result<> enable_system_wide() { return set_.enable_system_wide(); }
     Result<> enable() {
         if (auto on = set_.enable(); !on) return on;
         return residency_ ? residency_->enable() : Result<>{};
@@ -92,27 +95,59 @@ class Recording {
         if (residency_) residency_->disable();
         (void)set_.disable();
     }
-    void start() { start_ = last_ = now(); }
+    /// The time begins; `counting`: so does the counting, by itself or by enable().
+    void start(bool counting) {
+        start_ = last_ = since_ = now();
+        counting_ = has_counted_ = counting;
+    }
+
+    /// Counts from here on; again, after a pause.
+    void go_on() {
+        if (counting_ || !enable()) return;
+        counting_ = has_counted_ = true;
+        set_.read(last_counts_);
+        last_residency_ = residency_total();
+        last_ = since_ = now();
+    }
+    void pause() {
+        if (!counting_) return;
+        tick();
+        disable();
+        counting_ = false;
+        counted_ = counted_.plus(now().since(since_));
+    }
+    /// Forgets what has been counted until now.
+    void reset() {
+        set_.read(base_counts_);
+        base_residency_ = residency_total();
+        counted_ = {};
+        since_ = now();
+        spreads_.clear();
+        has_counted_ = counting_;
+    }
 
     /// One step: rates for the bounds, and the series if there is an interval.
     void tick() {
+        if (!counting_) return;
         set_.read(now_counts_);
         end_step(now());
     }
+    bool has_counted() const { return has_counted_; }
 
     /// Everything from start to now; the counters have been stopped.
     void finish(Sample& sample) {
-        const Instant end = now(), spent = end.since(start_);
-        sample.elapsed_ns = spent.ns;
+        const Instant end = now();
+        sample.elapsed_ns = end.since(start_).ns;
         set_.read(now_counts_);
-        if (session_.options.interval_ms > 0 || ticks_ > 0) end_step(end);
-        sample.events =
-            collect(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns), residency_total());
-        set_clock_events(sample.events, spent);
-        const double step = ticks_ ? static_cast<double>(sample.elapsed_ns) / static_cast<double>(ticks_) : 0;
+        const Instant counted = counting_ ? counted_.plus(end.since(since_)) : counted_;
+        if (counting_ && (session_.options.interval_ms > 0 || ticks_ > 0)) end_step(end);
+        const Span all = span(base_counts_, now_counts_, counted.ns);
+        sample.events = collect(pass_, session_.place, set_, all, residency_total() - base_residency_);
+        set_clock_events(sample.events, counted);
+        const double step = ticks_ ? static_cast<double>(counted.ns) / static_cast<double>(ticks_) : 0;
         set_bounds(sample.events, spreads_, step, session_.rotation_ns);
-        if (session_.scope.kind == Scope::Kind::cpus)
-            sample.by_cpu = collect_by_cpu(pass_, session_.place, set_, span({}, now_counts_, sample.elapsed_ns));
+        if (session_.scope.kind == Scope::Kind::cpus) sample.by_cpu = collect_by_cpu(pass_, session_.place, set_, all);
+        if (session_.options.detail.apart) sample.by_cpu = collect_by_thread(pass_, session_.place, set_, all);
         sample.series = std::move(series_);
         add_residency(sample);
     }
@@ -150,7 +185,7 @@ class Recording {
     }
 
     void add_residency(Sample& sample) const {
-        const Residency spent = residency_total();
+        const Residency spent = residency_total() - base_residency_;
         std::uint64_t sum = 0;
         for (const auto& [pmu, time] : spent) sum += time;
         if (spent.size() < 2 || sum == 0) return;
@@ -171,11 +206,13 @@ class Recording {
     const Pass& pass_;
     CounterSet set_;
     std::optional<ResidencyCounters> residency_;
-    std::vector<RawCount> last_counts_, now_counts_;
+    std::vector<RawCount> base_counts_, last_counts_, now_counts_;
     std::vector<RateSpread> spreads_;
     std::vector<Interval> series_;
-    Residency last_residency_;
+    Residency base_residency_, last_residency_;
     Instant start_, last_;
+    Instant since_, counted_;  ///< when counting went on, and how long it took before that
+    bool counting_ = false, has_counted_ = false;
     std::size_t ticks_ = 0;
 };
 
@@ -186,8 +223,27 @@ std::uint64_t tick_length(const Session& session) {
     return 0;
 }
 
-}  // namespace
+/// Follows what another program asks for. False: nobody can ask any more.
+bool follow(process::ControlChannel& control, Recording& recording) {
+    using enum process::ControlCommand;
+    for (const auto command : control.read()) {
+        if (command == enable) recording.go_on();
+        if (command == disable) recording.pause();
+        if (command == reset) recording.reset();
+        if (command == unknown)
+            log::detail("--control: a command that is none of enable, disable, reset and ping");
+        else
+            control.acknowledge();
+    }
+    return control.is_open();
+}
 
+record::Warning never_began(const ScopeDetail& when) {
+    return {"counting_never_began", "it ended before counting began: nothing was counted",
+            when.delay_ms.value_or(0) >= 0 ? "a shorter --delay" : "--control is what begins it, by the word enable"};
+}
+
+/// The threads of one process.
 Result<std::vector<pid_t>> threads_of(pid_t process) {
     std::vector<pid_t> threads;
     std::error_code error;
@@ -200,6 +256,31 @@ Result<std::vector<pid_t>> threads_of(pid_t process) {
     if (threads.empty())
         return fail(ErrorCode::unavailable, fmt::format("there is no process {}", process),
                     "ps -e shows those there are");
+    return threads;
+}
+
+}  // namespace
+
+std::vector<pid_t> pids_of(const Scope& scope, const ScopeDetail& detail) {
+    std::vector<pid_t> pids{scope.pid};
+    pids.insert(pids.end(), detail.further_pids.begin(), detail.further_pids.end());
+    return pids;
+}
+
+Result<std::vector<pid_t>> threads_of(const Scope& scope, const ScopeDetail& detail) {
+    std::vector<pid_t> threads;
+    for (const pid_t thread : detail.threads) {
+        std::error_code error;
+        if (!std::filesystem::exists(fmt::format("/proc/{0}/task/{0}", thread), error))
+            return fail(ErrorCode::unavailable, fmt::format("there is no thread {}", thread),
+                        "ps -eL shows those there are");
+        threads.push_back(thread);
+    }
+    if (!threads.empty()) return threads;
+    for (const pid_t process : pids_of(scope, detail)) {
+        const auto more = TRY(threads_of(process));
+        threads.insert(threads.end(), more.begin(), more.end());
+    }
     return threads;
 }
 
@@ -221,20 +302,30 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     sample.iterations = repetition.iterations;
     Recording recording(session, std::move(set), ResidencyCounters::open(target));
     std::size_t calls = 0, stride = 1;
+    const ScopeDetail& when = session.options.detail;
     const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
-    const process::Ticks ticks{tick_length(session),
-                               [&] {
-                                   if (++calls % stride == 0) {
-                                       recording.tick();
-                                       if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
-                                   }
-                                   return !thin_out || recording.ticks() < most_windows;
-                               },
-                               command ? 0 : static_cast<std::uint64_t>(session.options.seconds * 1e9)};
+    process::Ticks ticks{tick_length(session),
+                         [&] {
+                             if (++calls % stride == 0) {
+                                 recording.tick();
+                                 if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
+                             }
+                             return !thin_out || recording.ticks() < most_windows;
+                         },
+                         command ? 0 : static_cast<std::uint64_t>(session.options.seconds * 1e9)};
+    if (when.delay_ms && *when.delay_ms >= 0) {
+        ticks.once_at_ns = static_cast<std::uint64_t>(*when.delay_ms) * ms;
+        ticks.once = [&] { recording.go_on(); };
+        if (ticks.until_ns) ticks.until_ns += ticks.once_at_ns;  // the time is that of counting
+    }
+    if (session.control) {
+        ticks.watched = session.control->descriptor();
+        ticks.on_watched = [&] { return follow(*session.control, recording); };
+    }
     const bool starts_by_itself =
         command && session.scope.kind != Scope::Kind::process && session.scope.kind != Scope::Kind::cpus;
-    if (!starts_by_itself) TRY(recording.enable());
-    recording.start();
+    if (!when.delay_ms) TRY(starts_by_itself ? recording.enable_system_wide() : recording.enable());
+    recording.start(!when.delay_ms);
     bool interrupted = false;
     if (command) {
         TRY(command->release());
@@ -244,12 +335,18 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     } else if (workload.only_waits() && session.scope.kind == Scope::Kind::cpus) {
         process::wait_for_signal(signals, ticks);
     } else if (session.scope.kind == Scope::Kind::process) {
-        interrupted = process::wait_for_process(session.scope.pid, signals, ticks);
+        const auto& threads = when.threads;
+        interrupted =
+            process::wait_for_processes(threads.empty() ? pids_of(session.scope, when) : threads, signals, ticks);
     } else {
         workload.run(repetition.iterations);
     }
     recording.disable();
     recording.finish(sample);
+    if (!recording.has_counted()) {
+        sample.nothing_seen = true;
+        sample.warnings.push_back(never_began(when));
+    }
     sample.interrupted = interrupted;
     if (interrupted) {
         perf_detail(sample).interrupted = true;

@@ -7,6 +7,7 @@
 #include "counters/perf/collect.h"
 #include "counters/perf/perf.h"
 #include "counters/source.h"
+#include "process/control_channel.h"
 
 namespace tmaprobe::counters::perf {
 
@@ -17,8 +18,9 @@ struct Session {
     const Plan& plan;
     std::size_t pass = 0;
     PassPlace place;
-    double rotation_ns = 0;                 ///< how often the kernel rotates groups
-    const std::set<std::uint64_t>& listed;  ///< common events that an Arm machine's PMUs implement
+    double rotation_ns = 0;                      ///< how often the kernel rotates groups
+    const std::set<std::uint64_t>& listed;       ///< common events that an Arm machine's PMUs implement
+    process::ControlChannel* control = nullptr;  ///< through which it is told when to count; may be none
 };
 
 /// Counts while the workload says so: its command (from exec, with children; or while scope's process or
@@ -29,7 +31,10 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
 /// What the sample says beside its counts, begun if it is not there yet.
 inline record::PerfDetail& perf_detail(Sample& sample) { return sample.perf ? *sample.perf : sample.perf.emplace(); }
 
-/// The thread ids of a process. Errors: unavailable when there is no such process.
-Result<std::vector<pid_t>> threads_of(pid_t process);
+/// The threads that a scope of processes or threads names. Errors: unavailable when one of them is not there.
+Result<std::vector<pid_t>> threads_of(const Scope& scope, const ScopeDetail& detail);
+
+/// The processes that a scope names.
+std::vector<pid_t> pids_of(const Scope& scope, const ScopeDetail& detail);
 
 }  // namespace tmaprobe::counters::perf
