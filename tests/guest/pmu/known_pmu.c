@@ -65,6 +65,9 @@ MODULE_PARM_DESC(wave_percent, "depth of that wave; every second event has the o
 static int user_percent = 100;
 module_param(user_percent, int, 0444);
 MODULE_PARM_DESC(user_percent, "share of every count that belongs to user mode");
+static bool uncore;
+module_param(uncore, bool, 0444);
+MODULE_PARM_DESC(uncore, "offer PMUs of the machine too: memory controllers and power, see uncore.h");
 static int slots_per_cycle;
 module_param(slots_per_cycle, int, 0444);
 MODULE_PARM_DESC(slots_per_cycle, "value of caps/slots on Arm");
@@ -235,6 +238,7 @@ static int known_filter_match(struct perf_event *event)
 
 #include "user_read.h"
 #include "sysfs.h"
+#include "uncore.h"
 
 /* ---- loading ---- */
 
@@ -282,6 +286,7 @@ static void unregister_all(void)
 {
 	int i;
 
+	uncore_unregister();
 	for (i = 0; i < ARRAY_SIZE(pmus); i++) {
 		if (pmus[i].registered)
 			perf_pmu_unregister(&pmus[i].pmu);
@@ -320,6 +325,8 @@ static int __init known_init(void)
 	err = register_known(&pmus[0], first, rates);
 	if (!err && second)
 		err = register_known(&pmus[1], second, atom_rates);
+	if (!err && uncore)
+		err = uncore_register();
 	if (!err)
 		err = user_read_start();
 	if (err)
