@@ -305,7 +305,6 @@ set(TMAPROBE_SOURCES_timing
     src/timing/canary.cpp
     src/timing/core_probes.cpp
     src/timing/effective_pages.cpp
-    src/timing/indirect_branches.cpp
     src/timing/reorder_probe.cpp
     src/timing/timing.cpp
 )

@@ -159,7 +159,6 @@ set(TMAPROBE_SOURCES_tests_timing
     tests/timing/canary_test.cpp
     tests/timing/core_probes_test.cpp
     tests/timing/effective_pages_test.cpp
-    tests/timing/indirect_branches_test.cpp
     tests/timing/reorder_probe_test.cpp
     tests/timing/timing_test.cpp
 )

@@ -166,6 +166,7 @@ struct Description<CoreGeometry> {
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
         added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
         added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
+        added("history_bits", &S::history_bits), added("history_first_bit", &S::history_first_bit),
         added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
         added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),

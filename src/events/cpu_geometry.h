@@ -98,10 +98,13 @@ struct CoreGeometry {
     unsigned decode_width = 4, decode_bytes = 16;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
-    unsigned recovery_cycles = 0;      ///< of these, counted as recovery and not as front end
-    unsigned microcode_above = 0;      ///< instructions of more micro-ops come from the sequencer; 0: none do
-    bool microcode_alone = false;      ///< a sequenced instruction shares no dispatch cycle with others
-    unsigned microcode_penalty = 0;    ///< cycles to switch to the sequencer where it can share
+    /// Of a taken branch's address: what it adds to the history by which indirect branches are foretold. No bits: not
+    /// known, the model's own.
+    unsigned history_bits = 0, history_first_bit = 0;
+    unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
+    unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do
+    bool microcode_alone = false;    ///< a sequenced instruction shares no dispatch cycle with others
+    unsigned microcode_penalty = 0;  ///< cycles to switch to the sequencer where it can share
     bool fuses_compare_and_branch = false;
     bool fuses_memory_operand = false;          ///< LLVM counts load and operation apart; the slots count them once
     unsigned store_forward_cycles = 5;          ///< of a load whose data comes from the store buffer, from the store on

@@ -23,7 +23,6 @@
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 #include "model/mapping.h"
-#include "timing/indirect_branches.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -264,12 +263,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     if (!unknown_host && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
 
     const bool models = std::ranges::find(setup.decision.sources, SourceChoice::model) != setup.decision.sources.end();
-    if (target_is_host && models) {
-        TRY(take_calibration(request.calibration, setup));
-        // Under an emulator no clock means anything.
-        if (request.calibration.use && !setup.host.is_emulated)
-            setup.indirect_by_last_target = timing::indirect_prediction() == timing::IndirectPrediction::by_last_target;
-    }
+    if (target_is_host && models) TRY(take_calibration(request.calibration, setup));
 
     if (!target_is_host || setup.decision.only_models()) {
         // A modelled core runs one thread and is looked at alone.

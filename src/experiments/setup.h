@@ -29,8 +29,6 @@ struct Setup {
     Decision decision;
     CpuSums cpu_sums = CpuSums::core;                ///< how counts of CPUs are put together
     std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
-    /// This machine, where it is the target and is modelled, was seen to foretell indirect branches so.
-    bool indirect_by_last_target = false;
     std::vector<record::Warning> warnings;
 };
 

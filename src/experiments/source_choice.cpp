@@ -126,7 +126,6 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             if (request.source == SourceChoice::automatic && !request.needs_model())
                 options.command_alone_ms = loading_ms;
             options.calibration = setup.calibration;
-            options.indirect_by_last_target = setup.indirect_by_last_target;
             options.trace = {request.save_trace, request.trace_workload, setup.host.cpu_id, setup.host.architecture};
             // Under an emulator no clock means anything.
             if (setup.target_is_host && !setup.host.is_emulated)

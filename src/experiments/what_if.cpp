@@ -42,8 +42,7 @@ Result<record::WhatIf> ask(const std::string& file, const CountingRequest& count
                            model::WhatIfQuestions questions) {
     if (questions.answers.empty()) questions.answers = standard_questions();
     auto answer =
-        TRY(model::what_if(file, {counting.library, *setup.table, setup.calibration, setup.indirect_by_last_target},
-                           questions, cpus_to_use()));
+        TRY(model::what_if(file, {counting.library, *setup.table, setup.calibration}, questions, cpus_to_use()));
     std::ranges::stable_sort(answer.answers, std::greater{},
                              [](const record::WhatIfAnswer& one) { return one.speed_up.value; });
     return answer;

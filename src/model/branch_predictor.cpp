@@ -70,6 +70,10 @@ void BranchHistory::add(const trace::StaticInstruction& branch, bool taken, std:
     for (unsigned bit = 1; bit <= footprint_bits; ++bit) shift_in(footprint >> (64 - bit) & 1);
 }
 
+void BranchHistory::add_bits(std::uint64_t address, unsigned first_bit, unsigned bits) {
+    for (unsigned bit = first_bit; bit < first_bit + bits; ++bit) shift_in(address >> bit & 1);
+}
+
 std::uint32_t BranchHistory::index(std::size_t table, std::uint64_t address) const {
     const auto hashed = static_cast<std::uint32_t>((address * golden) >> (40 - table));
     return (hashed ^ hashed >> index_bits ^ folded_[table][0]) & ((1u << index_bits) - 1);
@@ -80,12 +84,13 @@ std::uint32_t BranchHistory::tag(std::size_t table, std::uint64_t address) const
     return (hashed ^ folded_[table][1] ^ folded_[table][2] << 1) & ((1u << tag_bits) - 1);
 }
 
-BranchPredictor::BranchPredictor(bool indirect_by_last_target)
+BranchPredictor::BranchPredictor(unsigned history_bits, unsigned history_first_bit)
     : tagged_(BranchHistory::tables, SharedRows<std::uint32_t>(table_size, 1, empty)),
       tagged_targets_(BranchHistory::tables, SharedRows<std::uint64_t>(table_size, 2, no_target)),
       by_address_(std::size_t{1} << by_address_bits, 1, never_met),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),
-      indirect_by_last_target_(indirect_by_last_target) {}
+      history_bits_(history_bits),
+      history_first_bit_(history_first_bit) {}
 
 bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     bool missed = false;
@@ -103,6 +108,8 @@ bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool t
         returns_.push_back(branch.address + branch.length);
     }
     history_.add(branch, taken, target);
+    if (history_bits_ && (taken || !branch.conditional))
+        of_taken_.add_bits(branch.address, history_first_bit_, history_bits_);
     return missed;
 }
 
@@ -190,9 +197,10 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     constexpr std::uint64_t confidence_mask = 3, most_confident = 3;
     constexpr unsigned tag_at = 2;
     int table_found = -1;
-    for (std::size_t table = 0; table < BranchHistory::tables && !indirect_by_last_target_; ++table) {
-        at_[table] = history_.index(table, address);
-        tags_[table] = history_.tag(table, address) + 1;
+    const BranchHistory& history = history_bits_ ? of_taken_ : history_;
+    for (std::size_t table = 0; table < BranchHistory::tables; ++table) {
+        at_[table] = history.index(table, address);
+        tags_[table] = history.tag(table, address) + 1;
         const std::uint64_t* entry = tagged_targets_[table].look(at_[table]);
         if (entry && entry[1] >> tag_at == tags_[table]) table_found = static_cast<int>(table);
     }
@@ -214,7 +222,6 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
         return unknown_is_missed_;
     }
     if (predicted == target) return false;
-    if (indirect_by_last_target_) return true;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;

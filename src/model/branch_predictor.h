@@ -21,6 +21,8 @@ class BranchHistory {
     static constexpr unsigned index_bits = 12, tag_bits = 12;
 
     void add(const trace::StaticInstruction& branch, bool taken, std::uint64_t target);
+    /// Bits of a taken branch's address, and nothing else.
+    void add_bits(std::uint64_t address, unsigned first_bit, unsigned bits);
     std::uint32_t index(std::size_t table, std::uint64_t address) const;
     std::uint32_t tag(std::size_t table, std::uint64_t address) const;
 
@@ -39,12 +41,13 @@ class BranchHistory {
 /// Of the class of today's predictors, and smaller than some. Conditional branches: TAGE (A. Seznec, P. Michaud, "A
 /// case for (partially) TAgged GEometric history length branch prediction", JILP 2006) of counters by address and seven
 /// tagged tables of 4,096 entries with histories up to 388 bits. Indirect branches: the same with
-/// targets (ITTAGE), or, on machines that are set so, by the last target alone. Returns: a stack of 32. Direct branches
-/// never miss. A branch that was never met, and a return to a call from before the first branch, is foretold right and
+/// targets (ITTAGE), where it is known by the history of the target CPU. Returns: a stack of 32. Direct branches never
+/// miss. A branch that was never met, and a return to a call from before the first branch, is foretold right and
 /// counted as unknown: a program that was met in the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
-    explicit BranchPredictor(bool indirect_by_last_target = false);
+    /// `history_bits`, `history_first_bit`: as events::CoreGeometry has them.
+    explicit BranchPredictor(unsigned history_bits = 0, unsigned history_first_bit = 0);
     bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) override;
     /// What was never met is mispredicted from now on, where a guess by direction is wrong.
     void unknown_is_missed() { unknown_is_missed_ = true; }
@@ -66,12 +69,13 @@ class BranchPredictor final : public core::BranchOracle {
     SharedRows<std::uint8_t> by_address_;
     SharedRows<std::uint64_t> targets_;
     std::array<std::uint32_t, BranchHistory::tables> at_{}, tags_{};
-    BranchHistory history_;
+    BranchHistory history_, of_taken_;
+    unsigned history_bits_, history_first_bit_;
     std::vector<std::uint64_t> returns_;
     std::uint64_t lost_returns_ = 0, unknown_ = 0;
     std::uint32_t random_ = 1;
     int trusts_new_ = 8;  ///< 0..15: whether entries that are new do better than the ones before them
-    bool unknown_is_missed_ = false, indirect_by_last_target_;
+    bool unknown_is_missed_ = false;
 };
 
 }  // namespace tmaprobe::model

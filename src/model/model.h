@@ -37,7 +37,6 @@ struct ModelOptions {
     /// where the target is not this machine.
     std::function<double()> core_clock_hz;
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
-    bool indirect_by_last_target = false;            ///< so the host, which then is the target, foretells branches
     TraceWish trace;
 };
 

@@ -60,8 +60,6 @@ class ModelSource final : public counters::CounterSource {
             detail += "; in a run of its own from start to end under the tracer, beside the one that is timed";
         if (options_.calibration)
             detail += fmt::format("; calibrated on this machine on {}", options_.calibration->measured.substr(0, 10));
-        if (geometry_.indirect_by_last_target)
-            detail += "; indirect branches foretold by their last target alone, as this machine was seen to do";
         return {record::SourceKind::model, cpu_id_, detail};
     }
 
@@ -240,7 +238,6 @@ Result<std::unique_ptr<counters::CounterSource>> make_model_source(const events:
             "covered: " + covered_targets(library) + "; tmaprobe list targets says whose core each is modelled as");
     }
     geometry->core.architecture = host.architecture;
-    geometry->indirect_by_last_target = options.indirect_by_last_target;
     const bool arm_target = target.format == events::PmuFormat::arm;
     if (arm_target != (host.architecture == "aarch64"))
         return fail(

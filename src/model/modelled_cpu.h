@@ -26,8 +26,6 @@ struct ModelledCpu {
     MemoryGeometry memory;
     std::vector<KnownWrong> known_wrong;
     double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
-    /// Indirect branches are foretold to go where they went last, whatever came before them.
-    bool indirect_by_last_target = false;
 };
 
 /// What the tables say of a CPU, and in its place what was found of this very one, if anything was.

@@ -23,7 +23,6 @@ struct WhatIfCpu {
     const events::Library& library;
     const events::Table& table;
     std::optional<record::Calibration> calibration;
-    bool indirect_by_last_target = false;  ///< so it foretells indirect branches
 };
 
 /// Simulates a saved trace on a CPU as it is and with the changes, on so many threads of this process. The answers come

@@ -237,8 +237,7 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
     const TraceFile trace = TRY(TraceFile::open(trace_file));
     if (trace.moments().empty())
         return fail(ErrorCode::bad_input, "the trace has no window", "take it again, of something with more to do");
-    ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.calibration));
-    cpu.indirect_by_last_target = what.indirect_by_last_target;
+    const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.calibration));
     std::vector<AlteredMachine> machines{altered(cpu, {})};
     for (const Changes& changes : questions.answers) machines.push_back(altered(cpu, changes));
     if (questions.shares)

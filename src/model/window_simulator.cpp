@@ -65,7 +65,7 @@ WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),
       geometry_(geometry),
       memory_(geometry, [this](std::uint64_t address) { return page_bytes(address); }, {}),
-      predictor_(geometry.indirect_by_last_target),
+      predictor_(geometry.core.history_bits, geometry.core.history_first_bit),
       op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {}
 
 void WindowSimulator::begin_moment(std::uint64_t resident_bytes) {

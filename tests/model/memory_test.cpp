@@ -290,8 +290,8 @@ TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
 }
 
 /// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
-double missed_of(const std::vector<std::uint64_t>& targets, bool by_last_target = false) {
-    BranchPredictor predictor(by_last_target);
+double missed_of(const std::vector<std::uint64_t>& targets) {
+    BranchPredictor predictor;
     trace::StaticInstruction dispatch;
     dispatch.address = 0x5000;
     dispatch.length = 2;
@@ -314,11 +314,31 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
     EXPECT_GT(missed_of(noise), 0.7);
 }
 
-TEST(BranchPredictor, ByTheLastTargetAloneABranchIsForetoldWhileItGoesToTheSamePlace) {
-    EXPECT_EQ(missed_of({0x8000}, true), 0);
-    EXPECT_EQ(missed_of({0x8000, 0x8040}, true), 1);
-    EXPECT_EQ(missed_of({0x8000, 0x8000, 0x8040, 0x8040}, true), 0.5);
-    EXPECT_EQ(missed_of({0x8000, 0x8000, 0x8040, 0x8040}), 0);
+/// Two functions, called in turn through a pointer, whose returns lie so far apart: share of mispredicted calls.
+double missed_calls(std::uint64_t apart) {
+    constexpr unsigned bits = 2, first_bit = 2;
+    BranchPredictor predictor(bits, first_bit);
+    trace::StaticInstruction call, back;
+    call.address = 0x5000;
+    call.length = 2;
+    call.branch = call.call = call.indirect = true;
+    back.length = 1;
+    back.branch = back.returns = back.indirect = true;
+    int missed = 0;
+    for (int i = 0; i < 2000; ++i) {
+        back.address = i % 2 ? 0x8000 : 0x8000 + apart;
+        const bool wrong = predictor.mispredicts(call, true, back.address);
+        predictor.mispredicts(back, true, 0x5002);
+        if (i >= 1000) missed += wrong;
+    }
+    return missed / 1000.0;
+}
+
+TEST(BranchPredictor, WhereItIsKnownOnlySomeBitsOfTakenBranchesTellIndirectOnesApart) {
+    EXPECT_EQ(missed_calls(4), 0);
+    EXPECT_EQ(missed_calls(8), 0);
+    EXPECT_GT(missed_calls(16), 0.9);
+    EXPECT_GT(missed_calls(1 << 20), 0.9);
 }
 
 TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
