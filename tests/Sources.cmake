@@ -45,6 +45,7 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/calibrate_test.cpp
     tests/experiments/checks_test.cpp
     tests/experiments/code_loops_test.cpp
+    tests/experiments/count_warnings_test.cpp
     tests/experiments/counting_test.cpp
     tests/experiments/cpu_choice_test.cpp
     tests/experiments/further_events_test.cpp

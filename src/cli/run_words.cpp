@@ -37,6 +37,9 @@ Result<> check_counting_words(const RunWords& words) {
     if (!words.pids.empty() && !words.tids.empty())
         return fail(ErrorCode::bad_usage, "--pid names whole processes and --tid threads of them",
                     "take one of the two; ps -L -p PID shows a process's threads");
+    if (words.delay_ms.value_or(0) < 0 && words.control.empty())
+        return fail(ErrorCode::bad_usage, "with --delay -1 nothing is counted until --control says enable",
+                    "add --control fifo:FILE, or take a delay in milliseconds");
     if (!words.cgroups.empty() && (!words.pids.empty() || !words.tids.empty()))
         return fail(ErrorCode::bad_usage, "--cgroup names processes, as --pid and --tid do", "take one of them");
     const bool cpus = words.system_wide || (words.kernel.empty() && !words.cpus.empty());

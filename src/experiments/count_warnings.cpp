@@ -41,6 +41,29 @@ std::optional<record::Warning> say_split(const counters::Plan& plan, const std::
     return counters::split_warning(really, plan.policy);
 }
 
+std::optional<record::Warning> say_published_latencies(const events::Table& table, const metrics::Constants& constants,
+                                                       const std::vector<record::Metric>& metrics) {
+    if (std::ranges::none_of(table.events, [](const auto& event) { return event.retire_latency.has_value(); }))
+        return {};
+    std::string names;
+    for (const auto& metric : metrics) {
+        if (!has_value(metric)) continue;
+        const auto needed = metrics::events_needed(table.metrics, {metric.name}, constants);
+        const bool takes_one = needed && std::ranges::any_of(*needed, [&](const std::string& spelling) {
+                                   const auto event = events::resolve(table, spelling);
+                                   return event && event->is_latency();
+                               });
+        if (takes_one) names += (names.empty() ? "" : ", ") + metric.name;
+    }
+    if (names.empty()) return {};
+    return record::Warning{
+        "published_latencies",
+        names +
+            ": made with latencies at retirement that Intel publishes as means of its own "
+            "programs; those of this program are not measured",
+        "another program's loads may wait longer or shorter: perf record -W samples what these waited"};
+}
+
 bool nothing_was_counted(const std::vector<record::Event>& events) {
     bool wanted = false;
     for (const auto& event : events) {

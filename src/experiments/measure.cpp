@@ -145,6 +145,9 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
 
     append(measured.warnings, plan.notes);
     if (auto split = say_split(plan, tree.metrics)) measured.warnings.push_back(std::move(*split));
+    if (traits.status == record::Status::measured)
+        if (auto published = say_published_latencies(*setup.table, setup.constants, tree.metrics))
+            measured.warnings.push_back(std::move(*published));
     measured.source = counted.source;
     auto& run = measured.run;
     if (counted.perf) run.extra.perf = std::move(counted.perf);

@@ -1,6 +1,9 @@
 #include "counters/perf/perf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -201,6 +204,16 @@ Result<std::unique_ptr<CounterSource>> make_source(const Scope& scope, const Per
     Scope named = scope;
     if (scope.kind == Scope::Kind::cpus && scope.cpus.empty())  // none named: all that are online
         named.cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/online"));
+    const std::filesystem::path all_cpus = "/sys/devices/system/cpu";
+    for (const int cpu : named.cpus) {
+        std::error_code ignored;
+        // One that is offline has its folder all the same, and the kernel says so.
+        if (scope.kind != Scope::Kind::cpus || std::filesystem::exists(all_cpus / fmt::format("cpu{}", cpu), ignored) ||
+            !std::filesystem::exists(all_cpus, ignored))
+            continue;
+        return fail(ErrorCode::bad_usage, fmt::format("there is no CPU {}", cpu),
+                    "this machine's CPUs that are online: " + read_line(all_cpus / "online"));
+    }
     if (scope.kind == Scope::Kind::process && scope.pid <= 0)
         return fail(ErrorCode::bad_usage, "no process was named to count", "--pid PID");
     std::optional<process::ControlChannel> control;
