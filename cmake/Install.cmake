@@ -6,6 +6,14 @@ install(FILES docs/dashboards/grafana.json docs/dashboards/alerts.yml DESTINATIO
 install(FILES cmake/package/tmaprobe.service cmake/package/tmaprobe.timer DESTINATION lib/systemd/system)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# The header for programs with regions: with CMake and with pkg-config, whatever the architecture.
+add_subdirectory(include)
+install(DIRECTORY include/tmaprobe DESTINATION include)
+install(TARGETS tmaprobe_region EXPORT tmaprobe-region)
+install(EXPORT tmaprobe-region NAMESPACE tmaprobe:: FILE tmaprobe-region-config.cmake
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tmaprobe-region)
+install(FILES cmake/package/tmaprobe-region.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
 # The man page and the completions are what the program itself says of its options. A cross build needs an emulator
 # (CMAKE_CROSSCOMPILING_EMULATOR) to ask it, and is installed without them otherwise.
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)

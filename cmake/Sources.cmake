@@ -119,6 +119,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/monitoring.cpp
     src/experiments/neighbour.cpp
     src/experiments/pairs.cpp
+    src/experiments/regions.cpp
     src/experiments/replay.cpp
     src/experiments/replay_target.cpp
     src/experiments/requirements.cpp
@@ -218,6 +219,7 @@ set(TMAPROBE_SOURCES_model
     src/model/model.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
+    src/model/region_sums.cpp
     src/model/repeatable_simulation.cpp
     src/model/sampled_windows.cpp
     src/model/sampled_windows_text.cpp
@@ -241,6 +243,7 @@ set(TMAPROBE_SOURCES_process
     src/process/held_child.cpp
     src/process/held_command.cpp
     src/process/helper.cpp
+    src/process/region_page.cpp
     src/process/running_threads.cpp
     src/process/control_channel.cpp
     src/process/control_group.cpp
@@ -252,6 +255,7 @@ set(TMAPROBE_SOURCES_record
     src/record/json/schema.cpp
     src/record/json/write.cpp
     src/record/record.cpp
+    src/record/regions.cpp
     src/record/where.cpp
 )
 set(TMAPROBE_SOURCES_report
@@ -269,6 +273,7 @@ set(TMAPROBE_SOURCES_report
     src/report/markdown_html.cpp
     src/report/markdown_text.cpp
     src/report/numbers.cpp
+    src/report/regions.cpp
     src/report/openmetrics.cpp
     src/report/place_formats.cpp
     src/report/place_stacks.cpp
@@ -279,6 +284,7 @@ set(TMAPROBE_SOURCES_report
     src/report/states.cpp
     src/report/terminal.cpp
     src/report/terminal_data.cpp
+    src/report/terminal_regions.cpp
     src/report/terminal_sweep.cpp
     src/report/terminal_tables.cpp
     src/report/terminal_tree.cpp
@@ -295,6 +301,7 @@ set(TMAPROBE_SOURCES_symbols
     src/symbols/call_stacks.cpp
     src/symbols/llvm/disassembly.cpp
     src/symbols/llvm/read_symbols.cpp
+    src/symbols/function_places.cpp
     src/symbols/llvm/segments.cpp
     src/symbols/llvm/unwind.cpp
     src/symbols/locations.cpp
@@ -324,6 +331,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/private_mappings.cpp
     src/trace/read_memory.cpp
     src/trace/read_stack.cpp
+    src/trace/region_watch.cpp
     src/trace/registers.cpp
     src/trace/remote_calls.cpp
     src/trace/room_for_copy.cpp

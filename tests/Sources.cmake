@@ -104,6 +104,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/core_instructions_test.cpp
+    tests/model/core_regions_test.cpp
     tests/model/core_slots_test.cpp
     tests/model/core_test.cpp
     tests/model/core_waits_test.cpp
@@ -128,6 +129,7 @@ set(TMAPROBE_SOURCES_tests_process
     tests/process/control_group_test.cpp
     tests/process/held_command_test.cpp
     tests/process/helper_test.cpp
+    tests/process/region_page_test.cpp
     tests/process/running_threads_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_record
@@ -137,6 +139,7 @@ set(TMAPROBE_SOURCES_tests_record
     tests/record/schema_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_report
+    tests/report/regions_test.cpp
     tests/report/answer_test.cpp
     tests/report/comparison_test.cpp
     tests/report/findings_test.cpp
@@ -153,6 +156,7 @@ set(TMAPROBE_SOURCES_tests_report
 )
 set(TMAPROBE_SOURCES_tests_symbols
     tests/symbols/call_stacks_test.cpp
+    tests/symbols/function_places_test.cpp
     tests/symbols/locations_test.cpp
     tests/symbols/perf_map_test.cpp
 )
@@ -164,6 +168,7 @@ set(TMAPROBE_SOURCES_tests_timing
     tests/timing/timing_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_trace
+    tests/trace/region_watch_test.cpp
     tests/trace/followed_instructions_test.cpp
     tests/trace/native_run_test.cpp
     tests/trace/snapshot_test.cpp

@@ -26,6 +26,8 @@ struct RunWords {
     double seconds = 0, effort = 1;
     bool repeatable = false;
     std::string calibration, save_trace;
+    bool regions = false, no_regions = false;
+    std::vector<std::string> functions;
     bool no_calibration = false;
     bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,
          kernel_mode = false;

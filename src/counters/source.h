@@ -37,6 +37,18 @@ struct TracedTime {
     double added_low_ns = 0, added_high_ns = 0;  ///< and between which bounds that lies
 };
 
+/// The counts of one region.
+struct RegionEvents {
+    std::vector<record::Event> events;                   ///< none: it has no tree
+    std::vector<std::vector<record::Event>> variations;  ///< as Sample::variations
+};
+
+/// Regions of a command, without their metrics.
+struct RegionSamples {
+    record::Regions known;
+    std::vector<RegionEvents> events;  ///< as many as regions
+};
+
 /// What one run of the workload gave.
 struct Sample {
     std::vector<record::Event> events;  ///< of this pass
@@ -54,6 +66,7 @@ struct Sample {
     std::optional<record::PerfDetail> perf;            ///< what counters say beside the counts
     std::optional<record::ModelDetail> model;          ///< what the model ran on
     std::optional<SlotAttribution> attribution;        ///< the model's, where it was asked for
+    std::optional<RegionSamples> regions;              ///< where the program has some
     /// Set by the model: variations of the same counts (prefetcher off, latency low/high, other windows)
     /// from which bounds of metrics are taken. Each has the same events as `events`.
     std::vector<std::vector<record::Event>> variations;

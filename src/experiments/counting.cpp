@@ -148,6 +148,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (sample.perf) counted.perf = std::move(sample.perf);
             if (sample.model) counted.model = std::move(sample.model);
             if (sample.attribution) counted.attribution = std::move(sample.attribution);
+            if (sample.regions) counted.regions = std::move(sample.regions);
         }
         counted.repetitions.push_back(std::move(events));
     }

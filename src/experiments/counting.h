@@ -32,6 +32,7 @@ struct Counted {
     std::optional<record::PerfDetail> perf;               ///< of the last run
     std::optional<record::ModelDetail> model;
     std::optional<counters::SlotAttribution> attribution;
+    std::optional<counters::RegionSamples> regions;
     std::vector<record::Warning> warnings;
     bool nothing_seen = false;  ///< by the source, of any run
 };

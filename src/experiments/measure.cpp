@@ -15,6 +15,7 @@
 #include "experiments/counting.h"
 #include "experiments/measure_parts.h"
 #include "experiments/monitoring.h"
+#include "experiments/regions.h"
 #include "experiments/timed_workload.h"
 #include "experiments/tree_of_counts.h"
 #include "experiments/where.h"
@@ -125,6 +126,8 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
         // What was sampled says why there is nothing more than the kernel's own events.
         append(measured.run.events, counted.events);
         if (counted.model && counted.model->sampling) measured.run.extra.model = std::move(counted.model);
+        if (counted.regions)
+            measured.run.extra.regions = TRY(regions_of(setup, *counted.regions, {}, measured.warnings));
         return {};
     }
     if (nothing_was_counted(counted.events)) return say_counters_lost(kernel, setup, counted, measured);
@@ -155,6 +158,7 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     if (run.extra.model && run.extra.model->clock_check)
         TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));
     if (counted.attribution) run.extra.where = where_of(*counted.attribution, measured.warnings);
+    if (counted.regions) run.extra.regions = TRY(regions_of(setup, *counted.regions, assessment, measured.warnings));
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);
         return {};

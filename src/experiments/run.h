@@ -50,6 +50,13 @@ using OnInterval = std::function<void(double at_seconds, const std::vector<recor
 /// By what counts are shown apart: of whole CPUs, or of threads.
 enum class CpuSums { core, cpu, socket, node, thread };
 
+/// Which regions of a command are told apart.
+struct RegionRequest {
+    enum class Marks { if_there, listen, ignore };
+    Marks marks = Marks::if_there;       ///< if_there: of a program whose own file has marks
+    std::vector<std::string> functions;  ///< SYMBOL or FILE:SYMBOL, as the user wrote it
+};
+
 /// How to count: whose events, from which source, and what is made of them.
 struct CountingRequest {
     int level = 1;
@@ -63,19 +70,21 @@ struct CountingRequest {
     counters::Policy policy = counters::Policy::passes;
     counters::Scope scope;
     bool count_user = true, count_kernel = false;
-    int interval_ms = 0;            ///< 0: no series
-    OnInterval on_interval;         ///< may be empty
-    counters::ScopeDetail detail;   ///< whose counts of the scope, and when
-    double seconds = 0;             ///< for which processes are looked at; 0: until they end, or a signal comes
-    bool attribute = false;         ///< say which places in the code take the slots (RunExtra::where)
-    bool repeatable = false;        ///< model a run of its own, the same each time
-    std::string save_trace;         ///< file for what is simulated; empty: none
-    std::string trace_workload;     ///< as its header names it
-    double effort = 1;              ///< how much more than usual the model's samples may cost
-    CalibrationChoice calibration;  ///< model only
+    int interval_ms = 0;           ///< 0: no series
+    OnInterval on_interval;        ///< may be empty
+    counters::ScopeDetail detail;  ///< whose counts of the scope, and when
+    double seconds = 0;            ///< for which processes are looked at; 0: until they end, or a signal comes
+    bool attribute = false;        ///< say which places in the code take the slots (RunExtra::where)
+    bool repeatable = false;       ///< model a run of its own, the same each time
+    std::string save_trace;        ///< file for what is simulated; empty: none
+    std::string trace_workload;    ///< as its header names it
+    double effort = 1;             ///< how much more than usual the model's samples may cost
+    RegionRequest regions;
+    std::vector<std::string> region_program;  ///< the command that has them; empty: none was started
+    CalibrationChoice calibration;            ///< model only
     events::Library library;
     /// Something is asked for that only the model can tell.
-    bool needs_model() const { return attribute || !save_trace.empty(); }
+    bool needs_model() const { return attribute || !save_trace.empty() || !regions.functions.empty(); }
     /// The option that only counting can follow: the model looks at all that a command or a process does. Empty: none.
     std::string counting_option() const;
     std::filesystem::path resctrl_root;  ///< where resctrl's monitors are read, if it is there; empty: they are not

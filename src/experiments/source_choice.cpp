@@ -3,6 +3,7 @@
 
 #include "counters/perf/perf.h"
 #include "counters/perf/session.h"
+#include "experiments/regions.h"
 #include "experiments/setup.h"
 #include "judge/assess.h"
 #include "model/model.h"
@@ -127,6 +128,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
                 options.command_alone_ms = loading_ms;
             options.calibration = setup.calibration;
             options.trace = {request.save_trace, request.trace_workload, setup.host.cpu_id, setup.host.architecture};
+            options.regions = TRY(region_wish(request));
             // Under an emulator no clock means anything.
             if (setup.target_is_host && !setup.host.is_emulated)
                 options.core_clock_hz = [limits = timing::canary_limits(setup.host)] {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/sizes.h"
+#include "model/region_sums.h"
 #include "model/sampled_windows.h"
 #include "model/software_events.h"
 #include "model/sum_of_windows.h"
@@ -111,7 +112,33 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
             looked_at.empty() ? more : "look for longer (--seconds)"};
 }
 
-void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOptions& options, Modelled& modelled) {
+/// Which functions are watched, each place with the number of its region.
+std::vector<trace::RegionFunction> functions_of(const RegionWish& wish) {
+    std::vector<trace::RegionFunction> all;
+    for (std::size_t i = 0; i < wish.functions.size(); ++i)
+        for (trace::RegionFunction place : wish.functions[i].places) {
+            place.region = trace::first_function_region + static_cast<std::uint32_t>(i);
+            all.push_back(std::move(place));
+        }
+    return all;
+}
+
+RegionNames region_names(const RegionWish& wish, const std::optional<process::RegionPage>& page, pid_t command) {
+    RegionNames names;
+    for (const FunctionRegion& function : wish.functions) names.functions.push_back(function.name);
+    names.command = command;
+    if (!page) return names;
+    names.marked = page->names();
+    names.counts = page->counts();
+    const auto left_out = page->left_out();
+    names.too_many = left_out.regions;
+    names.too_deep = left_out.depth;
+    names.no_room_for = left_out.threads;
+    return names;
+}
+
+void add_windows(SampledWindows windows, const RegionNames& regions, const ModelledCpu& cpu,
+                 const ModelOptions& options, Modelled& modelled) {
     modelled.traced.steps = windows.steps;
     modelled.traced.undecodable = windows.undecodable;
     modelled.traced.stepped_in_software = windows.in_software;
@@ -123,12 +150,13 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
     modelled.further_tasks = windows.tasks > 1 ? windows.tasks - 1 : 0;
     modelled.native_ns = static_cast<double>(modelled.elapsed_ns);
     add_trace_warning(windows.trace_problem, modelled);
+    const auto& looks = windows.sampling;
+    const LookedAt looked_at{looks.looks, looks.looks > 0 ? 1 - looks.looks_met / looks.looks : 0};
+    if (options.regions.any()) modelled.regions = sum_up_regions(regions, windows, cpu, looked_at);
     if (windows.facts.empty()) {
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {
-        const auto& sampling = windows.sampling;
-        const double unmet = sampling.looks > 0 ? 1 - sampling.looks_met / sampling.looks : 0;
-        sum_up(windows.facts, true, cpu, modelled, {sampling.looks, unmet});
+        sum_up(windows.facts, true, cpu, modelled, looked_at);
         if (options.attribute) modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
         std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
         add_model_warnings(known_wrong, windows.pages_partly_known, modelled);
@@ -163,14 +191,14 @@ void add_windows(SampledWindows windows, const ModelledCpu& cpu, const ModelOpti
 }
 
 /// The helper's windows, or why there are none.
-void take_answer(process::Helper& helper, process::SignalWatch& signals, const ModelledCpu& cpu,
-                 const ModelOptions& options, Modelled& modelled) {
+void take_answer(process::Helper& helper, process::SignalWatch& signals, const RegionNames& regions,
+                 const ModelledCpu& cpu, const ModelOptions& options, Modelled& modelled) {
     const std::string text = helper.finish(patience_ns(static_cast<double>(modelled.elapsed_ns), options),
                                            [&] { return !signals.wait(0).interrupted; });
     auto windows = text.empty()
                        ? Result<SampledWindows>(fail(ErrorCode::system, "the process that samples it ended early"))
                        : from_text(text);
-    if (windows) return add_windows(std::move(*windows), cpu, options, modelled);
+    if (windows) return add_windows(std::move(*windows), regions, cpu, options, modelled);
     modelled.warnings.push_back(
         {"nothing_traced", "nothing is modelled: " + windows.error().what, windows.error().hint});
 }
@@ -180,8 +208,16 @@ void take_answer(process::Helper& helper, process::SignalWatch& signals, const M
 Result<Modelled> simulate_command(const std::vector<std::string>& command, core::Core& core, trace::Decoder& decoder,
                                   const ModelledCpu& cpu, const ModelOptions& options) {
     TRY(assumed_pages(options));
+    std::optional<process::RegionPage> page;
+    std::optional<process::EnvironmentVariable> variable;
+    if (options.regions.marks) {
+        page.emplace(TRY(process::RegionPage::create()));
+        variable.emplace(process::RegionPage::variable, page->path());
+    }
     auto held = TRY(process::HeldCommand::start(command));
+    variable.reset();
     SamplingRequest request = request_for(options);
+    request.regions = {page ? &*page : nullptr, functions_of(options.regions)};
     request.processes = {held.pid()};
     request.reaper = ::getpid();
     if (options.command_alone_ms == 0) request.held_command = held.pid();
@@ -197,13 +233,14 @@ Result<Modelled> simulate_command(const std::vector<std::string>& command, core:
                                                                return true;
                                                            }});
     modelled.elapsed_ns = process::now_ns() - start;
+    const RegionNames regions = region_names(options.regions, page, command_pid);
     modelled.processor_ns = held.processor_ns();
     modelled.software_events = software_events(held);
     modelled.exit_status = outcome.status;
     modelled.interrupted = outcome.interrupted;
     if (outcome.interrupted)
         modelled.warnings.push_back({"interrupted", "stopped by a signal: this is what was modelled until then", ""});
-    if (helper) take_answer(*helper, signals, cpu, options, modelled);
+    if (helper) take_answer(*helper, signals, regions, cpu, options, modelled);
     process::reap_others(command_pid, helper_pid);
     if (!helper)
         modelled.warnings.push_back(
@@ -217,6 +254,7 @@ Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double 
     for (const pid_t process : processes) TRY(trace::check_can_be_sampled(process));
     SamplingRequest request = request_for(options);
     request.processes = processes;
+    request.regions.functions = functions_of(options.regions);
     SoftwareEvents software(processes);
     auto helper = TRY(start_helper(request, core, decoder, cpu, options));
     process::SignalWatch signals;
@@ -236,7 +274,7 @@ Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double 
     modelled.software_events = software.events();
     modelled.elapsed_ns = process::now_ns() - start;
     // Ctrl-C is how a look without an end is ended: it is no mishap.
-    take_answer(helper, signals, cpu, options, modelled);
+    take_answer(helper, signals, region_names(options.regions, std::nullopt, 0), cpu, options, modelled);
     return modelled;
 }
 

@@ -34,14 +34,15 @@ std::uint64_t resident_bytes_of(pid_t process) {
 
 /// What a copy is followed with.
 struct CopyWindows::Copy {
-    Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always)
+    Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always, trace::RegionWatch watch)
         : of(sample.snapshot.process),
           resident_bytes(sample.snapshot.resident_bytes),
           stands_for_ns(sample.stands_for_ns),
           calls(sample.snapshot),
           process(trace::TracedProcess::of_copy(sample.snapshot.release())),
           tracer(process, decoder, software_always),
-          translator(process, tracer) {
+          translator(process, tracer),
+          regions(std::move(watch)) {
         tracer.on_system_call = [this](trace::TracedProcess& copy, trace::Registers& registers) {
             switch (calls(copy, registers)) {
                 case trace::CopyCalls::Answer::carry_out:
@@ -58,6 +59,12 @@ struct CopyWindows::Copy {
     Copy(const Copy&) = delete;
     Copy& operator=(const Copy&) = delete;
 
+    /// One more was executed. Whether it is the program's own.
+    bool executed(const trace::StaticInstruction& instruction, trace::Step& step) {
+        ++ticks;
+        return !regions.watches() || regions.is_own(instruction, step);
+    }
+
     pid_t of;
     std::uint64_t resident_bytes;
     double stands_for_ns;
@@ -65,30 +72,39 @@ struct CopyWindows::Copy {
     trace::TracedProcess process;
     trace::Tracer tracer;
     trace::Translator translator;
+    trace::RegionWatch regions;
     std::uint64_t ticks = 0;  ///< of its time: one for each instruction, and as many as there are while it runs
     bool ended = false;
 };
 
 CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decoder& decoder, const ModelOptions& options,
-                         SampledWindows& found, std::function<void()> in_between)
-    : decoder_(decoder), options_(options), found_(found), in_between_(std::move(in_between)), simulator_(core, cpu) {
+                         const WatchedRegions& regions, SampledWindows& found, std::function<void()> in_between)
+    : decoder_(decoder),
+      options_(options),
+      regions_(regions),
+      found_(found),
+      in_between_(std::move(in_between)),
+      simulator_(core, cpu) {
     if (auto pages = assumed_pages(options_); pages && *pages) {
         simulator_.set_pages(**pages);
         pages_assumed_ = true;
     }
     simulator_.tell_times();
     if (options_.attribute) simulator_.attribute_slots();
+    if (regions_.any()) simulator_.tell_regions();
 }
 
 Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool from_start,
                                                     const Following& following) {
     copy_ = sample.snapshot.copy();
-    Copy copy(sample, decoder_, options_.software_always);
+    Copy copy(sample, decoder_, options_.software_always,
+              {region_paths_, regions_.page, regions_.functions, sample.snapshot, seen_entries_});
     further_windows_ = following.moments > 1 ? windows_of_many : windows_of_the_only_one;
     std::vector<WindowFacts> moments;
     for (std::size_t number = 0; number < following.moments; ++number) {
         if (number > 0 && (copy.ended || !TRY(go_on(copy, following)))) break;
         look_at_memory(copy, number == 0, from_start);
+        if (regions_.any()) copy.regions.look(copy.process);
         std::vector<process::MemoryMapping> mappings;
         if (options_.attribute) mappings = process::memory_mappings_of(copy_);
         auto facts = moment(copy, number == 0, from_start);
@@ -142,7 +158,7 @@ Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window, const Call
     // more than what was seen of the process so far.
     if (hardly_warm_) {
         FactVariation cold{record::Variation::caches_not_warmed, std::move(facts.base), std::move(facts.slots),
-                           std::move(facts.accesses)};
+                           std::move(facts.accesses), std::move(facts.regions)};
         simulator_.calls_before(calls);
         facts = TRY(simulator_.simulate(window));
         facts.variations.push_back(std::move(cold));
@@ -155,10 +171,9 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
     constexpr double budget_ns = 120e6;
     const double start = own_processor_ns();
     for (std::size_t i = 0; i < further_windows_ && own_processor_ns() - start < budget_ns; ++i) {
-        auto traced = TRY(copy.translator.steps(
-            windows_apart, [&](const trace::StaticInstruction& instruction, const trace::Step& step) {
-                simulator_.follow(instruction, step);
-                ++copy.ticks;
+        auto traced = TRY(
+            copy.translator.steps(windows_apart, [&](const trace::StaticInstruction& instruction, trace::Step step) {
+                if (copy.executed(instruction, step)) simulator_.follow(instruction, step);
             }));
         note(traced);
         found_.warmed += traced.steps;
@@ -170,9 +185,8 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
         };
         if (!goes_on()) break;
         traced = TRY(copy.translator.steps(options_.window_instructions,
-                                           [&](const trace::StaticInstruction&, const trace::Step& step) {
-                                               window.steps.push_back(step);
-                                               ++copy.ticks;
+                                           [&](const trace::StaticInstruction& instruction, trace::Step step) {
+                                               if (copy.executed(instruction, step)) window.steps.push_back(step);
                                            }));
         note(traced);
         if (window.steps.size() < shortest_window || !is_like_sampled(window.steps)) {
@@ -229,9 +243,8 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
         auto fresh_from = options_.attribute ? trace::read_stack_top(copy.process) : std::nullopt;
         const std::uint64_t lines_before = simulator_.lines_from_memory();
         auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
-                                           [&](const trace::StaticInstruction&, const trace::Step& step) {
-                                               fresh.push_back(step);
-                                               ++copy.ticks;
+                                           [&](const trace::StaticInstruction& instruction, trace::Step step) {
+                                               if (copy.executed(instruction, step)) fresh.push_back(step);
                                            }));
         note(traced);
         early = traced.ended_early;

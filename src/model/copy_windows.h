@@ -9,6 +9,7 @@
 #include "model/window_likeness.h"
 #include "model/window_simulator.h"
 #include "trace/copy_calls.h"
+#include "trace/region_watch.h"
 #include "trace/sampler.h"
 #include "trace/translator.h"
 
@@ -26,7 +27,7 @@ class CopyWindows {
   public:
     /// What was met is added to `found`. `in_between` is called every few milliseconds.
     CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decoder& decoder, const ModelOptions& options,
-                SampledWindows& found, std::function<void()> in_between);
+                const WatchedRegions& regions, SampledWindows& found, std::function<void()> in_between);
 
     /// The moments of a copy, the first one where it was made; all of them together stand for what the sample does. May
     /// be none: a life too short for a window is part of the next one of the same process. `from_start`: it is where
@@ -40,6 +41,9 @@ class CopyWindows {
     pid_t copy() const { return copy_; }
     /// That copies have run by themselves, for all of them.
     double native_ns() const { return native_ns_; }
+    /// Which regions the windows' facts are of.
+    const trace::RegionPaths& region_paths() const { return region_paths_; }
+    const std::map<std::uint32_t, trace::SeenEntries>& seen_entries() const { return seen_entries_; }
 
   private:
     /// Recorded instructions of a copy, by number; not yet seen by the caches.
@@ -74,6 +78,9 @@ class CopyWindows {
 
     trace::Decoder& decoder_;
     const ModelOptions& options_;
+    const WatchedRegions& regions_;
+    trace::RegionPaths region_paths_;
+    std::map<std::uint32_t, trace::SeenEntries> seen_entries_;  ///< by region
     SampledWindows& found_;
     std::function<void()> in_between_;
     WindowSimulator simulator_;

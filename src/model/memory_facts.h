@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace tmaprobe::model {
 
@@ -36,6 +38,9 @@ inline constexpr const char* memory_fact_names[] = {
 #undef TMAPROBE_FACT
 };
 inline constexpr std::size_t memory_fact_count = sizeof memory_fact_names / sizeof memory_fact_names[0];
+
+/// In the order of the list.
+using MemoryCounts = std::array<std::uint64_t, memory_fact_count>;
 
 /// The fact that stands `steps` further in the list.
 constexpr MemoryFact further(MemoryFact fact, std::size_t steps) {

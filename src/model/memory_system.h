@@ -79,6 +79,7 @@ class MemorySystem final : public core::MemoryTiming {
     /// Misses, hits and walks since begin_window() or reset_facts().
     Facts facts() const;
     void reset_facts() { facts_.fill(0); }
+    const MemoryCounts& counts() const { return facts_; }
     /// The same state, with other latencies or without prefetchers from now on.
     void vary(const MemoryVariation& variation);
     /// The same state, with what is ideal from now on.
@@ -158,7 +159,7 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t use_clock_ = 0;
     std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
     bool timed_ = false;  ///< false while warming
-    std::array<std::uint64_t, memory_fact_count> facts_{};
+    MemoryCounts facts_{};
 };
 
 }  // namespace tmaprobe::model

@@ -12,6 +12,7 @@
 #include "events/table.h"
 #include "machine/host.h"
 #include "record/calibration.h"
+#include "trace/region_watch.h"
 
 namespace tmaprobe::model {
 
@@ -19,6 +20,20 @@ namespace tmaprobe::model {
 struct TraceWish {
     std::string file;                            ///< empty: nowhere
     std::string workload, cpu_id, architecture;  ///< for the trace's header
+};
+
+/// A function that is a region, and where it is in the files that a process has mapped.
+struct FunctionRegion {
+    std::string name;
+    std::vector<trace::RegionFunction> places;  ///< their numbers are filled in
+};
+
+/// Which regions of a command are told apart.
+struct RegionWish {
+    bool marks = false;  ///< those that the program marks
+    std::vector<FunctionRegion> functions;
+
+    bool any() const { return marks || !functions.empty(); }
 };
 
 /// What the model may vary.
@@ -38,6 +53,7 @@ struct ModelOptions {
     std::function<double()> core_clock_hz;
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
     TraceWish trace;
+    RegionWish regions;
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

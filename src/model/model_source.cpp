@@ -91,13 +91,29 @@ class ModelSource final : public counters::CounterSource {
             sample.nothing_seen ? modelled_->software_events : events_of(modelled_->facts, repetition.pass, missing);
         for (const FactVariation& variation : modelled_->variations) {
             std::map<std::string, std::string> ignored;
-            sample.variations.push_back(events_of(for_as_many_instructions(variation.facts), repetition.pass, ignored));
+            sample.variations.push_back(
+                events_of(for_as_many_instructions(variation.facts, modelled_->facts), repetition.pass, ignored));
         }
         if (!sample.nothing_seen && repetition.pass == 0) add_software_events(sample);
         sample.model = detail_of(*modelled_);
         sample.model->not_modelled = std::move(missing);
         sample.attribution = modelled_->attribution;
+        if (modelled_->regions) sample.regions = regions_of(*modelled_->regions, repetition.pass);
         return sample;
+    }
+
+    counters::RegionSamples regions_of(const ModelledRegions& regions, std::size_t pass) const {
+        counters::RegionSamples samples{regions.known, {}};
+        std::map<std::string, std::string> ignored;
+        for (const RegionSum& sum : regions.sums) {
+            counters::RegionEvents& region = samples.events.emplace_back();
+            if (sum.facts.empty()) continue;
+            region.events = events_of(sum.facts, pass, ignored);
+            for (const FactVariation& variation : sum.variations)
+                region.variations.push_back(
+                    events_of(for_as_many_instructions(variation.facts, sum.facts), pass, ignored));
+        }
+        return samples;
     }
 
     /// The kernel's own counts, which are measured, beside those of the model, in a group of their own.
@@ -165,10 +181,10 @@ class ModelSource final : public counters::CounterSource {
     }
 
     /// A variation may be of one window: as it would be of all instructions, so that sums are comparable too.
-    Facts for_as_many_instructions(Facts facts) const {
+    static Facts for_as_many_instructions(Facts facts, const Facts& sums) {
         const auto own = facts.find("instructions");
         if (own == facts.end() || own->second <= 0) return facts;
-        const double factor = value_of("instructions") / own->second;
+        const double factor = model::value_of(sums, "instructions") / own->second;
         for (auto& [name, value] : facts) value *= factor;
         return facts;
     }

@@ -46,7 +46,7 @@ class WindowSampling {
                    const ModelOptions& options, const process::HelperOrders& orders)
         : request_(request),
           orders_(orders),
-          windows_(core, cpu, decoder, options, found_, [this] { take_if_due(); }),
+          windows_(core, cpu, decoder, options, request.regions, found_, [this] { take_if_due(); }),
           sampler_(request.processes, request.limits, request.reaper) {}
 
     SampledWindows run(const std::function<void()>& ready) {
@@ -274,6 +274,8 @@ class WindowSampling {
         found_.simulating_ns = simulator.simulating_ns();
         found_.pages_partly_known = simulator.pages().partly_known();
         found_.tasks = sampler_.threads_seen();
+        found_.region_paths = windows_.region_paths().all();
+        for (const auto& [region, seen] : windows_.seen_entries()) found_.seen_entries.push_back(seen);
         return std::move(found_);
     }
 

@@ -10,10 +10,19 @@
 #include "model/window_simulator.h"
 #include "process/helper.h"
 #include "record/sampling.h"
+#include "trace/region_watch.h"
 #include "trace/sampler.h"
 #include "trace/tracer.h"
 
 namespace tmaprobe::model {
+
+/// What is a region of what is sampled.
+struct WatchedRegions {
+    const process::RegionPage* page = nullptr;  ///< null: nobody listens to marks
+    std::vector<trace::RegionFunction> functions;
+
+    bool any() const { return page || !functions.empty(); }
+};
 
 /// What the helper that samples processes has found; all of it goes through a pipe.
 struct SampledWindows {
@@ -27,6 +36,8 @@ struct SampledWindows {
     std::uint64_t tasks = 0;  ///< threads that were seen
     double tracing_ns = 0, simulating_ns = 0;
     bool pages_partly_known = false, translated = false;
+    std::vector<std::vector<std::uint32_t>> region_paths;  ///< by the keys of WindowFacts::regions
+    std::vector<trace::SeenEntries> seen_entries;          ///< of regions that were seen from begin to end
 };
 
 /// What is sampled, and how.
@@ -37,6 +48,7 @@ struct SamplingRequest {
     trace::SamplingLimits limits;
     double shortest_budget_ns = 3e9;  ///< for simulation after the end, or as long as it ran
     WindowLog* log = nullptr;         ///< hears of what is simulated
+    WatchedRegions regions;
 };
 
 /// In the helper: samples until the orders say that it is over, and simulates the copies. `ready` is called before the

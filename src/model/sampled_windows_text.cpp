@@ -80,7 +80,8 @@ template <>
 struct Description<model::FactVariation> {
     static constexpr auto fields = std::make_tuple(
         field("what", &model::FactVariation::what), field("facts", &model::FactVariation::facts),
-        optional("slots", &model::FactVariation::slots), optional("accesses", &model::FactVariation::accesses));
+        optional("regions", &model::FactVariation::regions), optional("slots", &model::FactVariation::slots),
+        optional("accesses", &model::FactVariation::accesses));
 };
 
 template <>
@@ -91,8 +92,21 @@ struct Description<model::WindowFacts> {
         field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
         optional("accesses", &model::WindowFacts::accesses), optional("runs", &model::WindowFacts::runs),
         optional("loop", &model::WindowFacts::loop), optional("calls", &model::WindowFacts::calls),
-        optional("stack", &model::WindowFacts::stack), field("process", &model::WindowFacts::process),
-        optional("mappings", &model::WindowFacts::mappings));
+        optional("stack", &model::WindowFacts::stack), optional("regions", &model::WindowFacts::regions),
+        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
+};
+
+template <>
+struct Description<trace::SeenEntries> {
+    using S = trace::SeenEntries;
+    static constexpr auto fields = std::make_tuple(field("region", &S::region), field("entries", &S::entries),
+                                                   field("instructions", &S::instructions));
+};
+
+template <>
+struct Description<model::RegionFacts> {
+    using R = model::RegionFacts;
+    static constexpr auto fields = std::make_tuple(field("regions", &R::path), field("facts", &R::facts));
 };
 
 template <>
@@ -104,7 +118,8 @@ struct Description<model::SampledWindows> {
         field("steps", &S::steps), field("warmed", &S::warmed), field("undecodable", &S::undecodable),
         field("in_software", &S::in_software), field("simulated", &S::simulated), field("tasks", &S::tasks),
         field("tracing_ns", &S::tracing_ns), field("simulating_ns", &S::simulating_ns),
-        field("pages_partly_known", &S::pages_partly_known), field("translated", &S::translated));
+        field("pages_partly_known", &S::pages_partly_known), field("translated", &S::translated),
+        optional("region_paths", &S::region_paths), optional("seen_entries", &S::seen_entries));
 };
 
 }  // namespace tmaprobe::json

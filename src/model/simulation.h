@@ -24,6 +24,18 @@ struct WindowSummary {
     double weight = 1;     ///< in the sums
 };
 
+/// What the tree of one region is made of.
+struct RegionSum {
+    Facts facts;  ///< none: it has no tree
+    std::vector<FactVariation> variations;
+};
+
+/// Regions of a command.
+struct ModelledRegions {
+    record::Regions known;
+    std::vector<RegionSum> sums;  ///< as many as regions
+};
+
 /// A workload traced in windows and simulated on the target.
 struct Modelled {
     Facts facts;  ///< sums over the windows; a window of a command weighs as the time it stands for
@@ -41,6 +53,7 @@ struct Modelled {
     std::optional<record::ClockCheck> clock_check;  ///< where it was asked for
     double processor_ns = 0;  ///< of a command and the children that it waited for, or of processes meanwhile
     std::vector<record::Event> software_events;
+    std::optional<ModelledRegions> regions;
     bool interrupted = false;  ///< a signal to us ended it before its time
     std::size_t further_tasks = 0;
     bool translated = false;                               ///< traced at near native speed, not step by step

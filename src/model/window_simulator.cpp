@@ -14,6 +14,46 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// What the steps of each region took.
+class RegionSums {
+  public:
+    /// What came before was lead-in.
+    void begin(std::uint64_t unknown_branches) {
+        sums_.clear();
+        memory_.fill(0);
+        unknown_ = unknown_branches;
+    }
+    void add(std::uint32_t path, const core::PipelineFacts& took, const MemoryCounts& memory, std::uint64_t unknown) {
+        Sum& sum = sums_[path];
+        sum.core += took;
+        for (std::size_t i = 0; i < memory.size(); ++i) sum.memory[i] += memory[i] - memory_[i];
+        sum.unknown += unknown - unknown_;
+        memory_ = memory;
+        unknown_ = unknown;
+    }
+    std::vector<RegionFacts> facts() const {
+        std::vector<RegionFacts> all;
+        for (const auto& [path, sum] : sums_) {
+            const auto named = core::named(sum.core);
+            RegionFacts& one = all.emplace_back(RegionFacts{path, Facts(named.begin(), named.end())});
+            for (std::size_t i = 0; i < sum.memory.size(); ++i)
+                one.facts[memory_fact_names[i]] = static_cast<double>(sum.memory[i]);
+            one.facts["branches_unknown"] = static_cast<double>(sum.unknown);
+        }
+        return all;
+    }
+
+  private:
+    struct Sum {
+        core::PipelineFacts core;
+        MemoryCounts memory{};
+        std::uint64_t unknown = 0;
+    };
+    std::map<std::uint32_t, Sum> sums_;
+    MemoryCounts memory_{};  ///< until now
+    std::uint64_t unknown_ = 0;
+};
+
 class NeverMispredicts final : public core::BranchOracle {
   public:
     bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
@@ -35,6 +75,14 @@ void add(Facts& sum, const Facts& more, double weight) {
     for (const auto& [name, value] : more) sum[name] += weight * value;
 }
 
+void merge_regions(std::vector<RegionFacts>& sum, const std::vector<RegionFacts>& more) {
+    for (const RegionFacts& one : more) {
+        auto same = std::ranges::find(sum, one.path, &RegionFacts::path);
+        if (same == sum.end()) same = sum.insert(sum.end(), {one.path, {}});
+        add(same->facts, one.facts, 1);
+    }
+}
+
 void merge(WindowFacts& sum, const WindowFacts& more) {
     if (sum.parts.empty()) sum.parts.push_back(sum.base);
     sum.logged.insert(sum.logged.end(), more.logged.begin(), more.logged.end());
@@ -45,11 +93,13 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
     };
     for (const auto& variation : more.variations)
         if (find(sum.variations, variation.what) == sum.variations.end())
-            sum.variations.push_back({variation.what, sum.base});
+            sum.variations.push_back({variation.what, sum.base, {}, {}, sum.regions});
     for (auto& variation : sum.variations) {
         const auto found = find(more.variations, variation.what);
         add(variation.facts, found == more.variations.end() ? more.base : found->facts, 1);
+        merge_regions(variation.regions, found == more.variations.end() ? more.regions : found->regions);
     }
+    merge_regions(sum.regions, more.regions);
     add(sum.base, more.base, 1);
     for (const auto& [address, time] : more.time_by_address) sum.time_by_address[address] += time;
 }
@@ -214,9 +264,9 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
-    facts.base = TRY(simulate_once(
-        trace, machine, MemorySystem(memory_), predictor, true,
-        {facts.slots, facts.accesses, &facts.loop, &facts.calls, tells_times_ ? &facts.time_by_address : nullptr}));
+    facts.base = TRY(simulate_once(trace, machine, MemorySystem(memory_), predictor, true,
+                                   {facts.slots, facts.accesses, &facts.loop, &facts.calls,
+                                    tells_times_ ? &facts.time_by_address : nullptr, &facts.regions}));
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
@@ -233,8 +283,9 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         varied.vary(kind.variation);
         if (kind.variation.unknown == Unknown::missed) varied_predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}, {}};
-        variation.facts = TRY(simulate_once(trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
-                                            {variation.slots, variation.accesses}));
+        variation.facts =
+            TRY(simulate_once(trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
+                              {variation.slots, variation.accesses, nullptr, nullptr, nullptr, &variation.regions}));
         facts.variations.push_back(std::move(variation));
     }
     return facts;
@@ -248,20 +299,27 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     memory.begin_window();
     std::optional<SlotTally> tally;
     if (attributes_ || attributed.times) tally.emplace(trace);
+    const std::uint64_t unknown_before = predictor.unknown();
+    RegionSums regions;
     std::optional<core::Execution> execution;
     if (attributes_ && attributed.loop) execution.emplace();
-    const core::Window window{0,
-                              trace.steps.size(),
-                              std::min(trace.steps.size() / 4, longest_lead_in),
-                              [&] {
-                                  memory.reset_facts();
-                                  if (tally) tally->reset();
-                              },
-                              tally ? &*tally : nullptr,
-                              &op_cache_,
-                              wrong_paths_load,
-                              execution ? &*execution : nullptr};
-    const std::uint64_t unknown_before = predictor.unknown();
+    core::Window window{0,
+                        trace.steps.size(),
+                        std::min(trace.steps.size() / 4, longest_lead_in),
+                        [&] {
+                            regions.begin(predictor.unknown());
+                            memory.reset_facts();
+                            if (tally) tally->reset();
+                        },
+                        tally ? &*tally : nullptr,
+                        &op_cache_,
+                        wrong_paths_load,
+                        execution ? &*execution : nullptr,
+                        {}};
+    if (tells_regions_)
+        window.on_regions = [&](std::uint32_t path, const core::PipelineFacts& took) {
+            regions.add(path, took, memory.counts(), predictor.unknown());
+        };
     NeverMispredicts perfect;
     core::BranchOracle& branches = machine.predicts_all ? static_cast<core::BranchOracle&>(perfect) : predictor;
     auto simulated = TRY((machine.core ? *machine.core : core_).simulate(trace, window, memory, branches));
@@ -279,6 +337,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     Facts facts(named.begin(), named.end());
     for (const auto& [name, value] : memory.facts()) facts[name] += value;
     facts["branches_unknown"] = static_cast<double>(predictor.unknown() - unknown_before);
+    if (tells_regions_ && attributed.regions) *attributed.regions = regions.facts();
     return facts;
 }
 

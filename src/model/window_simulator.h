@@ -36,12 +36,19 @@ struct WarmUpLimits {
 /// For what has been warmed up before.
 inline WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
 
+/// What the steps of a window took that were in some regions.
+struct RegionFacts {
+    std::uint32_t path = 0;  ///< trace::Step::regions
+    Facts facts;
+};
+
 /// What one thing that is not known may change.
 struct FactVariation {
     record::Variation what = record::Variation::window;
     Facts facts;
     counters::InstructionSlots slots{};  ///< of a single window, where they are asked for
     counters::AccessSlots accesses{};
+    std::vector<RegionFacts> regions{};  ///< where they are asked for
 };
 
 /// One window simulated as it is and with each variation.
@@ -53,6 +60,7 @@ struct WindowFacts {
     std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
     std::vector<Facts> parts;           ///< of a moment with several windows: each of them; `base` is their sum
     std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
+    std::vector<RegionFacts> regions;                 ///< where they are asked for; add up to `base`
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
     counters::AccessSlots accesses;
@@ -91,6 +99,8 @@ class WindowSimulator {
     void attribute_slots() { attributes_ = true; }
     /// They tell how much time each instruction takes.
     void tell_times() { tells_times_ = true; }
+    /// They tell what the steps of each region took.
+    void tell_regions() { tells_regions_ = true; }
     /// Whoever hears of all that follows; it must outlive this.
     void log_to(WindowLog& log);
 
@@ -141,6 +151,7 @@ class WindowSimulator {
         std::optional<counters::LoopTimes>* loop = nullptr;
         counters::CallPaths* calls = nullptr;
         std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
+        std::vector<RegionFacts>* regions = nullptr;
     };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
     Result<std::vector<WindowFacts>> simulate_own(const trace::Trace& trace,
@@ -169,7 +180,7 @@ class WindowSimulator {
     CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
-    bool after_branch_ = false, attributes_ = false, tells_times_ = false;
+    bool after_branch_ = false, attributes_ = false, tells_times_ = false, tells_regions_ = false;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;
     double simulating_ns_ = 0;

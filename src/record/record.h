@@ -13,6 +13,7 @@
 #include "record/host.h"
 #include "record/kinds.h"
 #include "record/metric.h"
+#include "record/regions.h"
 #include "record/time.h"
 #include "record/what_if.h"
 #include "record/where.h"
@@ -64,8 +65,9 @@ struct RunExtra {
     std::optional<Allocation> allocation;
     std::optional<PerfDetail> perf;
     std::optional<ModelDetail> model;
-    std::optional<Where> where;     ///< which places in the code take the slots
-    std::optional<WhatIf> what_if;  ///< what changes of the machine would win
+    std::optional<Where> where;      ///< which places in the code take the slots
+    std::optional<WhatIf> what_if;   ///< what changes of the machine would win
+    std::optional<Regions> regions;  ///< what each region of the program takes
 };
 
 struct Run {

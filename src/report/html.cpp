@@ -4,6 +4,7 @@
 
 #include "report/formats.h"
 #include "report/markdown_html.h"
+#include "report/regions.h"
 #include "report/view.h"
 
 // The parts of the page as cmake/HtmlReport.cmake put them into the binary.
@@ -46,7 +47,7 @@ std::string write_html(const Records& records, const WhereView& view) {
         "<title>tmaprobe report</title>\n<style>\n";
     page += part(tmaprobe_page_style, tmaprobe_page_style_end);
     page += "</style>\n</head>\n<body>\n" + without_script(records) + "\n<main id=\"page\"></main>\n" +
-            where_sections(records, view);
+            region_sections(records) + where_sections(records, view);
     page += "<script type=\"application/json\" id=\"data\">" + page_view(records) + "</script>\n";
     page += script(part(tmaprobe_page_charts, tmaprobe_page_charts_end));
     page += script(part(tmaprobe_page_base_script, tmaprobe_page_base_script_end));

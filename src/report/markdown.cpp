@@ -10,6 +10,7 @@
 #include "report/formats.h"
 #include "report/markdown_text.h"
 #include "report/numbers.h"
+#include "report/regions.h"
 #include "report/series.h"
 #include "report/sources.h"
 #include "report/states.h"
@@ -85,7 +86,7 @@ std::string run_section(const Record& record, const Run& run) {
     std::string text = (one ? "" : "### " + title + "\n\n") + said + "Time: " + time_text(run) + "\n\n" +
                        (clock.empty() ? "" : "Clock: " + markdown_text(clock) + "\n\n") +
                        (monitors.empty() ? "" : "Memory: " + monitors + " (resctrl)\n\n") + what_if_section(run) +
-                       metrics_table(run);
+                       metrics_table(run) + regions_markdown(run);
     for (const auto& step : next_steps(record, run))
         text +=
             "- " + markdown_text(step.what) + (step.command.empty() ? "" : " " + markdown_code(step.command)) + "\n";

@@ -47,6 +47,10 @@ constexpr Family families[] = {
     {"tmaprobe_against_alone_ratio", "ratio", "Change of time per operation against the victim alone"},
     {"tmaprobe_against_alone_low_ratio", "ratio", "Lower bound of tmaprobe_against_alone_ratio"},
     {"tmaprobe_against_alone_high_ratio", "ratio", "Upper bound of tmaprobe_against_alone_ratio"},
+    {"tmaprobe_region_seconds", "seconds", "Time in a region of a command, of all its threads, by the clock"},
+    {"tmaprobe_region_entries", "", "How often a region was begun"},
+    {"tmaprobe_region_time_ratio", "ratio", "Share of the command's modelled time in a region"},
+    {"tmaprobe_region_slots_ratio", "ratio", "Share of a region's pipeline slots of one node of its top-down tree"},
     {"tmaprobe_pair_seconds", "seconds", "Time of one locked increment bounced between two CPUs"},
     {"tmaprobe_repetitions", "",
      "Repetitions of the timing, clean or disturbed by other work as the label judgement says"},
@@ -184,6 +188,26 @@ void add_state(Samples& samples, const Run& run, const Labels& labels) {
     }
 }
 
+void add_regions(Samples& samples, const Run& run, const Labels& counted) {
+    if (!run.extra.regions) return;
+    for (const record::Region& region : run.extra.regions->list) {
+        const Labels labels = with(counted, {{"region", region.name}});
+        if (region.totals) {
+            samples.add("tmaprobe_region_seconds", labels, region.totals->time_ns * 1e-9);
+            samples.add("tmaprobe_region_entries", labels, static_cast<double>(region.totals->entries));
+        }
+        if (region.cost) samples.add("tmaprobe_region_time_ratio", labels, region.cost->share);
+        for (const Metric& metric : region.metrics)
+            if (has_value(metric) && metric.unit == record::MetricUnit::slots)
+                samples.add("tmaprobe_region_slots_ratio",
+                            with(labels, {{"level", std::to_string(metric.level)},
+                                          {"node", metric.name},
+                                          {"parent", metric.parent},
+                                          {"category", text_of(metric.category)}}),
+                            metric.value);
+    }
+}
+
 void add_summary(Samples& samples, const char* family, const Summary& summary, double scale, const Labels& labels) {
     if (summary.count == 0) return;
     samples.add(family, with(labels, {{"statistic", "median"}}), summary.median * scale);
@@ -229,6 +253,7 @@ void add_record(Samples& samples, const Record& record) {
             with(labels, {{"source", text_of(record.source.kind)}, {"target", record.source.target}});
         if (run.extra.model) samples.add("tmaprobe_doubtful", counted, has_doubtful_clock(run) ? 1 : 0);
         for (const auto& metric : run.metrics) add_metric(samples, metric, counted);
+        add_regions(samples, run, counted);
     }
     add_pairs(samples, record);
     std::map<std::string, int> warnings;

@@ -73,6 +73,8 @@ void show_data(Screen& screen, const record::Where& where, const WhereView& view
 void show_timeline(Screen& screen, const record::LoopTimeline& timeline);
 /// What changes of the machine would win, where that was asked.
 void show_what_if(Screen& screen, const record::Run& run);
+/// What each region of the program takes.
+void show_regions(Screen& screen, const record::Run& run);
 /// Events with their raw counts and encodings, and the formulas.
 void show_details(Screen& screen, const record::Run& run);
 /// The counts themselves.

@@ -66,6 +66,7 @@ struct StaticInstruction {
 struct Step {
     std::uint32_t instruction = 0;      ///< index into Trace::instructions
     std::uint64_t load = 0, store = 0;  ///< effective addresses; 0: none
+    std::uint32_t regions = 0;          ///< those that were open: a number of RegionPaths
 };
 
 /// A run of consecutive instructions of one thread.

@@ -12,7 +12,8 @@ FILES = ["bin/tmaprobe", "share/man/man1/tmaprobe.1", "share/bash-completion/com
          "share/zsh/vendor-completions/_tmaprobe", "share/fish/vendor_completions.d/tmaprobe.fish",
          "share/tmaprobe/dashboards/grafana.json", "share/tmaprobe/dashboards/alerts.yml",
          "share/tmaprobe/events/mapfile.csv", "lib/systemd/system/tmaprobe.service",
-         "lib/systemd/system/tmaprobe.timer"]
+         "lib/systemd/system/tmaprobe.timer", "include/tmaprobe/region.h", "share/pkgconfig/tmaprobe-region.pc",
+         "share/cmake/tmaprobe-region/tmaprobe-region-config.cmake"]
 
 with tempfile.TemporaryDirectory() as folder:
     run("cmake", "--install", options.build, "--prefix", folder)

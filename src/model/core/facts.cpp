@@ -57,6 +57,12 @@ PipelineFacts operator-(const PipelineFacts& later, const PipelineFacts& earlier
     return difference;
 }
 
+PipelineFacts& operator+=(PipelineFacts& sum, const PipelineFacts& more) {
+    for_each_counter([&](const char*, std::uint64_t PipelineFacts::* counter) { sum.*counter += more.*counter; });
+    for (std::size_t i = 0; i < cause_count; ++i) sum.by_cause[i] += more.by_cause[i];
+    return sum;
+}
+
 std::map<std::string, double> named(const PipelineFacts& facts) {
     std::map<std::string, double> names;
     for_each_counter([&](const char* name, std::uint64_t PipelineFacts::* counter) {

@@ -39,6 +39,9 @@ struct PipelineFacts {
 /// The difference of two snapshots.
 PipelineFacts operator-(const PipelineFacts& later, const PipelineFacts& earlier);
 
+/// Adds up.
+PipelineFacts& operator+=(PipelineFacts& sum, const PipelineFacts& more);
+
 /// By name, as mapping files call them.
 std::map<std::string, double> named(const PipelineFacts& facts);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace tmaprobe::model::core {
 namespace {
@@ -39,19 +40,33 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
 }
 
 Simulated Pipeline::run() {
-    const auto starts = [this] {
+    const std::size_t end = window_.first + window_.count;
+    std::uint32_t regions = window_.count ? trace_.steps[window_.first].regions : 0, next_regions = regions;
+    PipelineFacts told;
+    const auto tell_regions = [&] {
+        if (!window_.on_regions) return;
+        window_.on_regions(regions, facts_ - told);
+        told = facts_;
+        regions = next_regions;
+    };
+    bool starts = false;
+    const auto at_boundary = [&] {
         timeline_.count_until(slots_.cycle());
+        tell_regions();
+        if (!std::exchange(starts, false)) return;
         at_start_ = facts_;
         if (window_.on_counting) window_.on_counting();
     };
-    const std::size_t end = window_.first + window_.count;
     for (std::size_t step = window_.first; step < end; ++step) {
         execute(step);
         // What is counted lies between cycles: only there do instructions, operations and slots agree.
-        if (step + 1 == window_.first + window_.lead_in) slots_.at_next_boundary = starts;
+        if (step + 1 == window_.first + window_.lead_in) starts = true;
+        if (window_.on_regions && step + 1 < end) next_regions = trace_.steps[step + 1].regions;
+        if (starts || next_regions != regions) slots_.at_next_boundary = at_boundary;
     }
     if (window_.count) slots_.end_cycle({}, static_cast<std::uint32_t>(end - 1));
     timeline_.count_until(slots_.cycle());
+    tell_regions();
     return {facts_ - at_start_, window_.count};
 }
 

@@ -100,6 +100,9 @@ struct Window {
     const OpCache* op_cache = nullptr;  ///< as it is before the window; null: empty
     bool wrong_paths_load = true;       ///< what the right path asks for later
     Execution* execution = nullptr;     ///< takes what goes on, if it is wanted
+    /// Called between two cycles where other regions open, and at the end: what the steps with these regions
+    /// (Step::regions) took, lead-in included. Empty: nobody asks.
+    std::function<void(std::uint32_t regions, const PipelineFacts& took)> on_regions;
 };
 
 struct Simulated {

@@ -5,6 +5,7 @@
 #include "record/json/findings.h"
 #include "record/json/host.h"
 #include "record/json/metric.h"
+#include "record/json/regions.h"
 #include "record/json/sources.h"
 #include "record/json/time.h"
 #include "record/json/what_if.h"
@@ -73,7 +74,8 @@ struct Description<record::RunExtra> {
         optional("perf", &T::perf, "What the counters say beside the counts"),
         optional("model", &T::model, "What the model ran on"),
         optional("where", &T::where, "Which places in the code take the slots: tmaprobe where"),
-        optional("what_if", &T::what_if, "What changes of the machine would win: tmaprobe what-if"));
+        optional("what_if", &T::what_if, "What changes of the machine would win: tmaprobe what-if"),
+        optional("regions", &T::regions, "What each region of the program takes: tmaprobe/region.h"));
 };
 
 template <>

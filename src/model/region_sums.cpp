@@ -1,0 +1,193 @@
+#include "model/region_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "model/sum_of_windows.h"
+
+namespace tmaprobe::model {
+namespace {
+
+using Paths = std::vector<std::vector<std::uint32_t>>;
+
+constexpr double fewest_instructions = 1000;  ///< of all windows, for a tree
+
+enum class With { inner, own };
+
+bool has(const Paths& paths, std::uint32_t path, std::uint32_t region, With with) {
+    if (path >= paths.size() || paths[path].empty()) return false;
+    const auto& open = paths[path];
+    return with == With::own ? open.back() == region : std::ranges::find(open, region) != open.end();
+}
+
+Facts facts_in(const std::vector<RegionFacts>& regions, const Paths& paths, std::uint32_t region, With with) {
+    Facts sum;
+    for (const RegionFacts& one : regions)
+        if (has(paths, one.path, region, with)) add(sum, one.facts, 1);
+    return sum;
+}
+
+/// The windows as if they had been of the region alone: each stands for as much less time as it is in it.
+std::vector<WindowFacts> windows_in(const std::vector<WindowFacts>& windows, const Paths& paths, std::uint32_t region) {
+    std::vector<WindowFacts> all;
+    for (const WindowFacts& window : windows) {
+        WindowFacts part;
+        part.base = facts_in(window.regions, paths, region, With::inner);
+        if (value_of(part.base, "instructions") <= 0 || cycles_of(part.base) <= 0) continue;
+        for (const FactVariation& variation : window.variations)
+            part.variations.push_back(
+                {variation.what, facts_in(variation.regions, paths, region, With::inner), {}, {}, {}});
+        part.native_ns = window.native_ns * cycles_of(part.base) / cycles_of(window.base);
+        part.kind = window.kind;
+        part.process = window.process;
+        all.push_back(std::move(part));
+    }
+    return all;
+}
+
+record::RegionTotals totals_of(const RegionNames& names, std::uint32_t region) {
+    record::RegionTotals totals;
+    std::set<std::uint64_t> threads, processes;
+    double inner_ns = 0;
+    for (const auto& one : names.counts) {
+        if (one.region != region) continue;
+        totals.entries += one.begins;
+        totals.iterations += one.iterations;
+        totals.bytes += one.bytes;
+        totals.time_ns += one.time_ns;
+        inner_ns += one.inner_ns;
+        const std::uint64_t process = one.owner >> 32;
+        if (one.open && process == static_cast<std::uint64_t>(names.command)) totals.time_ns += one.open_ns;
+        threads.insert(one.owner);
+        processes.insert(process);
+    }
+    totals.own_ns = totals.time_ns - inner_ns;
+    totals.threads = threads.size();
+    totals.processes = processes.size();
+    return totals;
+}
+
+std::vector<record::RegionMistake> mistakes_of(const RegionNames& names, std::uint32_t region) {
+    std::map<record::RegionMisuse, std::uint64_t> times;
+    for (const auto& one : names.counts) {
+        if (one.region != region) continue;
+        times[record::RegionMisuse::end_without_begin] += one.wrong_ends;
+        times[record::RegionMisuse::not_ended] += one.not_ended;
+        times[record::RegionMisuse::open_at_the_end] += one.open;
+    }
+    std::vector<record::RegionMistake> mistakes;
+    for (const auto& [what, how_often] : times)
+        if (how_often) mistakes.push_back({what, how_often});
+    return mistakes;
+}
+
+std::string own_name(std::uint32_t region) { return fmt::format("own {}", region); }
+std::string all_name(std::uint32_t region) { return fmt::format("all {}", region); }
+
+/// Cycles by region, of all windows: what shares are made of, drawn with them.
+Modelled shares_of(const std::vector<WindowFacts>& windows, const Paths& paths,
+                   const std::vector<std::uint32_t>& numbers, const ModelledCpu& cpu, const LookedAt& looked_at) {
+    const auto light = [&](const Facts& facts, const std::vector<RegionFacts>& regions) {
+        Facts some{{"cycles", cycles_of(facts)}, {"instructions", value_of(facts, "instructions")}};
+        for (const RegionFacts& one : regions) {
+            if (one.path >= paths.size() || paths[one.path].empty()) continue;
+            some[own_name(paths[one.path].back())] += cycles_of(one.facts);
+            for (const std::uint32_t number : numbers)
+                if (has(paths, one.path, number, With::inner)) some[all_name(number)] += cycles_of(one.facts);
+        }
+        return some;
+    };
+    std::vector<WindowFacts> all;
+    for (const WindowFacts& window : windows) {
+        WindowFacts& one = all.emplace_back();
+        one.base = light(window.base, window.regions);
+        for (const FactVariation& variation : window.variations)
+            one.variations.push_back({variation.what, light(variation.facts, variation.regions), {}, {}, {}});
+        one.native_ns = window.native_ns;
+        one.kind = window.kind;
+    }
+    Modelled shares;
+    if (!all.empty()) sum_up(all, true, cpu, shares, looked_at);
+    return shares;
+}
+
+double share_in(const Facts& facts, const std::string& name) {
+    return cycles_of(facts) > 0 ? value_of(facts, name) / cycles_of(facts) : 0;
+}
+
+record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>& in_it, const Modelled& shares,
+                           const SampledWindows& windows) {
+    record::RegionCost cost;
+    for (const WindowFacts& window : in_it) {
+        cost.instructions += value_of(window.base, "instructions");
+        cost.cycles += cycles_of(window.base);
+    }
+    cost.windows = in_it.size();
+    cost.share = cost.low = cost.high = share_in(shares.facts, all_name(number));
+    cost.own_share = share_in(shares.facts, own_name(number));
+    for (const FactVariation& variation : shares.variations) {
+        const double share = share_in(variation.facts, all_name(number));
+        cost.low = std::min(cost.low, share);
+        cost.high = std::max(cost.high, share);
+    }
+    for (const trace::SeenEntries& seen : windows.seen_entries) {
+        if (seen.region != number || seen.entries == 0) continue;
+        cost.entries_seen = seen.entries;
+        cost.instructions_per_entry = static_cast<double>(seen.instructions) / static_cast<double>(seen.entries);
+    }
+    return cost;
+}
+
+}  // namespace
+
+ModelledRegions sum_up_regions(const RegionNames& names, const SampledWindows& windows, const ModelledCpu& cpu,
+                               const LookedAt& looked_at) {
+    ModelledRegions regions;
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < names.marked.size(); ++i) {
+        numbers.push_back(i);
+        record::Region region;
+        region.name = names.marked[i];
+        region.totals = totals_of(names, i);
+        region.mistakes = mistakes_of(names, i);
+        for (const auto& one : names.counts)
+            if (one.region == i && one.inside && !region.inside) region.inside = one.inside - 1;
+        regions.known.list.push_back(std::move(region));
+    }
+    for (std::uint32_t i = 0; i < names.functions.size(); ++i) {
+        numbers.push_back(trace::first_function_region + i);
+        record::Region region;
+        region.name = names.functions[i];
+        region.kind = record::RegionKind::function;
+        regions.known.list.push_back(std::move(region));
+    }
+    const Modelled shares = shares_of(windows.facts, windows.region_paths, numbers, cpu, looked_at);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        record::Region& region = regions.known.list[i];
+        auto in_it = windows_in(windows.facts, windows.region_paths, numbers[i]);
+        region.cost = cost_of(numbers[i], in_it, shares, windows);
+        RegionSum& sum = regions.sums.emplace_back();
+        if (region.cost->instructions >= fewest_instructions) {
+            Modelled all;
+            sum_up(in_it, true, cpu, all, looked_at);
+            sum = {std::move(all.facts), std::move(all.variations)};
+        } else {
+            region.reason = windows.facts.empty() ? "no window of the command was modelled"
+                            : in_it.empty()       ? "no window of the model met it"
+                                            : fmt::format("the windows of the model have {:.0f} instructions of it",
+                                                          region.cost->instructions);
+        }
+        if (in_it.empty() && !region.cost->entries_seen) region.cost.reset();
+    }
+    regions.known.outside_share = 1;
+    for (const std::uint32_t number : numbers) regions.known.outside_share -= share_in(shares.facts, own_name(number));
+    regions.known.too_many = names.too_many;
+    regions.known.too_deep = names.too_deep;
+    regions.known.no_room_for = names.no_room_for;
+    return regions;
+}
+
+}  // namespace tmaprobe::model
