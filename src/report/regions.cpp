@@ -55,15 +55,19 @@ const record::Metric* metric_of(const Region& region, const std::string& name) {
 }  // namespace
 
 RegionTable region_rows(const record::Regions& regions) {
-    RegionTable rows{{"Region", "share of model", "time", "own", "entries", "per iteration", "rate", "instr/iteration",
+    RegionTable rows{{"Region", "share", "time", "own", "entries", "per iteration", "rate", "instr/iteration",
                       "instr/entry", "threads"}};
     bool outside = false;
+    // Where no region is in another, all time is its own.
+    const bool nested = std::ranges::any_of(regions.list, [](const Region& region) {
+        return region.totals && region.totals->own_ns != region.totals->time_ns;
+    });
     for (const Region& region : regions.list) {
         const auto& totals = region.totals;
         const auto per_iteration = instructions_per_iteration(region);
         outside |= region.cost.has_value();
         rows.push_back({std::string(2 * depth_of(regions, region), ' ') + region.name, share_text(region),
-                        totals ? format_ns(totals->time_ns) : "", totals ? format_ns(totals->own_ns) : "",
+                        totals ? format_ns(totals->time_ns) : "", totals && nested ? format_ns(totals->own_ns) : "",
                         totals ? count_text(static_cast<double>(totals->entries)) : "",
                         if_any(ns_per_iteration(region), format_ns), if_any(bytes_per_second(region), format_rate),
                         if_any(per_iteration, count_text),

@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as scratch:
     prefix = scratch / "prefix"
     run("cmake", "--install", options.build, "--prefix", prefix)
     for name, how in (("installed", f"-DCMAKE_PREFIX_PATH={prefix}"), ("vendored", f"-DVENDORED={ROOT / 'include'}")):
-        project = scratch / name
+        project = scratch / (name + "_project")
         project.mkdir()
         shutil.copy(HERE / "consumer.cmake", project / "CMakeLists.txt")
         run("cmake", "-S", project, "-B", project / "build", how, f"-DSOURCES={HERE}")

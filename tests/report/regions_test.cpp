@@ -105,7 +105,7 @@ TEST(Regions, StandInEveryReport) {
     EXPECT_THAT(html, Not(HasSubstr("outer <&>")));
     const std::string metrics = write_openmetrics({record});
     EXPECT_THAT(metrics,
-                HasSubstr("tmaprobe_region_entries{region=\"inner\",kernel=\"command\",source=\"none\"} 100\n"));
+                HasSubstr("tmaprobe_region_entries{region=\"inner\",source=\"none\",kernel=\"command\"} 100\n"));
     EXPECT_THAT(metrics, HasSubstr("tmaprobe_region_time_ratio{region=\"inner\""));
     EXPECT_THAT(metrics, HasSubstr("node=\"retiring\""));
     record.runs.front().extra.regions->list.clear();
