@@ -116,7 +116,7 @@ def interpreters():
         Case("real.node", ["node", "workers.js"], ["node"], copies("workers.js")),
         Case("real.perl", ["perl", "-e", "$SIG{ALRM} = sub { $n++ }; use Time::HiRes 'ualarm'; ualarm(5000, 5000); "
                            "while ($n < 60) { $x += $_ ** 0.5 for 1..1000 } print \"ticks\\n\"; "
-                           "if ($p = fork) { waitpid $p, 0; print $? >> 8, \"\\n\" } else { exit 12 }"], ["perl"]),
+                           "ualarm(0); if ($p = fork) { waitpid $p, 0; print $? >> 8, \"\\n\" } else { exit 12 }"], ["perl"]),
         Case("real.ruby", ["ruby", "-e", "a = (1..4).map { |i| Thread.new { (1..300_000).sum { |x| x % i.succ } } }; "
                            "p a.map(&:value); p Process.wait2(fork { exit 5 })[1].exitstatus"], ["ruby"]),
         Case("real.tclsh", ["tclsh", "script.tcl"], ["tclsh"],
