@@ -21,6 +21,7 @@ set(TMAPROBE_SOURCES_cli
     src/cli/command_line.cpp
     src/cli/compare_command.cpp
     src/cli/doctor_command.cpp
+    src/cli/gate_command.cpp
     src/cli/help.cpp
     src/cli/interference_command.cpp
     src/cli/interrupt.cpp
@@ -107,6 +108,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/data_places.cpp
     src/experiments/environment.cpp
     src/experiments/further_events.cpp
+    src/experiments/gate.cpp
     src/experiments/interference.cpp
     src/experiments/interference_states.cpp
     src/experiments/kernel_run.cpp
@@ -147,6 +149,7 @@ set(TMAPROBE_SOURCES_judge
     src/judge/compare.cpp
     src/judge/count_index.cpp
     src/judge/interference_findings.cpp
+    src/judge/gate.cpp
     src/judge/knees.cpp
     src/judge/metric_unit.cpp
     src/judge/moved_lines.cpp
@@ -204,7 +207,12 @@ set(TMAPROBE_SOURCES_model
     src/model/core/store_forwarding.cpp
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
+    src/model/cost_estimate.cpp
     src/model/executed_runs.cpp
+    src/model/followed_run.cpp
+    src/model/gate_simulation.cpp
+    src/model/instructions_shown.cpp
+    src/model/layout_simulators.cpp
     src/model/llvm/decoder.cpp
     src/model/llvm/describe.cpp
     src/model/llvm/describe_x86.cpp
@@ -265,6 +273,8 @@ set(TMAPROBE_SOURCES_report
     src/report/comparison_formats.cpp
     src/report/csv.cpp
     src/report/findings.cpp
+    src/report/gate.cpp
+    src/report/gate_formats.cpp
     src/report/html.cpp
     src/report/html_where.cpp
     src/report/loop_timeline.cpp
@@ -325,6 +335,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/copy_clock.cpp
     src/trace/copy_input.cpp
     src/trace/counted_memory.cpp
+    src/trace/fixed_start.cpp
     src/trace/injected_call.cpp
     src/trace/native_run.cpp
     src/trace/page_map.cpp
@@ -337,6 +348,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/room_for_copy.cpp
     src/trace/sampler.cpp
     src/trace/sha_routine.cpp
+    src/trace/shown_cpu.cpp
     src/trace/snapshot.cpp
     src/trace/snapshot_checks.cpp
     src/trace/software_step.cpp

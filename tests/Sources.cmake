@@ -68,6 +68,7 @@ set(TMAPROBE_SOURCES_tests_judge
     tests/judge/assess_test.cpp
     tests/judge/clock_check_test.cpp
     tests/judge/compare_test.cpp
+    tests/judge/gate_test.cpp
     tests/judge/knees_test.cpp
     tests/judge/moved_lines_test.cpp
     tests/judge/pass_lengths_test.cpp
@@ -103,6 +104,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/call_follower_test.cpp
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
+    tests/model/cost_estimate_test.cpp
     tests/model/core_instructions_test.cpp
     tests/model/core_regions_test.cpp
     tests/model/core_slots_test.cpp
@@ -171,6 +173,7 @@ set(TMAPROBE_SOURCES_tests_trace
     tests/trace/region_watch_test.cpp
     tests/trace/followed_instructions_test.cpp
     tests/trace/native_run_test.cpp
+    tests/trace/shown_cpu_test.cpp
     tests/trace/snapshot_test.cpp
     tests/trace/tracing_test.cpp
     tests/trace/translated_code_test.cpp

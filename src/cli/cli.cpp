@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     add_run_command(app, command, status);
     add_where_command(app, command, status);
     add_what_if_command(app, command, status);
+    add_gate_command(app, command, status);
     add_sweep_command(app, status);
     add_pairs_command(app, status);
     add_interference_command(app, status);

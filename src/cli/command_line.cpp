@@ -124,7 +124,10 @@ HelpPage page_of(const CLI::App& command, const CommandLineShared& shared) {
     page.name = whole_name(command);
     page.description = command.get_description();
     const bool program = !command.get_parent();
-    page.usage = page.name + (program ? " [OPTIONS] [--] PROGRAM [ARGS]   |   " + page.name + " COMMAND [OPTIONS]"
+    // Its arguments stand before the program.
+    const bool takes_both = command.get_name() == "gate";
+    page.usage = page.name + (program      ? " [OPTIONS] [--] PROGRAM [ARGS]   |   " + page.name + " COMMAND [OPTIONS]"
+                              : takes_both ? " [OPTIONS]"
                               : measures_command(command.get_name()) ? " [OPTIONS] [--] PROGRAM [ARGS]"
                               : !command.get_subcommands({}).empty() ? " WHAT [OPTIONS]"
                                                                      : " [OPTIONS]");
@@ -138,6 +141,7 @@ HelpPage page_of(const CLI::App& command, const CommandLineShared& shared) {
         if (group == page.groups.end()) group = page.groups.insert(page.groups.end(), {title, {}});
         group->options.push_back(help);
     }
+    if (takes_both) page.usage += " -- PROGRAM [ARGS]";
     // What every command has comes last.
     std::ranges::stable_partition(page.groups, [](const HelpGroup& group) { return group.title != "General"; });
     for (const CLI::App* further : command.get_subcommands({})) page.commands.push_back(page_of(*further, shared));

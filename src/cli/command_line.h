@@ -24,7 +24,9 @@ namespace tmaprobe::cli {
 // only command_line.cpp includes them. Handles are copied freely; what they stand for belongs to the Application.
 
 /// Whether a command of tmaprobe measures what the user names after it, as the program without a command does.
-inline bool measures_command(std::string_view command) { return command == "where" || command == "what-if"; }
+inline bool measures_command(std::string_view command) {
+    return command == "where" || command == "what-if" || command == "gate";
+}
 
 /// Refuses a value that is not as it should be, and says why.
 class Check {

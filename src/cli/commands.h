@@ -20,6 +20,9 @@ void add_where_command(CommandLine app, const std::vector<std::string>& command,
 /// What changes of the machine would win for a kernel, for the user's `command`, or for a saved trace.
 void add_what_if_command(CommandLine app, const std::vector<std::string>& command, int& status);
 
+/// A repeatable cost of the user's `command`, held against a baseline.
+void add_gate_command(CommandLine app, const std::vector<std::string>& command, int& status);
+
 void add_sweep_command(CommandLine app, int& status);
 void add_pairs_command(CommandLine app, int& status);
 void add_replay_command(CommandLine app, int& status);

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "base/file.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/options.h"
 #include "judge/compare.h"
 #include "record/json/file.h"
@@ -21,18 +21,6 @@ struct CompareWords {
     bool different = false;
     OutputOptions output;
 };
-
-/// "5%" or "5" as a share. Errors: bad_usage.
-Result<double> parse_percent(const std::string& text) {
-    double percent = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, percent);
-    const bool whole = stop == end || (stop + 1 == end && *stop == '%');
-    if (error != std::errc{} || !whole || !(percent >= 0) || percent > 1e6)
-        return fail(ErrorCode::bad_usage, "--fail-above '" + text + "' is not a percentage",
-                    "write for example --fail-above 5%");
-    return percent / 100;
-}
 
 /// The only record of a file, or its last one: a file of JSON Lines grows at its end.
 Result<record::Record> read_last(const std::string& path) {
@@ -113,7 +101,7 @@ int compare(const CompareWords& words) {
                          suggest(words.output.format, formats)});
     if (const auto writable = check_output(words.output); !writable) return complain(writable.error());
     Result<double> limit = 0.0;
-    if (!words.fail_above.empty()) limit = parse_percent(words.fail_above);
+    if (!words.fail_above.empty()) limit = parse_percent("--fail-above", words.fail_above);
     if (!limit) return complain(limit.error());
     const auto before = read_last(words.before), after = read_last(words.after);
     for (const auto* record : {&before, &after})

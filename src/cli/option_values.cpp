@@ -1,5 +1,7 @@
 #include "cli/option_values.h"
 
+#include <charconv>
+
 #include "base/suggest.h"
 
 namespace tmaprobe::cli {
@@ -24,6 +26,17 @@ Result<> parse_options(const std::vector<std::string>& words, std::map<std::stri
         options[word.substr(0, equals)] = word.substr(equals + 1);
     }
     return {};
+}
+
+Result<double> parse_percent(const std::string& option, const std::string& text) {
+    double percent = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, percent);
+    const bool whole = stop == end || (stop + 1 == end && *stop == '%');
+    if (error != std::errc{} || !whole || !(percent >= 0) || percent > 1e6)
+        return fail(ErrorCode::bad_usage, option + " '" + text + "' is not a percentage",
+                    "write for example " + option + " 5%");
+    return percent / 100;
 }
 
 }  // namespace tmaprobe::cli

@@ -93,8 +93,8 @@ class Following {
 counters::ExecutedRuns executed_runs(const trace::Trace& trace, const OwnAddresses& addresses) {
     std::vector<ExecutedRun> sorted;
     for (const ExecutedRun& run : Following(trace).runs())
-        sorted.push_back(
-            {addresses.real(run.begin), addresses.real(run.last), run.next ? addresses.real(run.next) : 0});
+        sorted.push_back({addresses.real_code(run.begin), addresses.real_code(run.last),
+                          run.next ? addresses.real_code(run.next) : 0});
     std::ranges::sort(sorted);
     counters::ExecutedRuns runs;
     for (const ExecutedRun& run : sorted) runs.add(run);

@@ -47,12 +47,12 @@ class Loop {
         counters::LoopTimes times;
         times.cycles = median_cycles_;
         times.times_around = laps_.size();
-        times.hottest = addresses.real(instruction(hot_).address);
+        times.hottest = addresses.real_code(instruction(hot_).address);
         const std::uint64_t base = execution_.steps[begin_].renamed;
         for (std::size_t step = begin_; step < begin_ + length_; ++step) {
             const StepTimes& own = execution_.steps[step];
             counters::LoopStepTimes& shown = times.steps.emplace_back();
-            shown.address = addresses.real(instruction(step).address);
+            shown.address = addresses.real_code(instruction(step).address);
             shown.renamed = own.renamed - base;
             shown.issued = own.issued - base;
             shown.done = own.done - base;

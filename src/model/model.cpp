@@ -1,7 +1,9 @@
 #include "model/model.h"
 
+#include "model/gate.h"
 #include "model/what_if.h"
 #if TMAPROBE_HAVE_MODEL
+#include "model/gate_simulation.h"
 #include "model/model_source.h"
 #include "model/what_if_simulation.h"
 #endif
@@ -27,6 +29,8 @@ Result<record::WhatIf> what_if(const std::string&, const WhatIfCpu&, const WhatI
     return pass_on(check_built());
 }
 
+Result<ProgramCost> cost_of(const std::vector<std::string>&, const CostQuestion&) { return pass_on(check_built()); }
+
 #else
 
 Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Library& library,
@@ -38,6 +42,10 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Libra
 Result<record::WhatIf> what_if(const std::string& trace_file, const WhatIfCpu& cpu, const WhatIfQuestions& questions,
                                unsigned threads) {
     return simulate_what_if(trace_file, cpu, questions, threads);
+}
+
+Result<ProgramCost> cost_of(const std::vector<std::string>& command, const CostQuestion& question) {
+    return simulate_cost(command, question);
 }
 
 #endif

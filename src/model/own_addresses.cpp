@@ -19,6 +19,14 @@ bool has_huge_pages(const trace::PageMap& pages, std::uint64_t begin, std::uint6
 
 }  // namespace
 
+OwnAddresses::OwnAddresses(const std::vector<Placement>& placements, std::uint64_t code_shift)
+    : code_shift_(code_shift) {
+    for (const Placement& placement : placements) {
+        met_.push_back(areas_.size());
+        areas_.push_back({placement.begin, placement.end, placement.place, false});
+    }
+}
+
 OwnAddresses::OwnAddresses(const std::string& maps, const trace::PageMap& pages) {
     std::istringstream lines(maps);
     for (std::string line; std::getline(lines, line);) {
@@ -57,8 +65,8 @@ std::uint64_t OwnAddresses::real(std::uint64_t own_address) const {
 }
 
 trace::StaticInstruction OwnAddresses::own(trace::StaticInstruction instruction) {
-    instruction.address = own(instruction.address);
-    if (instruction.target) instruction.target = own(instruction.target);
+    instruction.address = own(instruction.address) + code_shift_;
+    if (instruction.target) instruction.target = own(instruction.target) + code_shift_;
     return instruction;
 }
 

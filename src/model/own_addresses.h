@@ -16,12 +16,21 @@ class OwnAddresses {
   public:
     /// Without mappings: addresses stay as they are.
     OwnAddresses() = default;
+    /// A stretch of addresses, and where its begin is to lie.
+    struct Placement {
+        std::uint64_t begin = 0, end = 0, place = 0;
+    };
+    /// As somebody else has it, by address, and in the order of their places, too; code is moved on by `code_shift`
+    /// from where data in the same place are.
+    OwnAddresses(const std::vector<Placement>& placements, std::uint64_t code_shift);
     /// Of a process's /proc/PID/maps, and in which pages they are.
     OwnAddresses(const std::string& maps, const trace::PageMap& pages);
 
     std::uint64_t own(std::uint64_t address);
     /// The address that own() was given.
     std::uint64_t real(std::uint64_t own_address) const;
+    /// The same of an instruction's address.
+    std::uint64_t real_code(std::uint64_t own_address) const { return real(own_address - code_shift_); }
     trace::StaticInstruction own(trace::StaticInstruction instruction);
     trace::Step own(trace::Step step);
     bool empty() const { return areas_.empty(); }
@@ -35,7 +44,7 @@ class OwnAddresses {
     std::vector<Area> areas_;       ///< by address
     std::vector<std::size_t> met_;  ///< by place
     std::size_t last_ = 0;          ///< most accesses are to the area of the one before
-    std::uint64_t next_place_ = first_place;
+    std::uint64_t next_place_ = first_place, code_shift_ = 0;
 
     static constexpr std::uint64_t first_place = std::uint64_t{1} << 32;
 };

@@ -1,14 +1,11 @@
 #include "model/repeatable_simulation.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -17,7 +14,11 @@
 #include "model/sum_of_windows.h"
 #include "model/trace_writer.h"
 #include "process/held_command.h"
+<<<<<<< HEAD
 #include "trace/read_stack.h"
+=======
+#include "trace/fixed_start.h"
+>>>>>>> 231da05 (gate: a repeatable cost of a command in modelled cycles, held against a baseline; counted by blocks, windows simulated in four layouts of memory)
 #include "trace/translator.h"
 
 namespace tmaprobe::model {
@@ -29,23 +30,6 @@ constexpr std::size_t longest_warm_up = 1'000'000, least_simulated = 1000, most_
 
 /// The same chance each time.
 std::uint64_t chance(std::uint64_t of) { return Random(of).next(); }
-
-/// In the child: nothing of where things lie is left to chance.
-void execute(const std::vector<std::string>& command) {
-    sigset_t none;
-    sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::personality(ADDR_NO_RANDOMIZE);
-    char** last = environ;
-    while (last && *last) ++last;
-    if (last) std::sort(environ, last, [](const char* one, const char* other) { return std::strcmp(one, other) < 0; });
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    constexpr int not_executed = 127;
-    ::_exit(not_executed);
-}
 
 /// Of all mappings that it may write: how much it is that is resident of them is the machine's affair.
 std::uint64_t writable_bytes(pid_t process) {
@@ -84,7 +68,7 @@ class RepeatableSimulation {
         simulator_.set_pages(TRY(assumed_pages(options_)).value_or(trace::PageMap::uniform(small_page)));
         if (options_.attribute) simulator_.attribute_slots();
         const std::uint64_t start = process::now_ns();
-        auto process = TRY(trace::TracedProcess::fork_function([&] { execute(command); }));
+        auto process = TRY(trace::TracedProcess::fork_function([&] { trace::execute_at_fixed_addresses(command); }));
         const auto executed = TRY(process.resume());
         if (executed.why != trace::Stop::Why::event)
             return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");

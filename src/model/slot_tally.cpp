@@ -18,7 +18,7 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
     std::map<std::uint64_t, counters::SlotsByCause> sums;
     for (std::size_t number = 0; number < of_instructions.size(); ++number) {
         if (of_instructions[number] == counters::SlotsByCause{}) continue;
-        auto& sum = sums[addresses.real(trace_.instructions[number].address)];
+        auto& sum = sums[addresses.real_code(trace_.instructions[number].address)];
         for (std::size_t cause = 0; cause < sum.size(); ++cause) sum[cause] += of_instructions[number][cause];
     }
     counters::InstructionSlots slots;
@@ -50,7 +50,7 @@ std::map<std::uint64_t, double> SlotTally::time_by_address(const OwnAddresses& a
     const auto slots = by_instruction();
     for (std::size_t number = 0; number < slots.size(); ++number)
         if (slots[number])
-            times[addresses.real(trace_.instructions[number].address)] += static_cast<double>(slots[number]);
+            times[addresses.real_code(trace_.instructions[number].address)] += static_cast<double>(slots[number]);
     return times;
 }
 
@@ -68,7 +68,7 @@ counters::AccessSlots SlotTally::by_access(const OwnAddresses& addresses, const 
     }
     counters::AccessSlots slots;
     for (auto& [where, sum] : sums) {
-        sum.instruction = addresses.real(trace_.instructions[where.first].address);
+        sum.instruction = addresses.real_code(trace_.instructions[where.first].address);
         if (sum.data) sum.data = addresses.real(sum.data);
         sum.in_huge_page = sum.data && pages.page_bytes(sum.data) > small_page;
         slots.add(sum);

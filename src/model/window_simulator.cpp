@@ -109,6 +109,11 @@ double value_of(const Facts& facts, std::string_view name) {
     return found == facts.end() ? 0 : found->second;
 }
 
+std::size_t WindowSimulator::lead_in_of(std::size_t steps) {
+    constexpr std::size_t longest_lead_in = 2000;
+    return std::min(steps / 4, longest_lead_in);
+}
+
 double cycles_of(const Facts& facts) { return value_of(facts, "cycles"); }
 
 WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
@@ -274,7 +279,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         facts.base["lines_unknown"] + facts.base["pages_unknown"] + facts.base["branches_unknown"] >
         facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
-        if (!machine.varied) break;
+        if (!machine.varied || !varies_) break;
         if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
         // Without prefetchers nothing at all is loaded before it is asked for.
         const bool wrong_paths_load = kind.variation.prefetch;
@@ -294,7 +299,6 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
 Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const ChangedMachine& machine,
                                              MemorySystem memory, BranchPredictor& predictor, bool wrong_paths_load,
                                              Attributed attributed) {
-    constexpr std::size_t longest_lead_in = 2000;
     memory.idealize(machine.memory);
     memory.begin_window();
     std::optional<SlotTally> tally;
@@ -305,7 +309,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     if (attributes_ && attributed.loop) execution.emplace();
     core::Window window{0,
                         trace.steps.size(),
-                        std::min(trace.steps.size() / 4, longest_lead_in),
+                        lead_in_of(trace.steps.size()),
                         [&] {
                             regions.begin(predictor.unknown());
                             memory.reset_facts();

@@ -101,6 +101,10 @@ class WindowSimulator {
     void tell_times() { tells_times_ = true; }
     /// They tell what the steps of each region took.
     void tell_regions() { tells_regions_ = true; }
+    /// They are simulated as they are, and not with what is not known changed, too.
+    void leave_out_variations() { varies_ = false; }
+    /// How many of a window's steps lead to where counting begins.
+    static std::size_t lead_in_of(std::size_t steps);
     /// Whoever hears of all that follows; it must outlive this.
     void log_to(WindowLog& log);
 
@@ -180,7 +184,7 @@ class WindowSimulator {
     CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
-    bool after_branch_ = false, attributes_ = false, tells_times_ = false, tells_regions_ = false;
+    bool after_branch_ = false, attributes_ = false, tells_times_ = false, tells_regions_ = false, varies_ = true;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;
     double simulating_ns_ = 0;

@@ -9,7 +9,7 @@
 
 namespace tmaprobe::record {
 
-enum class Experiment { run, sweep, pairs, interference, replay };
+enum class Experiment { run, sweep, pairs, interference, replay, gate };
 
 /// How a metric's value came about, or why there is none.
 enum class Status { measured, modelled, replayed, approximate, unavailable, not_counted };
@@ -85,8 +85,13 @@ namespace tmaprobe {
 template <>
 struct Names<record::Experiment> {
     using enum record::Experiment;
-    static constexpr std::array<std::pair<record::Experiment, std::string_view>, 5> values{
-        {{run, "run"}, {sweep, "sweep"}, {pairs, "pairs"}, {interference, "interference"}, {replay, "replay"}}};
+    static constexpr std::array<std::pair<record::Experiment, std::string_view>, 6> values{
+        {{run, "run"},
+         {sweep, "sweep"},
+         {pairs, "pairs"},
+         {interference, "interference"},
+         {replay, "replay"},
+         {gate, "gate"}}};
 };
 
 template <>

@@ -10,6 +10,7 @@
 
 #include "record/comparison.h"
 #include "record/findings.h"
+#include "record/gate.h"
 #include "record/host.h"
 #include "record/kinds.h"
 #include "record/metric.h"
@@ -68,6 +69,7 @@ struct RunExtra {
     std::optional<Where> where;      ///< which places in the code take the slots
     std::optional<WhatIf> what_if;   ///< what changes of the machine would win
     std::optional<Regions> regions;  ///< what each region of the program takes
+    std::optional<Gate> gate;        ///< a repeatable cost, and how it compares with a baseline
 };
 
 struct Run {

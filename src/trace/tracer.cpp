@@ -151,6 +151,7 @@ Result<Traced> Tracer::trace(std::size_t count, Trace& trace) {
         if (!done) continue;
         TRY(hide_trap_flag(instruction));
         TRY(show_time_stamp(instruction));
+        TRY(show_cpuid(instruction, registers));
         trace.steps.push_back(step);
         ++result.steps;
     }
@@ -185,6 +186,14 @@ Result<> Tracer::show_time_stamp(const StaticInstruction& instruction) {
     static_cast<void>(instruction);
     return {};
 #endif
+}
+
+Result<> Tracer::show_cpuid(const StaticInstruction& instruction, const Registers& before) {
+    const auto& bytes = instruction.bytes;
+    if (!on_cpuid || instruction.length != 2 || bytes[0] != 0x0f || bytes[1] != 0xa2) return {};
+    auto after = TRY(process_.registers());
+    on_cpuid(before, after);
+    return process_.set_registers(after);
 }
 
 }  // namespace tmaprobe::trace

@@ -35,6 +35,9 @@ class Tracer {
     /// What the thread is to see as the time stamp counter (x86); without it the machine's.
     std::function<std::uint64_t()> time_stamp;
 
+    /// Changes what the thread is to see of a cpuid (x86), given its registers before and after that.
+    std::function<void(const Registers& before, Registers& after)> on_cpuid;
+
     /// Whether the tracer executes this instruction instead of the processor.
     bool steps_in_software(const StaticInstruction& instruction) const;
 
@@ -47,6 +50,7 @@ class Tracer {
     std::uint32_t known(std::uint64_t address, Trace& trace, bool& changed);
     Result<> hide_trap_flag(const StaticInstruction& instruction);
     Result<> show_time_stamp(const StaticInstruction& instruction);
+    Result<> show_cpuid(const StaticInstruction& instruction, const Registers& before);
 
     TracedProcess& process_;
     Decoder& decoder_;

@@ -7,8 +7,21 @@
 
 namespace tmaprobe::trace {
 
-Translator::Translator(TracedProcess& process, Tracer& tracer)
-    : process_(process), tracer_(tracer), area_(process), watch_(process) {}
+Translator::Translator(TracedProcess& process, Tracer& tracer, Notes notes)
+    : process_(process), tracer_(tracer), notes_(notes), area_(process), watch_(process) {
+    if (notes == Notes::blocks) entries_per_step_ = 1.0 / longest_block;
+}
+
+std::vector<std::uint64_t> Translator::executions() const {
+    std::vector<std::uint64_t> sums = counted_;
+    for (const Block& block : blocks_)
+        for (const PlannedStep& step : block.plan.steps) sums[step.instruction] += block.executions;
+    return sums;
+}
+
+void Translator::count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times) {
+    for (std::size_t i = 0; i < steps; ++i) counted_[plan.steps[i].instruction] += times;
+}
 
 std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
     const auto [entry, is_new] =
@@ -20,6 +33,7 @@ std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
     // Steps that were given out refer to what was there before.
     entry->second = static_cast<std::uint32_t>(instructions_.size());
     instructions_.push_back(instruction);
+    counted_.push_back(0);
     return entry->second;
 }
 
@@ -29,6 +43,7 @@ Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
     if (!traced) return traced;
     for (Step step : trace.steps) {
         step.instruction = number_of(trace.instructions[step.instruction]);
+        ++counted_[step.instruction];
         if (on_step) on_step(instructions_[step.instruction], step);
     }
     return traced;
@@ -163,6 +178,8 @@ Result<> Translator::open_buffer(std::size_t remaining) {
     constexpr double cautious = 0.9;
     constexpr std::size_t most_of_a_block = 1 + 4 * longest_block;
     auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
+    // Blocks of other sizes follow, and without addresses that is all that decides: more carefully there.
+    if (notes_ == Notes::blocks) entries = std::max(entries / 2, remaining / longest_block);
     if (drained_nothing_) entries = std::max(entries, most_of_a_block);
     return area_.open_buffer(entries);
 }
@@ -176,14 +193,19 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         const std::uint64_t number = buffer_[at];
         const bool whole = number < blocks_.size() && buffer_.size() - at >= blocks_[number].plan.entries;
         if (!whole) return fail(ErrorCode::system, "the translator's memory was written by the traced program");
-        const Block& block = blocks_[number];
+        Block& block = blocks_[number];
         buffer_[at] = 0;  // entry 0 stands for no register
         const bool is_last = at + block.plan.entries == buffer_.size();
         const bool in_a_block = position && position->kind == Boundary::Kind::instruction;
         const bool cut_short = is_last && in_a_block && position->block == number;
         const std::size_t steps = cut_short ? position->index : block.plan.steps.size();
         traced.steps += replay(block, buffer_.data() + at, steps, on_step);
-        if (!cut_short) traced.stepped_in_software += block.in_software;
+        if (cut_short) {
+            count_executions(block.plan, steps, 1);
+        } else {
+            ++block.executions;
+            traced.stepped_in_software += block.in_software;
+        }
         at += block.plan.entries;
     }
     constexpr std::size_t enough_to_judge = 1000;
@@ -193,7 +215,7 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
 }
 
 std::size_t Translator::replay(const Block& block, const std::uint64_t* entries, std::size_t count,
-                               const OnStep& on_step) const {
+                               const OnStep& on_step) {
     const auto address_of = [&](const RecordedAddress& address) {
         const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
         const std::uint64_t index = entries[address.index] << address.shift;
@@ -217,6 +239,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         const auto moved = static_cast<std::int64_t>(entries[planned.moved_to] - entries[planned.moved_from]);
         const std::uint64_t bytes = static_cast<std::uint64_t>(moved < 0 ? -moved : moved);
         const std::uint64_t load = address_of(planned.load), store = address_of(planned.store);
+        counted_[planned.instruction] += bytes ? (bytes - 1) / piece_bytes : 0;  // the first is that of the block
         for (std::uint64_t done = 0; done == 0 || done < bytes; done += piece_bytes) {
             const std::uint64_t offset = moved < 0 ? ~done + 1 : done;
             step.load = instruction.loads && bytes ? load + offset : 0;

@@ -23,7 +23,9 @@ using OnStep = std::function<void(const StaticInstruction& instruction, const St
 /// Tracer.
 class Translator {
   public:
-    Translator(TracedProcess& process, Tracer& tracer);
+    /// What translated code notes: with blocks alone it is quicker, and steps() takes no OnStep.
+    enum class Notes { blocks, blocks_and_addresses };
+    Translator(TracedProcess& process, Tracer& tracer, Notes notes = Notes::blocks_and_addresses);
 
     /// Executes about `count` instructions of the stopped thread (up to some hundred more), fewer when something ends
     /// the window early, which is told. The thread then stands in its own code. Errors: as Tracer; system when the
@@ -33,6 +35,13 @@ class Translator {
     /// Numbered by Step::instruction.
     const std::vector<StaticInstruction>& instructions() const { return instructions_; }
     bool translates() const { return area_.is_mapped() && !refused_; }
+    /// How often each of them was executed so far.
+    std::vector<std::uint64_t> executions() const;
+
+    /// How often the program changed what is mapped where while this one followed it.
+    std::size_t remappings() const { return remappings_; }
+    /// Another one followed the program meanwhile, and it changed what is mapped where.
+    void mappings_changed() { native_runs_ = ~std::size_t{0}; }
 
     static constexpr std::uint32_t longest_block = 64;  ///< instructions
     static constexpr std::size_t blocks_at_once = 32;
@@ -44,6 +53,7 @@ class Translator {
         std::uint64_t start = 0, end = 0, code = 0;
         BlockPlan plan;
         std::uint32_t in_software = 0;  ///< instructions that the processor lacks and a routine does
+        std::uint64_t executions = 0;   ///< from its begin to its end
     };
     /// Why the thread stopped that ran translated code, its registers as they are for the program.
     struct Event {
@@ -94,19 +104,22 @@ class Translator {
 
     /// Gives out what was noted since the buffer was opened; of the last block only what is before `position`.
     Result<> drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position = {});
-    std::size_t replay(const Block& block, const std::uint64_t* entries, std::size_t count,
-                       const OnStep& on_step) const;
+    std::size_t replay(const Block& block, const std::uint64_t* entries, std::size_t count, const OnStep& on_step);
+    void count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times);
     Result<> open_buffer(std::size_t remaining);
 
     TracedProcess& process_;
     Tracer& tracer_;
+    Notes notes_;
     bool refused_ = false;
+    std::size_t remappings_ = 0;
     std::size_t native_runs_ = 0;  ///< of the process, when its code was last compared
     TranslationArea area_;
     CodeWatch watch_;
     std::uint64_t fs_base_ = 0, gs_base_ = 0;
 
     std::vector<StaticInstruction> instructions_;
+    std::vector<std::uint64_t> counted_;  ///< executions of each, but for those of blocks as a whole
     std::unordered_map<std::uint64_t, std::uint32_t> number_at_;
     std::vector<Block> blocks_;
     std::vector<Boundary> boundaries_;  ///< by address

@@ -27,6 +27,7 @@ Result<> Translator::prepare() {
 }
 
 Result<> Translator::flush() {
+    for (const Block& block : blocks_) count_executions(block.plan, block.plan.steps.size(), block.executions);
     blocks_.clear();
     boundaries_.clear();
     block_at_.clear();
@@ -41,6 +42,7 @@ Result<> Translator::flush() {
 
 Result<> Translator::drop_remapped(const Registers& before, const Registers& after) {
     for (const AddressRange& range : ranges_remapped(before, after.native.rax)) {
+        ++remappings_;
         watch_.mappings_changed();
         std::vector<std::uint64_t> pages;
         for (const auto& [page, blocks] : blocks_in_page_)
@@ -135,6 +137,10 @@ Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>
     block.start = block.end = address;
     block.code = area_.next_code();
     block.plan = plan_block(instructions, numbers);
+    if (notes_ == Notes::blocks && !block.plan.has_strings) {
+        block.plan.records.clear();
+        block.plan.entries = 1;
+    }
     for (const StaticInstruction& instruction : instructions) {
         block.end += instruction.length;
         if (tracer_.steps_in_software(instruction)) ++block.in_software;

@@ -3,6 +3,7 @@
 
 #include "base/json/fields.h"
 #include "record/json/findings.h"
+#include "record/json/gate.h"
 #include "record/json/host.h"
 #include "record/json/metric.h"
 #include "record/json/regions.h"
@@ -75,7 +76,8 @@ struct Description<record::RunExtra> {
         optional("model", &T::model, "What the model ran on"),
         optional("where", &T::where, "Which places in the code take the slots: tmaprobe where"),
         optional("what_if", &T::what_if, "What changes of the machine would win: tmaprobe what-if"),
-        optional("regions", &T::regions, "What each region of the program takes: tmaprobe/region.h"));
+        optional("regions", &T::regions, "What each region of the program takes: tmaprobe/region.h"),
+        optional("gate", &T::gate, "A repeatable cost, and how it compares with a baseline: tmaprobe gate"));
 };
 
 template <>

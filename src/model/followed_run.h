@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "process/mappings.h"
+#include "trace/fixed_start.h"
+#include "trace/shown_cpu.h"
+#include "trace/translator.h"
+
+namespace tmaprobe::model {
+
+/// A run of a command from its first instruction to its end, which is counted, and here and there followed instruction
+/// by instruction. Positions are numbers of executed instructions; all are met a little late, the same each time.
+class FollowedRun {
+  public:
+    /// Errors: those of trace::start_fixed().
+    static Result<std::unique_ptr<FollowedRun>> start(const std::vector<std::string>& command, trace::Decoder& decoder,
+                                                      const trace::ShownCpu& shown);
+
+    /// Only counts up to a position.
+    Result<> go_to(std::uint64_t position);
+    /// How many instructions it executed in all.
+    Result<std::uint64_t> go_to_end();
+    /// Appends what is executed up to a position, as numbered by instructions().
+    Result<> follow_to(std::uint64_t position, std::vector<trace::Step>& steps);
+    /// As they are now.
+    std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions();
+
+    /// What counts, of a run that is not followed anywhere.
+    const trace::Translator& counting() const { return counting_; }
+    const trace::FixedStart& where() const { return start_; }
+    /// Of all mappings that it may write: how much of them is resident is the machine's affair.
+    std::uint64_t writable_bytes() const;
+    /// All that it ever had at the places where this was asked for, and at its end.
+    const std::vector<process::CodeMapping>& code_mappings() const { return mappings_; }
+    std::uint64_t clock_reads() const { return clock_reads_; }
+    bool started_others() const { return started_others_; }
+    bool followed_to_end() const { return followed_to_end_; }
+    std::optional<int> exit_status() const { return start_.process.exit_status(); }
+
+  private:
+    FollowedRun(trace::FixedStart start, trace::Decoder& decoder);
+    Result<> execute(trace::Translator& translator, std::uint64_t position, const trace::OnStep& on_step);
+    trace::Tracer::CallAnswer on_call(const trace::Registers& registers);
+    void note_mappings();
+
+    trace::FixedStart start_;
+    trace::Tracer tracer_;
+    trace::Translator counting_, following_;
+    const trace::Translator* last_ = nullptr;  ///< that it was executed by
+    std::size_t remappings_seen_ = 0;          ///< of the other one, by `last_`
+    std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions_;
+    std::vector<process::CodeMapping> mappings_;
+    std::uint64_t executed_ = 0, clock_reads_ = 0, time_stamps_ = 0;
+    bool ended_ = false, started_others_ = false, followed_to_end_ = true;
+};
+
+}  // namespace tmaprobe::model

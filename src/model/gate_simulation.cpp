@@ -1,0 +1,195 @@
+#include "model/gate_simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "model/cost_estimate.h"
+#include "model/followed_run.h"
+#include "model/instructions_shown.h"
+#include "model/layout_simulators.h"
+#include "model/llvm/decoder.h"
+#include "model/modelled_cpu.h"
+
+namespace tmaprobe::model {
+namespace {
+
+/// Windows of a run, one in each of so many parts of one length.
+constexpr std::size_t most_windows = 200, window_instructions = 12'000, most_warmed = 100'000;
+
+/// Which instructions are followed for a window, and which of these are simulated.
+struct WindowPlace {
+    std::size_t warm_up = 0, begin = 0, end = 0;
+};
+
+/// Where windows lie in a run of so many instructions: all of it where that is short, else by chance in each part.
+std::vector<WindowPlace> window_places(std::size_t instructions, std::uint64_t seed) {
+    std::vector<WindowPlace> places;
+    const std::size_t count = std::clamp<std::size_t>(instructions / window_instructions, 1, most_windows);
+    const std::size_t part = instructions / count;
+    Random random(seed);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t begin = i * part;
+        const std::size_t room = part > window_instructions ? part - window_instructions : 0;
+        WindowPlace place;
+        place.begin = begin + (room ? random.below(room) : 0);
+        const std::size_t part_end = i + 1 == count ? instructions : begin + part;
+        place.end = room ? place.begin + window_instructions : part_end;
+        const std::size_t before = places.empty() ? 0 : places.back().end;
+        place.warm_up = std::max(before, place.begin > most_warmed ? place.begin - most_warmed : 0);
+        places.push_back(place);
+    }
+    return places;
+}
+
+/// Layout 0 is as the program has it, but for what the kernel's settings decide. In the others code moves on by a
+/// quarter of a line each time, so that with four of them, or a multiple, what is aligned to 16 bytes lies equally
+/// often in each place of a line; stack, heap and libraries move by whole pages or lines.
+std::vector<MemoryLayout> layouts_of(const trace::FixedStart& start, int count, std::uint64_t seed) {
+    constexpr std::uint64_t page = 4096, line = 64, quarter = 16, pages = 512, lines = 64;
+    constexpr std::uint64_t apart = std::uint64_t{1} << 40, libraries_begin = 0x7000'0000'0000,
+                            everything = std::uint64_t{1} << 47;
+    std::vector<MemoryLayout> layouts;
+    Random random(seed);
+    for (int i = 0; i < count; ++i) {
+        MemoryLayout layout;
+        const auto moved = [&](std::uint64_t unit, std::uint64_t most) { return i ? unit * random.below(most) : 0; };
+        // Each further away from the one before it, so that none comes to lie on another.
+        layout.placements = {{page, start.image_end, page + moved(page, pages)},
+                             {start.image_end, libraries_begin, start.image_end + apart + moved(page, pages)},
+                             {libraries_begin, start.stack_begin, libraries_begin + 2 * apart + moved(page, pages)},
+                             {start.stack_begin, everything, start.stack_begin + 3 * apart + moved(line, lines)}};
+        layout.code_shift = quarter * static_cast<std::uint64_t>(i) % line;
+        layouts.push_back(std::move(layout));
+    }
+    return layouts;
+}
+
+/// By address: code that was rewritten is one with what was there before.
+std::map<std::uint64_t, double> executions_of(const trace::Translator& translator) {
+    std::map<std::uint64_t, double> executions;
+    const auto counts = translator.executions();
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        if (counts[i]) executions[translator.instructions()[i].address] += static_cast<double>(counts[i]);
+    return executions;
+}
+
+/// The modelled CPU as programs are to see it.
+trace::ShownCpu shown_cpu(const ModelledCpu& cpu, const CostQuestion& question) {
+    trace::ShownCpu shown;
+    using enum trace::ShownCpu::Vendor;
+    shown.vendor = question.target.format == events::PmuFormat::amd ? amd : intel;
+    shown.avx512 = has_avx512(question.library, question.target);
+    const auto add = [&](const CacheGeometry& cache, int level, bool data, bool code) {
+        if (cache.size_bytes)
+            shown.caches.push_back({level, data, code, cache.size_bytes, cache.line_bytes, cache.ways});
+    };
+    add(cpu.l1_data, 1, true, false);
+    add(cpu.l1_code, 1, false, true);
+    add(cpu.l2, 2, true, true);
+    add(cpu.l3, 3, true, true);
+    return shown;
+}
+
+class CostOfCommand {
+  public:
+    CostOfCommand(const std::vector<std::string>& command, const ModelledCpu& cpu, trace::Decoder& decoder,
+                  const CostQuestion& question)
+        : command_(command),
+          cpu_(cpu),
+          decoder_(decoder),
+          shown_(shown_cpu(cpu, question)),
+          layouts_(question.layouts),
+          seed_(question.seed) {}
+
+    Result<ProgramCost> find() {
+        TRY(count());
+        if (cost_.instructions == 0 || !cost_.followed_to_end || cost_.exit_status.value_or(0) != 0)
+            return std::move(cost_);
+        TRY(simulate());
+        return std::move(cost_);
+    }
+
+  private:
+    Result<> count() {
+        const log::Step step("counting the instructions of a run");
+        auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
+        cost_.instructions = TRY(run->go_to_end());
+        executions_ = executions_of(run->counting());
+        cost_.clock_reads = run->clock_reads();
+        cost_.started_others = run->started_others();
+        cost_.followed_to_end = run->followed_to_end();
+        cost_.exit_status = run->exit_status();
+        cost_.translated = run->counting().translates();
+        return {};
+    }
+
+    Result<> simulate() {
+        const log::Step step("simulating windows of a second run");
+        auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
+        auto simulators = TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_)));
+        for (const WindowPlace& place : window_places(cost_.instructions, seed_)) {
+            ExecutedStretch stretch;
+            TRY(run->go_to(place.warm_up));
+            stretch.writable_bytes = run->writable_bytes();
+            TRY(run->follow_to(place.begin, stretch.warm_up));
+            TRY(run->follow_to(place.end, stretch.window));
+            // A position is met late where blocks are long; the one after it is met again.
+            if (stretch.window.empty()) continue;
+            stretch.instructions = run->instructions();
+            simulators.add(std::move(stretch));
+        }
+        cost_.instructions_again = TRY(run->go_to_end());
+        cost_.mappings = run->code_mappings();
+        add_up(TRY(simulators.finish()));
+        return {};
+    }
+
+    void add_up(const std::vector<std::vector<std::map<std::uint64_t, SampledCode>>>& layouts) {
+        std::vector<std::map<std::uint64_t, SampledCode>> mean(layouts.front().size());
+        if (mean.empty()) return;
+        const double part = 1.0 / static_cast<double>(layouts.size());
+        for (const auto& windows : layouts) {
+            cost_.layouts.push_back(estimate_cost(executions_, windows).cycles);
+            for (std::size_t i = 0; i < windows.size(); ++i)
+                for (const auto& [address, code] : windows[i]) {
+                    mean[i][address].executions = code.executions;
+                    mean[i][address].cycles += part * code.cycles;
+                }
+        }
+        const CostEstimate estimate = estimate_cost(executions_, mean);
+        cost_.windows = mean.size();
+        cost_.cycles = estimate.cycles;
+        cost_.standard_error = estimate.standard_error;
+        cost_.simulated_instructions = static_cast<std::uint64_t>(estimate.sampled);
+        for (const auto& [address, count] : executions_) cost_.code[address] = {count, estimate.by_address.at(address)};
+    }
+
+    const std::vector<std::string>& command_;
+    const ModelledCpu& cpu_;
+    trace::Decoder& decoder_;
+    trace::ShownCpu shown_;
+    int layouts_;
+    std::uint64_t seed_;
+    std::map<std::uint64_t, double> executions_;
+    ProgramCost cost_;
+};
+
+}  // namespace
+
+Result<ProgramCost> simulate_cost(const std::vector<std::string>& command, const CostQuestion& question) {
+    const bool arm_target = question.target.format == events::PmuFormat::arm;
+    if (arm_target != (question.architecture == "aarch64"))
+        return fail(ErrorCode::bad_input,
+                    fmt::format("{} code cannot be modelled on {}", question.architecture, question.target.folder),
+                    "hold a baseline against runs on machines of its instruction set");
+    auto cpu = TRY(load_modelled_cpu(question.library, question.target));
+    cpu.core.architecture = question.architecture;
+    const auto decoder = TRY(core::make_decoder(question.architecture));
+    return CostOfCommand(command, cpu, *decoder, question).find();
+}
+
+}  // namespace tmaprobe::model

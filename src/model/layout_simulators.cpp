@@ -1,0 +1,117 @@
+#include "model/layout_simulators.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "model/core/simulate.h"
+#include "model/window_simulator.h"
+
+namespace tmaprobe::model {
+
+/// One layout's, with its thread.
+class LayoutSimulators::Simulator {
+  public:
+    Simulator(const ModelledCpu& cpu, std::unique_ptr<core::Core> core, const MemoryLayout& layout)
+        : core_(std::move(core)), simulator_(*core_, cpu), width_(static_cast<double>(cpu.core.slot_width)) {
+        constexpr std::uint64_t small_page = 4096;
+        simulator_.set_pages(trace::PageMap::uniform(small_page));
+        simulator_.set_addresses(OwnAddresses(layout.placements, layout.code_shift));
+        simulator_.tell_times();
+        simulator_.leave_out_variations();
+        thread_ = std::jthread([this] { work(); });
+    }
+    ~Simulator() { close(); }
+
+    void add(std::shared_ptr<const ExecutedStretch> stretch) {
+        constexpr std::size_t most_waiting = 2;
+        std::unique_lock lock(guard_);
+        changed_.wait(lock, [&] { return waiting_.size() < most_waiting; });
+        waiting_.push_back(std::move(stretch));
+        changed_.notify_all();
+    }
+
+    Result<std::vector<std::map<std::uint64_t, SampledCode>>> finish() {
+        close();
+        thread_.join();
+        if (error_) return tl::unexpected<Error>(*error_);
+        return std::move(windows_);
+    }
+
+  private:
+    void close() {
+        const std::scoped_lock lock(guard_);
+        closed_ = true;
+        changed_.notify_all();
+    }
+
+    void work() {
+        for (;;) {
+            std::shared_ptr<const ExecutedStretch> stretch;
+            {
+                std::unique_lock lock(guard_);
+                changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+                if (waiting_.empty()) return;
+                stretch = std::move(waiting_.front());
+                waiting_.pop_front();
+                changed_.notify_all();
+            }
+            if (!error_) simulate(*stretch);
+        }
+    }
+
+    void simulate(const ExecutedStretch& stretch) {
+        simulator_.begin_moment(stretch.writable_bytes);
+        for (const trace::Step& step : stretch.warm_up)
+            simulator_.follow((*stretch.instructions)[step.instruction], step);
+        const trace::Trace trace{*stretch.instructions, stretch.window};
+        const auto facts = simulator_.simulate(trace);
+        if (!facts) {
+            error_ = facts.error();
+            return;
+        }
+        auto& window = windows_.emplace_back();
+        for (const auto& [address, slots] : facts->time_by_address) window[address].cycles = slots / width_;
+        for (std::size_t i = WindowSimulator::lead_in_of(trace.steps.size()); i < trace.steps.size(); ++i)
+            window[trace.instructions[trace.steps[i].instruction].address].executions += 1;
+    }
+
+    std::unique_ptr<core::Core> core_;
+    WindowSimulator simulator_;
+    double width_;
+    std::vector<std::map<std::uint64_t, SampledCode>> windows_;
+    std::optional<Error> error_;
+    std::mutex guard_;
+    std::condition_variable changed_;
+    std::deque<std::shared_ptr<const ExecutedStretch>> waiting_;
+    bool closed_ = false;
+    std::jthread thread_;
+};
+
+LayoutSimulators::LayoutSimulators() = default;
+LayoutSimulators::LayoutSimulators(LayoutSimulators&&) noexcept = default;
+LayoutSimulators& LayoutSimulators::operator=(LayoutSimulators&&) noexcept = default;
+LayoutSimulators::~LayoutSimulators() = default;
+
+Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts) {
+    LayoutSimulators simulators;
+    for (const MemoryLayout& layout : layouts)
+        simulators.simulators_.push_back(std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout));
+    return simulators;
+}
+
+void LayoutSimulators::add(ExecutedStretch stretch) {
+    const auto shared = std::make_shared<const ExecutedStretch>(std::move(stretch));
+    for (const auto& simulator : simulators_) simulator->add(shared);
+}
+
+Result<std::vector<std::vector<std::map<std::uint64_t, SampledCode>>>> LayoutSimulators::finish() {
+    std::vector<std::vector<std::map<std::uint64_t, SampledCode>>> all;
+    for (const auto& simulator : simulators_) all.push_back(TRY(simulator->finish()));
+    return all;
+}
+
+}  // namespace tmaprobe::model
