@@ -3,7 +3,9 @@
 #ifndef SLOW
 #define SLOW 0 /* rounds of ROUNDS */
 #endif
+#ifndef ROUNDS
 #define ROUNDS 2000
+#endif
 
 enum way { usual, extra_work, worse_locality, mispredicted, not_inlined, split_lines };
 #ifndef WAY
