@@ -124,8 +124,7 @@ HelpPage page_of(const CLI::App& command, const CommandLineShared& shared) {
     page.name = whole_name(command);
     page.description = command.get_description();
     const bool program = !command.get_parent();
-    // Its arguments stand before the program.
-    const bool takes_both = command.get_name() == "gate";
+    const bool takes_both = needs_dashes(command.get_name());
     page.usage = page.name + (program      ? " [OPTIONS] [--] PROGRAM [ARGS]   |   " + page.name + " COMMAND [OPTIONS]"
                               : takes_both ? " [OPTIONS]"
                               : measures_command(command.get_name()) ? " [OPTIONS] [--] PROGRAM [ARGS]"
@@ -319,6 +318,7 @@ std::vector<std::string> Application::take_measured_command() {
         active = named;
         ++at;
     }
+    if (needs_dashes(active->get_name())) at = static_cast<std::size_t>(std::ranges::find(words, "--") - words.begin());
     if (at >= words.size()) return {};
     const bool dashes = words[at] == "--";
     if (!dashes && !can_be_run(words[at])) {

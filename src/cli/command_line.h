@@ -28,6 +28,9 @@ inline bool measures_command(std::string_view command) {
     return command == "where" || command == "what-if" || command == "gate";
 }
 
+/// Whether it takes an argument of its own before that, so that the user's words have to stand behind "--".
+inline bool needs_dashes(std::string_view command) { return command == "gate"; }
+
 /// Refuses a value that is not as it should be, and says why.
 class Check {
   public:

@@ -86,12 +86,12 @@ class Proof:
     def gate(self, built, baseline, update=False):
         """Verdict, change in percent with its interval."""
         report = self.folder / "report.json"
-        command = [self.options.tmaprobe, "gate", str(baseline), "--json", str(report), "-o", "/dev/null"]
+        command = [self.options.tmaprobe, "gate", baseline.name, "--json", str(report), "-o", "/dev/null"]
         command += ["--update"] if update else ["--fail-above", f"{LIMIT}%"]
         if update and self.options.target:
             command += ["--target", self.options.target]
         begin = time.monotonic()
-        done = subprocess.run([*command, "--", str(built.program)], cwd=built.program.parent, env=built.environment,
+        done = subprocess.run([*command, "--", str(built.program)], cwd=self.folder, env=built.environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.seconds.append(time.monotonic() - begin)
         if update:
