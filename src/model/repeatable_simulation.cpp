@@ -14,11 +14,8 @@
 #include "model/sum_of_windows.h"
 #include "model/trace_writer.h"
 #include "process/held_command.h"
-<<<<<<< HEAD
-#include "trace/read_stack.h"
-=======
 #include "trace/fixed_start.h"
->>>>>>> 231da05 (gate: a repeatable cost of a command in modelled cycles, held against a baseline; counted by blocks, windows simulated in four layouts of memory)
+#include "trace/read_stack.h"
 #include "trace/translator.h"
 
 namespace tmaprobe::model {
