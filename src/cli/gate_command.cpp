@@ -33,7 +33,7 @@ const std::vector<std::string> gate_formats{"json", "markdown", "github", "gitla
 /// Exit status of a cost that cannot be judged: neither fine nor slower.
 constexpr int gate_not_judged = 3;
 
-std::string text_of(const record::Record& record, const OutputOptions& output) {
+std::string gate_text(const record::Record& record, const OutputOptions& output) {
     if (output.format == "json") return record::serialize(record);
     if (output.format == "markdown") return report::gate_markdown(record);
     if (output.format == "github") return report::gate_github(record);
@@ -51,7 +51,7 @@ int write_gate(const record::Record& record, const OutputOptions& output) {
         status = print(record::serialize(record));
         if (output.output.empty()) return status;
     }
-    return std::max(status, deliver(text_of(record, output), output, ReportStream::standard_error));
+    return std::max(status, deliver(gate_text(record, output), output, ReportStream::standard_error));
 }
 
 Result<record::Record> read_baseline(const std::string& path, const std::string& target) {

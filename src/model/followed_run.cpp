@@ -15,7 +15,7 @@ long call_number(const trace::Registers& registers) {
 #endif
 }
 
-bool starts_another(long call) {
+bool call_starts_another(long call) {
 #if defined(__x86_64__)
     if (call == SYS_fork || call == SYS_vfork) return true;
 #endif
@@ -65,7 +65,7 @@ Result<std::unique_ptr<FollowedRun>> FollowedRun::start(const std::vector<std::s
 
 trace::Tracer::CallAnswer FollowedRun::on_call(const trace::Registers& registers) {
     const long call = call_number(registers);
-    started_others_ |= starts_another(call);
+    started_others_ |= call_starts_another(call);
     if (reads_clock(call)) ++clock_reads_;
     if (call == SYS_exit_group || call == SYS_exit) note_mappings();
     return trace::Tracer::CallAnswer::carry_out;

@@ -19,7 +19,7 @@ using record::GateVerdict;
 
 std::string change_percent(double change) { return fmt::format("{:+.2f}%", 100 * change); }
 
-std::string interval_text(const record::Estimated& change) {
+std::string change_interval(const record::Estimated& change) {
     return fmt::format("95% interval {}..{}", change_percent(change.low), change_percent(change.high));
 }
 
@@ -28,7 +28,7 @@ std::string place_text(const CodeCost& code) {
     return code.line ? fmt::format("{}:{}", code.file, code.line) : code.file;
 }
 
-std::string name_of(const CodeCost& code) {
+std::string code_name(const CodeCost& code) {
     return code.function.empty() ? code.module + " (no symbol)" : code.function;
 }
 
@@ -65,8 +65,8 @@ void show_moves(Screen& screen, const std::vector<CostMove>& moves, const char* 
     for (const CostMove& move : moves) {
         if (rows.size() > most) break;
         const std::string place = place_text(move.code);
-        rows.push_back({screen.say(name_of(move.code) + (place.empty() ? "" : "  " + place)), plain_number(move.before),
-                        plain_number(move.after), change_percent(move.share)});
+        rows.push_back({screen.say(code_name(move.code) + (place.empty() ? "" : "  " + place)),
+                        plain_number(move.before), plain_number(move.after), change_percent(move.share)});
     }
     screen.line();
     screen.table(rows);
@@ -95,7 +95,7 @@ std::string gate_sentence(const record::Gate& gate) {
     const std::string limit = fmt::format("{:.2f}%", 100 * result.fail_above);
     if (result.verdict == GateVerdict::not_judged) return "NOT JUDGED: " + result.reason + ".";
     const std::string change = result.change ? fmt::format("{} cycles, {}", change_percent(result.change->value),
-                                                           interval_text(*result.change))
+                                                           change_interval(*result.change))
                                              : "";
     if (result.verdict == GateVerdict::slower)
         return fmt::format("SLOWER by more than {}: {} (modelled).", limit, change);
@@ -135,8 +135,9 @@ std::string gate_markdown(const record::Record& record) {
         text += markdown_heading({what, "cycles before", "after", "of all"});
         for (const CostMove& move : moves) {
             const std::string place = place_text(move.code);
-            text += markdown_row({markdown_code(name_of(move.code)) + (place.empty() ? "" : " " + markdown_code(place)),
-                                  plain_number(move.before), plain_number(move.after), change_percent(move.share)});
+            text +=
+                markdown_row({markdown_code(code_name(move.code)) + (place.empty() ? "" : " " + markdown_code(place)),
+                              plain_number(move.before), plain_number(move.after), change_percent(move.share)});
         }
         text += "\n";
     };

@@ -19,7 +19,7 @@ std::string shown_level(bool) { return {}; }
 
 namespace {
 
-struct Answer {
+struct CpuidAnswer {
     std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
@@ -36,8 +36,8 @@ constexpr std::uint32_t features_extended_edx = 1u << 11 | 1u << 20 | 1u << 26 |
 constexpr std::uint32_t extended = 0x80000000;
 
 /// "GenuineIntel" in the order of ebx, edx and ecx.
-Answer vendor_answer(const char* name, std::uint32_t highest) {
-    Answer answer;
+CpuidAnswer vendor_answer(const char* name, std::uint32_t highest) {
+    CpuidAnswer answer;
     answer.eax = highest;
     std::memcpy(&answer.ebx, name, sizeof answer.ebx);
     std::memcpy(&answer.edx, name + 4, sizeof answer.edx);
@@ -46,8 +46,8 @@ Answer vendor_answer(const char* name, std::uint32_t highest) {
 }
 
 /// Deterministic cache parameters: Intel's leaf 4 and AMD's 8000001dh alike.
-Answer cache_answer(const std::vector<ShownCpu::Cache>& caches, std::uint32_t number) {
-    Answer answer;
+CpuidAnswer cache_answer(const std::vector<ShownCpu::Cache>& caches, std::uint32_t number) {
+    CpuidAnswer answer;
     if (number >= caches.size()) return answer;
     const auto& cache = caches[number];
     const std::uint32_t type = cache.data && cache.code ? 3 : cache.data ? 1 : 2;
@@ -65,12 +65,12 @@ std::uint64_t size_of(const std::vector<ShownCpu::Cache>& caches, int level, boo
 }
 
 /// AMD's older leaves: sizes in KiB, and of the third level in 512 KiB.
-Answer amd_caches(const std::vector<ShownCpu::Cache>& caches, std::uint32_t leaf) {
+CpuidAnswer amd_caches(const std::vector<ShownCpu::Cache>& caches, std::uint32_t leaf) {
     constexpr std::uint32_t line = 64 | 1u << 8, associative = 6u << 12, eight_ways = 8u << 16;
     const auto kib = [&](int level, bool code) {
         return static_cast<std::uint32_t>(size_of(caches, level, code) >> 10);
     };
-    Answer answer;
+    CpuidAnswer answer;
     if (leaf == extended + 5) {
         answer.ecx = kib(1, false) << 24 | eight_ways | line;
         answer.edx = kib(1, true) << 24 | eight_ways | line;
@@ -81,7 +81,7 @@ Answer amd_caches(const std::vector<ShownCpu::Cache>& caches, std::uint32_t leaf
     return answer;
 }
 
-Answer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf, const Answer& real) {
+CpuidAnswer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf, const CpuidAnswer& real) {
     const bool intel = cpu.vendor == ShownCpu::Vendor::intel;
     const char* const name = intel ? "GenuineIntel" : "AuthenticAMD";
     // One model for all: libraries have exceptions for some.
@@ -94,9 +94,9 @@ Answer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf, con
             return {intel ? ice_lake_server : zen_4, line_words | alone, real.ecx & features_1_ecx,
                     real.edx & features_1_edx};
         case 2:
-            return intel ? Answer{0x00ffff01, 0, 0, 0} : Answer{};  // leaf 4 has the caches
+            return intel ? CpuidAnswer{0x00ffff01, 0, 0, 0} : CpuidAnswer{};  // leaf 4 has the caches
         case 4:
-            return intel ? cache_answer(cpu.caches, subleaf) : Answer{};
+            return intel ? cache_answer(cpu.caches, subleaf) : CpuidAnswer{};
         case 7:
             if (subleaf) return {};
             return {0, real.ebx & (features_7_ebx | (cpu.avx512 ? avx512_7_ebx : 0)), 0, 0};
@@ -113,7 +113,7 @@ Answer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf, con
         case extended + 8:
             return {0x3030, 0, 0, 0};  // 48 bits of addresses
         case extended + 0x1d:
-            return intel ? Answer{} : cache_answer(cpu.caches, subleaf);
+            return intel ? CpuidAnswer{} : cache_answer(cpu.caches, subleaf);
         default:
             return {};
     }
@@ -123,8 +123,8 @@ Answer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf, con
 
 void ShownCpu::answer(const Registers& before, Registers& after) const {
     const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-    const Answer real{low(after.native.rax), low(after.native.rbx), low(after.native.rcx), low(after.native.rdx)};
-    const Answer told = shown(*this, low(before.native.rax), low(before.native.rcx), real);
+    const CpuidAnswer real{low(after.native.rax), low(after.native.rbx), low(after.native.rcx), low(after.native.rdx)};
+    const CpuidAnswer told = shown(*this, low(before.native.rax), low(before.native.rcx), real);
     after.native.rax = told.eax;
     after.native.rbx = told.ebx;
     after.native.rcx = told.ecx;
