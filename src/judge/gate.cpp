@@ -160,7 +160,7 @@ GateResult gate_result(const Gate& baseline, const Gate& now, double fail_above)
             "whether it is more than {}",
             100 * change.value, 100 * change.low, 100 * change.high, percent_of(fail_above));
     } else {
-        result.verdict = change.high < 0 ? record::GateVerdict::faster : record::GateVerdict::passed;
+        result.verdict = change.high < -fail_above ? record::GateVerdict::faster : record::GateVerdict::passed;
     }
     return result;
 }

@@ -6,8 +6,8 @@
 namespace tmaprobe::judge {
 
 /// Holds a cost against that of a baseline. Slower: the whole 95% interval of the change lies above `fail_above`;
-/// faster: all of it is below 0. Not judged where either cost is not repeatable, or the interval is too wide to tell
-/// whether it is slower. Both are of the same target, architecture and settings.
+/// faster: all of it lies as far below 0. Not judged where either cost is not repeatable, or the interval is too wide
+/// to tell whether it is slower. Both are of the same target, architecture and settings.
 record::GateResult gate_result(const record::Gate& baseline, const record::Gate& now, double fail_above);
 
 /// Why a cost by itself says nothing: its runs differ, it was not followed; empty: it does.

@@ -74,7 +74,7 @@ void write_finding(json::Writer& writer, const std::string& what, const std::str
     writer.begin_object();
     writer.member("description", what);
     writer.member("check_name", "tmaprobe-gate");
-    writer.member("fingerprint", fingerprint_of(path + ":" + what.substr(0, what.find(':'))));
+    writer.member("fingerprint", fingerprint_of(fmt::format("{}:{}:{}", path, line, what.substr(0, what.find(':')))));
     writer.member("severity", "major");
     writer.key("location");
     writer.begin_object();
