@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "counters/perf/attributes.h"
 #include "counters/perf/clock_events.h"
@@ -60,6 +62,19 @@ Result<CountingTarget> make_target(const Session& session, const std::optional<p
     return target;
 }
 
+/// On a busy machine a thread that ends is listed for a while, and can no longer be counted.
+bool is_ending(pid_t thread) {
+    constexpr unsigned exiting = 0x4;  // the kernel's PF_EXITING
+    const std::string line = read_line(fmt::format("/proc/{0}/task/{0}/stat", thread));
+    const std::size_t name_ends = line.rfind(')');
+    char state = 0;
+    unsigned flags = 0;
+    if (name_ends == std::string::npos ||
+        std::sscanf(line.c_str() + name_ends + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+        return true;
+    return state == 'Z' || state == 'X' || (flags & exiting);
+}
+
 /// A process may end threads while its counters are opened: then it is tried without these. Those that start are
 /// counted with the threads that start them.
 Result<CounterSet> open_set(const Session& session, const std::optional<process::HeldCommand>& command,
@@ -69,8 +84,9 @@ Result<CounterSet> open_set(const Session& session, const std::optional<process:
         auto set = CounterSet::open(groups, target);
         if (set || session.scope.kind != Scope::Kind::process || in_vain == 3) return set;
         const auto there = TRY(threads_of(session.scope, session.options.detail));
-        const auto ended = std::erase_if(target.threads,
-                                         [&](pid_t thread) { return std::ranges::find(there, thread) == there.end(); });
+        const auto ended = std::erase_if(target.threads, [&](pid_t thread) {
+            return std::ranges::find(there, thread) == there.end() || is_ending(thread);
+        });
         if (target.threads.empty()) target.threads = there;
         in_vain += ended == 0;
     }
