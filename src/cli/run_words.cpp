@@ -65,18 +65,13 @@ Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
     detail.inherit = !words.no_inherit;
     detail.delay_ms = words.delay_ms;
     detail.control = words.control;
-    if (!words.pids.empty()) {
+    detail.cgroups = words.cgroups;
+    const auto processes =
+        words.cgroups.empty() ? numbers_of(words.pids) : TRY(experiments::processes_of_control_groups(words.cgroups));
+    if (!processes.empty()) {
         scope.kind = Kind::process;
-        detail.further_pids = numbers_of(words.pids);
-        scope.pid = detail.further_pids.front();
-        detail.further_pids.erase(detail.further_pids.begin());
-    }
-    if (!words.cgroups.empty()) {
-        scope.kind = Kind::process;
-        detail.further_pids = TRY(experiments::processes_of_control_groups(words.cgroups));
-        scope.pid = detail.further_pids.front();
-        detail.further_pids.erase(detail.further_pids.begin());
-        detail.cgroups = words.cgroups;
+        scope.pid = processes.front();
+        detail.further_pids.assign(processes.begin() + 1, processes.end());
     }
     detail.apart = words.per_thread;
     request.counting.cpu_sums = words.per_cpu      ? experiments::CpuSums::cpu

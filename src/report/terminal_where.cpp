@@ -126,65 +126,62 @@ class PathRows {
     struct Row {
         std::vector<std::size_t> functions;  ///< of Where::calls, each called by the one before it
         std::size_t depth = 0;
-        double slots = 0, own = 0;  ///< with what is called from here, and of the last function itself
+        CauseSlots slots;  ///< with what is called from here
+        double own = 0;    ///< of the last function itself
     };
 
     explicit PathRows(const Where& where)
-        : where_(where), all_(record::sum_of(where.slots)), slots_(where.calls.size()), callees_(where.calls.size()) {
+        : all_(record::sum_of(where.slots)), slots_(where.calls.size()), callees_(where.calls.size()) {
         const auto& calls = where.calls;
         for (std::size_t i = calls.size(); i-- > 0;) {
             slots_[i].own += record::sum_of(calls[i].slots);
-            slots_[i].with_callees += record::sum_of(calls[i].slots);
+            add(slots_[i].with_callees, calls[i].slots);
             if (!calls[i].caller || *calls[i].caller >= i) continue;
             Slots& caller = slots_[*calls[i].caller];
-            caller.with_callees += slots_[i].with_callees;
+            add(caller.with_callees, slots_[i].with_callees);
             if (calls[i].line) caller.own += slots_[i].own;
         }
+        std::vector<std::size_t> outermost;
         for (std::size_t i = 0; i < calls.size(); ++i) {
             if (calls[i].line) continue;
             if (calls[i].caller && *calls[i].caller < i)
                 callees_[*calls[i].caller].push_back(i);
             else
-                outermost_.push_back(i);
+                outermost.push_back(i);
         }
-        for (const std::size_t i : outermost_) add(i, 0);
+        for (const std::size_t i : outermost) list(i, 0);
     }
 
     const std::vector<Row>& rows() const { return rows_; }
-    CauseSlots slots_of(std::size_t function) const {
-        CauseSlots sum = where_.calls[function].slots;
-        for (std::size_t i = function + 1; i < where_.calls.size(); ++i) {
-            std::size_t caller = i;
-            while (caller > function && where_.calls[caller].caller) caller = *where_.calls[caller].caller;
-            if (caller != function) break;  // what is called from it comes directly after it
-            for (const auto& [cause, slots] : where_.calls[i].slots) sum[cause] += slots;
-        }
-        return sum;
-    }
 
   private:
     struct Slots {
-        double own = 0, with_callees = 0;
+        double own = 0;
+        CauseSlots with_callees;
     };
 
-    void add(std::size_t function, std::size_t depth) {
+    static void add(CauseSlots& sum, const CauseSlots& more) {
+        for (const auto& [cause, slots] : more) sum[cause] += slots;
+    }
+
+    double with_callees(std::size_t function) const { return record::sum_of(slots_[function].with_callees); }
+
+    void list(std::size_t function, std::size_t depth) {
         constexpr double of_its_own = 0.001, nearly_all = 0.98;
         Row row{{function}, depth, slots_[function].with_callees, 0};
         while (slots_[function].own < of_its_own * all_ && !callees_[function].empty()) {
             const std::size_t first = callees_[function].front();
-            if (slots_[first].with_callees < nearly_all * slots_[function].with_callees) break;
+            if (with_callees(first) < nearly_all * with_callees(function)) break;
             row.functions.push_back(function = first);
         }
         row.own = slots_[function].own;
         rows_.push_back(row);
-        for (const std::size_t callee : callees_[function]) add(callee, depth + 1);
+        for (const std::size_t callee : callees_[function]) list(callee, depth + 1);
     }
 
-    const Where& where_;
     double all_;
     std::vector<Slots> slots_;
     std::vector<std::vector<std::size_t>> callees_;
-    std::vector<std::size_t> outermost_;
     std::vector<Row> rows_;
 };
 
@@ -210,7 +207,7 @@ void show_paths(Screen& screen, const Where& where, const WhereView& view) {
     const PathRows paths(where);
     std::vector<const PathRows::Row*> shown;
     for (const auto& row : paths.rows()) shown.push_back(&row);
-    std::ranges::stable_sort(shown, std::greater{}, [](const auto* row) { return row->slots; });
+    std::ranges::stable_sort(shown, std::greater{}, [](const auto* row) { return record::sum_of(row->slots); });
     const std::size_t left_out = shown.size() - std::min(shown.size(), view.top);
     shown.resize(shown.size() - left_out);
     std::ranges::sort(shown);  // as they call one another
@@ -220,8 +217,8 @@ void show_paths(Screen& screen, const Where& where, const WhereView& view) {
     for (const Part& part : parts) heading += fmt::format(" {:>5}", part.name);
     screen.line(screen.ink(Ink::dim, heading + "  called"));
     for (const auto* row : shown)
-        show_row(screen, path_text(where, *row), paths.slots_of(row->functions.front()),
-                 fmt::format("{:>6} {:>6}", share(row->slots), share(row->own)), all);
+        show_row(screen, path_text(where, *row), row->slots,
+                 fmt::format("{:>6} {:>6}", share(record::sum_of(row->slots)), share(row->own)), all);
     if (left_out)
         screen.line(screen.ink(Ink::dim, fmt::format("{} more, each in one of these: --top {}", left_out,
                                                      std::min<std::size_t>(20000, 5 * view.top))));

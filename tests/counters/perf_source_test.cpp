@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "machine/perf_access.h"
+#include "tests/counters/command_workload.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -42,14 +43,6 @@ std::size_t open_files() {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
     return count;
 }
-
-struct Command final : Workload {
-    explicit Command(std::vector<std::string> words) : argv(std::move(words)) {}
-    std::vector<std::string> command() const override { return argv; }
-    void run(std::uint64_t) override {}
-    bool only_waits() const override { return argv.empty(); }
-    std::vector<std::string> argv;
-};
 
 /// Touches `iterations` fresh pages: exactly as many page faults.
 struct TouchPages final : Workload {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "counters/perf/perf.h"
+#include "tests/counters/command_workload.h"
 
 namespace tmaprobe::counters::perf {
 namespace {
@@ -29,14 +30,6 @@ Plan task_clock() {
     plan.passes.push_back({{{"software", {event}}}});
     return plan;
 }
-
-struct Command final : Workload {
-    explicit Command(std::vector<std::string> words) : argv(std::move(words)) {}
-    std::vector<std::string> command() const override { return argv; }
-    void run(std::uint64_t) override {}
-    bool only_waits() const override { return argv.empty(); }
-    std::vector<std::string> argv;
-};
 
 /// Works until it is ended.
 pid_t busy_process() {

@@ -4,7 +4,6 @@ pytest, Rust. Each program is built, run, and its regions are counted.
 
     adapters_test.py --build BUILD
 """
-import argparse
 import json
 import os
 import pathlib
@@ -13,20 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--build", required=True)
-options = parser.parse_args()
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+from common import HERE, ROOT, check, parser, run
+
 EXAMPLES = ROOT / "docs/examples/regions"
-TMAPROBE = str(pathlib.Path(options.build).resolve() / "tmaprobe")
-
-
-def run(*words, **further):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **further)
-    if done.returncode:
-        sys.exit(f"{' '.join(str(word) for word in words)} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+TMAPROBE = str(parser.parse_args().build.resolve() / "tmaprobe")
 
 
 def entries(folder, *command, **further):
@@ -36,12 +25,6 @@ def entries(folder, *command, **further):
     run(TMAPROBE, "--no-calibration", "--source", "model", "--regions", "--json", file, "--", *command, **further)
     found = json.loads(file.read_text())["runs"][0]["extra"]["regions"]["list"]
     return {region["name"]: region["totals"]["entries"] for region in found}, found
-
-
-def check(right, what):
-    if not right:
-        sys.exit("not so: " + what)
-    print("ok:", what)
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -4,30 +4,18 @@ installed, with CMake and pkg-config; in a program with a shared library; compil
 
     header_test.py --build BUILD
 """
-import argparse
 import os
 import pathlib
 import platform
 import shutil
-import subprocess
-import sys
 import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--build", required=True)
+from common import HERE, ROOT, check, parser, run
+
 options = parser.parse_args()
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 C = ["-std=c99", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wc++-compat", "-Wno-error=c++-compat"]
 CPP = ["-std=c++17", "-Wold-style-cast", "-Wnon-virtual-dtor", "-Woverloaded-virtual"]
 BOTH = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef", "-Wcast-align", "-Werror"]
-
-
-def run(*words, **further):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **further)
-    if done.returncode:
-        sys.exit(f"{' '.join(str(word) for word in words)} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def compilers():
@@ -45,12 +33,6 @@ def build_by_hand(c, cpp, include, folder, further):
     run(c, *C, *BOTH, *further, *include, "-fPIC", "-shared", HERE / "mixed_library.c", "-o", library)
     run(cpp, main, other, library, f"-Wl,-rpath,{folder}", *[f for f in further if f.startswith("-f")], "-o", program)
     return program
-
-
-def check(right, what):
-    if not right:
-        sys.exit("not so: " + what)
-    print("ok:", what)
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -3,7 +3,6 @@
 
     regions_test.py --build BUILD --two TWO_REGIONS CASE
 """
-import argparse
 import json
 import os
 import pathlib
@@ -12,22 +11,14 @@ import subprocess
 import sys
 import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--build", required=True)
+from common import HERE, ROOT, check, parser
+
 parser.add_argument("--two", required=True)
 parser.add_argument("case")
 options = parser.parse_args()
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-TMAPROBE = str(pathlib.Path(options.build) / "tmaprobe")
+TMAPROBE = str(options.build / "tmaprobe")
 CHAIN, WIDE = 1000, 6000  # iterations of a round
 PER_CHAIN, PER_WIDE = 4, 8  # instructions of an iteration
-
-
-def check(right, what):
-    if not right:
-        sys.exit("not so: " + what)
-    print("ok:", what)
 
 
 def skip(why):
