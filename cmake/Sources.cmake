@@ -52,6 +52,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/collect.cpp
     src/counters/perf/counter_set.cpp
     src/counters/perf/errors.cpp
+    src/counters/perf/open_files.cpp
     src/counters/perf/page_time.cpp
     src/counters/perf/perf.cpp
     src/counters/perf/probe.cpp
@@ -59,7 +60,9 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/region.cpp
     src/counters/perf/residency.cpp
     src/counters/perf/session.cpp
+    src/counters/perf/targets.cpp
     src/counters/perf/time_profile.cpp
+    src/counters/perf/turns.cpp
     src/counters/perf_command.cpp
     src/counters/plan.cpp
     src/counters/replay/csv.cpp
@@ -83,6 +86,7 @@ set(TMAPROBE_SOURCES_events
     src/events/encoding.cpp
     src/events/geometry.cpp
     src/events/hybrid.cpp
+    src/events/instruction_sets.cpp
     src/events/kernel_bugs.cpp
     src/events/libpfm.cpp
     src/events/library.cpp
@@ -90,16 +94,20 @@ set(TMAPROBE_SOURCES_events
     src/events/nearest.cpp
     src/events/resolve.cpp
     src/events/schema.cpp
+    src/events/smt.cpp
     src/events/table.cpp
     src/events/without_perf_metrics.cpp
     src/events/system_metrics.cpp
+    src/events/basic_metrics.cpp
 )
 set(TMAPROBE_SOURCES_experiments
     src/experiments/cache_share.cpp
     src/experiments/calibrate.cpp
+    src/experiments/calibrate_memory.cpp
     src/experiments/calibration_file.cpp
     src/experiments/call_paths.cpp
     src/experiments/checks.cpp
+    src/experiments/clock_readings.cpp
     src/experiments/code_loops.cpp
     src/experiments/code_points.cpp
     src/experiments/count_warnings.cpp
@@ -112,8 +120,10 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/interference.cpp
     src/experiments/interference_states.cpp
     src/experiments/kernel_run.cpp
+    src/experiments/located_code.cpp
     src/experiments/loop_forest.cpp
     src/experiments/loop_timelines.cpp
+    src/experiments/measured_places.cpp
     src/experiments/measure.cpp
     src/experiments/measure_command.cpp
     src/experiments/measure_in_child.cpp
@@ -138,12 +148,14 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/what_if.cpp
     src/experiments/where.cpp
     src/experiments/workloads.cpp
+    src/experiments/basic_metrics.cpp
     src/experiments/control_groups.cpp
     src/experiments/software_counts.cpp
     src/experiments/system_metrics.cpp
 )
 set(TMAPROBE_SOURCES_judge
     src/judge/assess.cpp
+    src/judge/assessor.cpp
     src/judge/bottleneck.cpp
     src/judge/clock_check.cpp
     src/judge/compare.cpp
@@ -201,6 +213,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
     src/model/core/pipeline.cpp
+    src/model/core/pipeline_memory.cpp
     src/model/core/ports.cpp
     src/model/core/retirement.cpp
     src/model/core/slots.cpp
@@ -208,6 +221,8 @@ set(TMAPROBE_SOURCES_model
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
     src/model/cost_estimate.cpp
+    src/model/rare_code.cpp
+    src/model/code_of_looks.cpp
     src/model/executed_runs.cpp
     src/model/followed_run.cpp
     src/model/gate_simulation.cpp
@@ -216,12 +231,14 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/decoder.cpp
     src/model/llvm/describe.cpp
     src/model/llvm/describe_x86.cpp
+    src/model/llvm/extensions.cpp
     src/model/llvm/make_core.cpp
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
     src/model/kinds_of_moments.cpp
     src/model/loop_times.cpp
     src/model/mapping.cpp
+    src/model/memory_areas.cpp
     src/model/memory_system.cpp
     src/model/memory_system_prefetch.cpp
     src/model/model.cpp
@@ -239,6 +256,8 @@ set(TMAPROBE_SOURCES_model
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
     src/model/speed_up.cpp
+    src/model/trace_code.cpp
+    src/model/trace_extensions.cpp
     src/model/trace_file.cpp
     src/model/trace_simulation.cpp
     src/model/trace_writer.cpp
@@ -353,6 +372,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/snapshot_checks.cpp
     src/trace/software_step.cpp
     src/trace/take_snapshot.cpp
+    src/trace/target_table.cpp
     src/trace/touched_memory.cpp
     src/trace/traced_process.cpp
     src/trace/tracer.cpp

@@ -25,6 +25,7 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/replay/replay_test.cpp
     tests/counters/resctrl/info_test.cpp
     tests/counters/resctrl/steps_test.cpp
+    tests/counters/turns_test.cpp
     tests/counters/unimplemented_test.cpp
     tests/counters/time_profile_test.cpp
 )
@@ -38,9 +39,11 @@ set(TMAPROBE_SOURCES_tests_events
     tests/events/load_test.cpp
     tests/events/nearest_test.cpp
     tests/events/resolve_test.cpp
+    tests/events/smt_test.cpp
     tests/events/target_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_experiments
+    tests/experiments/basic_metrics_test.cpp
     tests/experiments/cache_share_test.cpp
     tests/experiments/calibrate_test.cpp
     tests/experiments/checks_test.cpp
@@ -105,6 +108,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/cost_estimate_test.cpp
+    tests/model/rare_code_test.cpp
     tests/model/core_instructions_test.cpp
     tests/model/core_regions_test.cpp
     tests/model/core_slots_test.cpp
@@ -113,7 +117,9 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/executed_runs_test.cpp
     tests/model/kinds_of_moments_test.cpp
     tests/model/loop_times_test.cpp
+    tests/model/extensions_test.cpp
     tests/model/mapping_test.cpp
+    tests/model/memory_areas_test.cpp
     tests/model/memory_test.cpp
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
@@ -171,10 +177,12 @@ set(TMAPROBE_SOURCES_tests_timing
 )
 set(TMAPROBE_SOURCES_tests_trace
     tests/trace/region_watch_test.cpp
+    tests/trace/counted_blocks_test.cpp
     tests/trace/followed_instructions_test.cpp
     tests/trace/native_run_test.cpp
     tests/trace/shown_cpu_test.cpp
     tests/trace/snapshot_test.cpp
+    tests/trace/target_table_test.cpp
     tests/trace/tracing_test.cpp
     tests/trace/translated_code_test.cpp
 )

@@ -102,12 +102,14 @@ class Folder:
         return self.event_index.get((name.lower(), unit)) or self.event_index.get((name.lower(), None))
 
 
-def wanted_metrics(folder, selection):
-    """The metrics that the selection names, and those that their formulas and thresholds need."""
+def wanted_metrics(folder, selection, name):
+    """The metrics that the selection names, for every CPU or for this one, and those that these need."""
+    patterns = selection["metric_names"] + selection.get("metric_names_of", {}).get(name, [])
+
     def matches(metric):
         groups = metric.get("MetricGroup", "").split(";")
         return (any(re.fullmatch(p, g) for p in selection["metric_groups"] for g in groups)
-                or any(re.fullmatch(p, metric["MetricName"]) for p in selection["metric_names"]))
+                or any(re.fullmatch(p, metric["MetricName"]) for p in patterns))
 
     def counts_elsewhere(metric):
         return any(re.match(selection["uncore_events"], name) for name in identifiers(metric["MetricExpr"]))
@@ -242,7 +244,7 @@ def folder_files(tree, name, upstream, data, source, missing):
     selection, descriptions = data["selection"], data["descriptions"]
     folder = Folder(tree, upstream)
     units = sorted({m.get("Unit") for m in folder.metrics + folder.events if m.get("Unit")}) or [None]
-    metrics = wanted_metrics(folder, selection)
+    metrics = wanted_metrics(folder, selection, name)
     add_standard_events(folder, selection["architectural_events"].get(name, []) +
                         [event_name(i) for m in metrics for i in identifiers(m["MetricExpr"])])
     own = own_metrics(folder, data["own_metrics"], units)

@@ -13,6 +13,15 @@ double median_of_sorted(const std::vector<double>& sorted) {
 
 }  // namespace
 
+ProportionInterval proportion_interval(double share, double count) {
+    if (!(count > 0)) return {};
+    constexpr double z = 1.959964;  // 2.5% of a normal distribution lie above
+    const double of_count = z * z / count, scale = 1 / (1 + of_count);
+    const double middle = (share + of_count / 2) * scale;
+    const double half = z * scale * std::sqrt(share * (1 - share) / count + of_count / (4 * count));
+    return {std::max(0.0, std::min(share, middle - half)), std::min(1.0, std::max(share, middle + half))};
+}
+
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());

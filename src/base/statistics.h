@@ -29,6 +29,15 @@ RankInterval median_interval(std::size_t count);
 /// Order statistics of the values; all zero when there are none.
 Summary summarize(std::vector<double> values);
 
+/// Between which shares a proportion lies with 95% confidence.
+struct ProportionInterval {
+    double low = 0, high = 1;
+};
+
+/// Wilson's score interval of a share that was seen in `count` independent trials; 0..1 for none. It holds near 0 and 1
+/// and for few trials, where share +- 2 sigma does not.
+ProportionInterval proportion_interval(double share, double count);
+
 /// Median; 0 when empty.
 double median(std::vector<double> values);
 

@@ -66,8 +66,12 @@ Result<> parse_scope(const RunWords& words, experiments::RunRequest& request) {
     detail.delay_ms = words.delay_ms;
     detail.control = words.control;
     detail.cgroups = words.cgroups;
-    const auto processes =
-        words.cgroups.empty() ? numbers_of(words.pids) : TRY(experiments::processes_of_control_groups(words.cgroups));
+    std::vector<pid_t> processes = numbers_of(words.pids);
+    if (!words.cgroups.empty()) {
+        auto members = TRY(experiments::members_of_control_groups(words.cgroups));
+        processes = std::move(members.processes);
+        if (words.cgroups.size() > 1 && !words.per_thread) detail.groups = std::move(members.of_each);
+    }
     if (!processes.empty()) {
         scope.kind = Kind::process;
         scope.pid = processes.front();
@@ -134,8 +138,10 @@ void add_workload_options(CommandLine app, RunWords& words) {
         .allow_extra_args(false)
         .check(whole_number(1, max_pid))
         .type_name("TID,...");
-    app.add_option("--cgroup", words.cgroups,
-                   "Look at the processes that are in these control groups now, and what they start")
+    app.add_option(
+           "--cgroup", words.cgroups,
+           "Look at the processes that are in these control groups now, and what they start; of several, each by "
+           "itself, too")
         .delimiter(',')
         .allow_extra_args(false)
         .type_name("GROUP,...");

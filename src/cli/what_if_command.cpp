@@ -3,6 +3,7 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/run_words.h"
 #include "experiments/what_if.h"
 #include "model/model.h"
@@ -10,29 +11,60 @@
 namespace tmaprobe::cli {
 namespace {
 
+constexpr int farthest_prefetch = 10'000;
+
 struct WhatIfWords {
     RunWords run;
     std::string trace, predictor;
+    std::string code;
     std::vector<std::string> changes;
+    std::vector<std::string> prefetch;
     bool shares = false;
 };
+
+/// Those that are asked for by name; the others have an option of their own.
+std::vector<std::string> names_of_changes() {
+    std::vector<std::string> names;
+    for (const auto& [change, name] : Names<record::Change>::values)
+        if (change != record::Change::prefetched) names.emplace_back(name);
+    return names;
+}
 
 /// "no_mispredictions", or as it would be typed.
 Result<record::Change> parse_change(std::string word) {
     std::ranges::replace(word, '-', '_');
-    if (const auto change = value_named<record::Change>(word)) return *change;
-    return fail(ErrorCode::bad_usage, "no change is called '" + word + "'", suggest(word, names_of<record::Change>()));
+    const auto change = value_named<record::Change>(word);
+    if (change && *change != record::Change::prefetched) return *change;
+    return fail(ErrorCode::bad_usage, "no change is called '" + word + "'", suggest(word, names_of_changes()));
+}
+
+bool is_of_code(record::Change change) {
+    return change == record::Change::no_dependencies || change == record::Change::no_waits;
 }
 
 /// What is asked about: all that is named on the command line at once, and each by itself.
-Result<std::vector<std::vector<record::Change>>> questions_of(const WhatIfWords& words) {
+Result<std::vector<model::WhatIfQuestion>> questions_of(const WhatIfWords& words) {
     std::vector<record::Change> all;
     for (const std::string& word : words.changes) all.push_back(TRY(parse_change(word)));
     for (const std::string& pages : words.run.pages) all.push_back(TRY(parse_change("pages_" + pages)));
     if (words.predictor == "perfect") all.push_back(record::Change::no_mispredictions);
-    std::vector<std::vector<record::Change>> questions;
-    if (all.size() > 1) questions.push_back(all);
-    for (const record::Change change : all) questions.push_back({change});
+    const bool of_code = std::ranges::any_of(all, is_of_code);
+    if (of_code && words.code.empty())
+        return fail(ErrorCode::bad_usage, "no-dependencies and no-waits are of chosen code",
+                    "--code FILE:LINE, --code FUNCTION or --code 0xADDRESS chooses it");
+    if (!of_code && !words.code.empty())
+        all.insert(all.end(), {record::Change::no_waits, record::Change::no_dependencies});
+    std::vector<model::WhatIfQuestion> questions;
+    const auto ask = [&](std::vector<record::Change> changes) {
+        const std::string code = std::ranges::any_of(changes, is_of_code) ? words.code : "";
+        questions.push_back({std::move(changes), 0, code, {}});
+    };
+    // What one option asks for by itself are two questions, and not one.
+    if (all.size() > 1 && (of_code || words.code.empty())) ask(all);
+    for (const record::Change change : all) ask({change});
+    // Checked when they were read.
+    for (const std::string& distance : words.prefetch)
+        questions.push_back({{record::Change::prefetched}, std::stoull(distance), {}, {}});
     return questions;
 }
 
@@ -86,7 +118,7 @@ void add_what_if_command(CommandLine app, const std::vector<std::string>& comman
     const auto words = std::make_shared<WhatIfWords>();
     what_if_command.group("What is asked");
     std::string names;
-    for (const auto& name : names_of<record::Change>()) names += (names.empty() ? "" : ", ") + name;
+    for (const auto& name : names_of_changes()) names += (names.empty() ? "" : ", ") + name;
     std::ranges::replace(names, '_', '-');
     what_if_command
         .add_option("--change", words->changes,
@@ -98,6 +130,21 @@ void add_what_if_command(CommandLine app, const std::vector<std::string>& comman
     what_if_command.add_option("--predictor", words->predictor, "perfect: no branch is mispredicted")
         .check(one_of({"perfect"}))
         .type_name("WHAT");
+    what_if_command
+        .add_option("--prefetch", words->prefetch,
+                    "Loads that miss often are prefetched N executions of the same load before, in software; may be "
+                    "several")
+        .check(whole_number(1, farthest_prefetch))
+        .delimiter(',')
+        .allow_extra_args(false)
+        .type_name("N,...");
+    what_if_command
+        .add_option(
+            "--code", words->code,
+            "Code that the changes no-dependencies (it waits for no value) and no-waits (it takes its slots and "
+            "nothing more) are of: FILE:LINE, FILE:FIRST-LAST, FUNCTION, or 0xADDRESS as its file counts; "
+            "without either, both are asked")
+        .type_name("WHERE");
     what_if_command.add_flag("--shares", words->shares,
                              "How caches, TLBs, branches, front end and forwarding share what removing all would win");
     what_if_command.add_option("--trace", words->trace, "Ask a trace that --save-trace wrote, and run nothing")

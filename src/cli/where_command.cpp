@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/run_words.h"
 #include "cli/where_view.h"
+#include "experiments/what_if.h"
 #include "model/model.h"
 
 namespace tmaprobe::cli {
@@ -11,6 +12,7 @@ namespace {
 struct Words {
     RunWords run;
     WhereWords where;
+    bool gains = false;
 };
 
 Result<experiments::RunRequest> understand_where(const Words& words) {
@@ -27,7 +29,9 @@ Result<experiments::RunRequest> understand_where(const Words& words) {
 int where(Words words) {
     const auto request = understand_where(words);
     if (!request) return complain(request.error());
-    const auto record = run(*request);
+    const auto record = words.gains ? experiments::where_with_gains(*request, machine::detect(),
+                                                                    machine::detect_topology(), begin_run(*request))
+                                    : run(*request);
     if (!record) return complain(record.error());
     words.run.output.where = where_view(words.where, {*record}, words.run.output.format);
     return emit_run(*record, words.run);
@@ -40,6 +44,9 @@ void add_where_command(CommandLine app, const std::vector<std::string>& command,
         "where", "Which functions, lines and instructions take the slots of a kernel, command or process, and why");
     const auto words = std::make_shared<Words>();
     add_where_options(where_command, words->where);
+    where_command.add_flag("--what-if", words->gains,
+                           "Say of the lines that take most how much faster all would be if each took its slots and "
+                           "nothing more; costs another simulation");
     add_run_options(where_command, words->run);
     where_command.example("tmaprobe where --by line ./my-program args", "the lines that take the slots, and why");
     where_command.callback([words, &command, &status] {

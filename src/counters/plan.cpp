@@ -10,6 +10,7 @@
 
 #include "counters/fit.h"
 #include "counters/metric_placement.h"
+#include "metrics/expression.h"
 
 namespace tmaprobe::counters {
 namespace {
@@ -185,7 +186,7 @@ void add_keys(const events::Table& table, Plan& plan) {
 
 record::Event describe(const PlannedEvent& event) {
     record::Event described;
-    described.name = event.name;
+    described.name = metrics::without_escapes(event.name);
     described.pmu = event.definition.pmu.empty() ? "cpu" : event.definition.pmu;
     described.config = event.config.empty() ? fmt::format("{:#x}", event.definition.config) : event.config;
     described.key = event.key;

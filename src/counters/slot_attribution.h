@@ -15,6 +15,7 @@
 #include "process/stack_top.h"
 #include "record/kinds.h"
 #include "record/slot_cause.h"
+#include "record/where.h"
 
 namespace tmaprobe::counters {
 
@@ -71,6 +72,31 @@ class AccessSlots {
 
   private:
     static constexpr std::uint64_t huge = std::uint64_t{1} << 63;
+};
+
+/// What the instructions of a window met that load, or were mispredicted: by address, in little room.
+class InstructionEvents {
+  public:
+    struct Counts {
+        std::uint64_t executions = 0, loads = 0, missed_l1 = 0;
+        std::uint64_t load_cycles = 0;  ///< from issue until the data were there, of all loads
+        std::uint64_t mispredictions = 0;
+    };
+    void add(std::uint64_t address, const Counts& counts) {
+        numbers.insert(numbers.end(), {address, counts.executions, counts.loads, counts.missed_l1, counts.load_cycles,
+                                       counts.mispredictions});
+    }
+    /// Calls `visit(std::uint64_t address, const Counts&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        constexpr std::size_t of_each = 6;
+        for (std::size_t at = 0; at + of_each <= numbers.size(); at += of_each)
+            visit(numbers[at],
+                  Counts{numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4], numbers[at + 5]});
+    }
+    bool empty() const { return numbers.empty(); }
+
+    std::vector<std::uint64_t> numbers;  ///< of each: address and counts, in their order
 };
 
 /// Instructions that were executed one after the other as they lie in memory, up to a branch.
@@ -155,6 +181,7 @@ struct AttributedWindow {
     std::size_t mappings = 0;  ///< index into SlotAttribution::mappings
     double weight = 1;         ///< in the sums over all windows
     InstructionSlots slots;
+    InstructionEvents events;
     std::vector<VariedSlots> variations;  ///< none: all are as `slots`
     ExecutedRuns runs;
     AccessSlots accesses;
@@ -164,6 +191,20 @@ struct AttributedWindow {
     std::optional<process::StackTop> stack;  ///< where the thread stood when `calls` begin; none: not known
 };
 
+/// Samples of one process: how often each address was met.
+struct ProcessSamples {
+    pid_t process = 0;
+    std::vector<process::CodeMapping> code;  ///< by address: all that it had while it was looked at
+    std::vector<std::uint64_t> numbers;      ///< of each: address, and what its samples weigh
+};
+
+/// Where processes were, by samples that were taken on this machine.
+struct CodeSamples {
+    record::PlaceSamples about;          ///< not_placed: not known yet
+    std::uint64_t most_of_a_sample = 1;  ///< what the sample that stands for most weighs
+    std::vector<ProcessSamples> processes;
+};
+
 /// Which instructions the slots of a modelled workload are put down to, and why. The sum over all windows, weighted, is
 /// that of the events.
 struct SlotAttribution {
@@ -171,6 +212,7 @@ struct SlotAttribution {
     bool windows_differ = false;  ///< they are moments of a command; else repetitions of the same
     std::vector<std::vector<process::CodeMapping>> mappings;
     std::vector<AttributedWindow> windows;
+    std::optional<CodeSamples> samples;  ///< of the same command, on this machine
 };
 
 }  // namespace tmaprobe::counters

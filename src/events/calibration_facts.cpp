@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json/read_text.h"
-#include "events/library.h"
+#include "events/read_data_as.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -34,9 +33,7 @@ struct Description<events::FactsFile> {
 namespace tmaprobe::events {
 
 Result<std::vector<CalibrationFact>> read_calibration_facts(const Library& library) {
-    constexpr const char* path = "calibration.json";
-    const auto text = TRY(read_data(library, path));
-    return TRY(json::read_text<FactsFile>(text, label_of(library, path))).facts;
+    return TRY(read_data_as<FactsFile>(library, "calibration.json")).facts;
 }
 
 const CalibrationFact* find_fact(const std::vector<CalibrationFact>& facts, std::string_view name) {

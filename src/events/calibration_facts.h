@@ -13,7 +13,7 @@ namespace tmaprobe::events {
 struct CalibrationFact {
     std::string name;          ///< "load.l2"
     std::string what;          ///< a few words
-    std::string unit;          ///< "cycles", "steps per cycle", "ns", "bytes per second" or "entries"
+    std::string unit;          ///< "cycles", "steps per cycle", "ns", "bytes", "bytes per second" or "entries"
     std::string instructions;  ///< a latency's: a regular expression for the whole of LLVM's names; empty: of none
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "events/library.h"
-#include "events/rows.h"
+#include "events/read_data_as.h"
 
 namespace tmaprobe::events {
 

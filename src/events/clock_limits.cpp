@@ -1,7 +1,6 @@
 #include "events/clock_limits.h"
 
-#include "base/json/read_text.h"
-#include "events/library.h"
+#include "events/read_data_as.h"
 
 namespace tmaprobe::json {
 
@@ -16,9 +15,7 @@ struct Description<events::ClockLimits> {
 namespace tmaprobe::events {
 
 Result<ClockLimits> read_clock_limits(const Library& library) {
-    constexpr const char* path = "clock-check.json";
-    const auto text = TRY(read_data(library, path));
-    return json::read_text<ClockLimits>(text, label_of(library, path));
+    return read_data_as<ClockLimits>(library, "clock-check.json");
 }
 
 }  // namespace tmaprobe::events

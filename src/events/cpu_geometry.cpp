@@ -90,7 +90,13 @@ struct Description<CacheGeometry> {
                             [](S& cache, const Size& size) { cache.size_bytes = size.bytes; }, "bytes"),
                         added("line_bytes", &S::line_bytes).at_least(1), added("ways", &S::ways),
                         added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
-                        added("latency_estimated", &S::latency_estimated), added("victim", &S::victim));
+                        added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
+                        added("line_cycles", &S::line_cycles), added("write_back_cycles", &S::write_back_cycles),
+                        added("banks", &S::banks).at_least(1), added("bank_cycles", &S::bank_cycles));
+    static void check(const Node& node, S& cache) {
+        if (!(cache.line_cycles >= 0 && cache.write_back_cycles >= 0 && cache.bank_cycles >= 0))
+            node.complain("has cycles of a line that are not 0 or above");
+    }
 };
 
 template <>
@@ -148,7 +154,8 @@ struct Description<Correction> {
     static constexpr auto fields = std::make_tuple(
         property("bytes", hex_of<S>, set_bytes<S>, "of their encodings", Presence::optional),
         optional("instructions", &S::instructions), optional("latency", &S::latency),
-        optional("micro_ops", &S::micro_ops), optional("ports", &S::ports),
+        optional("sooner_among_alike", &S::sooner_among_alike), optional("micro_ops", &S::micro_ops),
+        optional("ports", &S::ports), optional("store_ports", &S::store_ports),
         optional("general_source_cycles", &S::general_source_cycles), optional("fetch_cycles", &S::fetch_cycles),
         optional("when", &S::when), optional("reads_destination", &S::reads_destination));
     static void check(const Node& node, S&) {
@@ -172,22 +179,32 @@ struct Description<CoreGeometry> {
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_operand", &S::fuses_memory_operand),
         added("store_forward_cycles", &S::store_forward_cycles),
+        added("vector_forward_cycles", &S::vector_forward_cycles),
+        added("general_to_vector_forward_cycles", &S::general_to_vector_forward_cycles),
         added("store_forward_failed_cycles", &S::store_forward_failed_cycles),
         added("aliased_load_cycles", &S::aliased_load_cycles), added("renames_memory", &S::renames_memory),
         added("renames_memory_operands", &S::renames_memory_operands),
+        added("renames_memory_by_registers", &S::renames_memory_by_registers),
+        added("renames_only_stack_memory", &S::renames_only_stack_memory),
+        added("foretold_forwards", &S::foretold_forwards),
+        added("renames_read_modify_write", &S::renames_read_modify_write),
         added("length_changing_prefix_cycles", &S::length_changing_prefix_cycles),
         added("same_address_loads", &S::same_address_loads),
         added("read_modify_write_cycles", &S::read_modify_write_cycles), added("lock_cycles", &S::lock_cycles),
         added("store_buffer", &S::store_buffer), added("load_buffer", &S::load_buffer),
         added("general_store_cycles", &S::general_store_cycles), added("stores_committed", &S::stores_committed),
-        added("reorder_buffer", &S::reorder_buffer), added("retire_width", &S::retire_width),
-        added("general_registers", &S::general_registers), added("vector_registers", &S::vector_registers),
-        added("scheduler", &S::scheduler), added("split_line_cycles", &S::split_line_cycles),
+        added("store_block_bytes", &S::store_block_bytes).at_least(1), added("reorder_buffer", &S::reorder_buffer),
+        added("retire_width", &S::retire_width), added("general_registers", &S::general_registers),
+        added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
+        added("split_line_cycles", &S::split_line_cycles),
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),
         added("adds_constants_below", &S::adds_constants_below), added("stack_engine", &S::stack_engine),
         added("stack_engine_synchronizes", &S::stack_engine_synchronizes),
+        added("stack_synchronization_cycles", &S::stack_synchronization_cycles),
+        added("fuses_no_operations", &S::fuses_no_operations), added("vector_load_cycles", &S::vector_load_cycles),
+        added("plain_index_costs_nothing", &S::plain_index_costs_nothing),
         added("load_bytes", &S::load_bytes).at_least(0),
         added("memory_vector_bytes", &S::memory_vector_bytes).at_least(0),
         optional("llvm_cpu_by_id", &S::llvm_cpu_by_id), optional("slot_width_by_id", &S::slot_width_by_id));

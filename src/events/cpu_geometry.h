@@ -27,6 +27,10 @@ struct CacheGeometry {
     unsigned latency = 0;            ///< load to use, cycles; 0: not known
     bool latency_estimated = false;  ///< no published figure: varied with that of DRAM
     bool victim = false;             ///< filled by what the level above evicts, and gives back what is hit
+    double line_cycles = 0;          ///< from one line to the next on the way to the level above, at best; 0: not known
+    double write_back_cycles = 0;    ///< that a line takes of that way which was written above and comes back
+    unsigned banks = 1;              ///< neighbouring lines lie in so many
+    double bank_cycles = 0;          ///< from one line to the next of one bank; 0: not known
 };
 
 /// One translation buffer that holds the page sizes named.
@@ -74,18 +78,23 @@ struct KnownWrong {
 
 /// What LLVM's scheduling data has wrong of some instructions, which `bytes` or `instructions` names.
 struct Correction {
-    /// Of these instructions all, those with a scaled index in their address, or those with one relative to the code.
-    enum class When : std::uint8_t { always, scaled_index, relative };
+    /// Of these instructions all, those with a scaled index in their address, those with one relative to the code, or
+    /// those with one that is a sum of base, index and constant.
+    enum class When : std::uint8_t { always, scaled_index, relative, sum_of_three };
     ByteSequences bytes;
-    std::string instructions;           ///< a regular expression for the whole of LLVM's names of them, unchecked
-    std::optional<unsigned> latency;    ///< of the operation, without a load
+    std::string instructions;         ///< a regular expression for the whole of LLVM's names of them, unchecked
+    std::optional<unsigned> latency;  ///< of the operation, without a load
+    bool latency_of_chain = false;    ///< that latency is of one such instruction after another
+    /// Cycles that a result is there sooner for an instruction of this correction.
+    std::optional<unsigned> sooner_among_alike;
     std::optional<unsigned> micro_ops;  ///< slots at renaming
     /// Cycles of resources, of the operation alone; by the end of LLVM's names.
     std::optional<std::map<std::string, unsigned>> ports;
-    std::optional<unsigned> general_source_cycles;  ///< that the way from a general register takes longer
-    std::optional<unsigned> fetch_cycles;           ///< that the front end takes longer for it
-    When when = When::always;                       ///< whose address is such
-    std::optional<bool> reads_destination;          ///< a dependency that the instruction's result does not need
+    std::optional<std::map<std::string, unsigned>> store_ports;  ///< the same, of its store
+    std::optional<unsigned> general_source_cycles;               ///< that the way from a general register takes longer
+    std::optional<unsigned> fetch_cycles;                        ///< that the front end takes longer for it
+    When when = When::always;                                    ///< whose address is such
+    std::optional<bool> reads_destination;  ///< a dependency that the instruction's result does not need
 };
 
 /// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.
@@ -98,22 +107,32 @@ struct CoreGeometry {
     unsigned decode_width = 4, decode_bytes = 16;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
-    /// Of a taken branch's address: what it adds to the history by which indirect branches are foretold. No bits: not
-    /// known, the model's own.
+    /// Of the address of a taken branch's last byte: what it adds to the history by which indirect branches are
+    /// foretold. No bits: not known, the model's own.
     unsigned history_bits = 0, history_first_bit = 0;
     unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
     unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do
     bool microcode_alone = false;    ///< a sequenced instruction shares no dispatch cycle with others
     unsigned microcode_penalty = 0;  ///< cycles to switch to the sequencer where it can share
     bool fuses_compare_and_branch = false;
-    bool fuses_memory_operand = false;          ///< LLVM counts load and operation apart; the slots count them once
-    unsigned store_forward_cycles = 5;          ///< of a load whose data comes from the store buffer, from the store on
-    unsigned store_forward_failed_cycles = 14;  ///< of a load that needs more than the store wrote, or parts of two
+    bool fuses_memory_operand = false;   ///< LLVM counts load and operation apart; the slots count them once
+    unsigned store_forward_cycles = 5;   ///< of a load whose data comes from the store buffer, from the store on
+    unsigned vector_forward_cycles = 0;  ///< the same, of a load into a vector register; 0: as into a general one
+    unsigned general_to_vector_forward_cycles = 0;  ///< of these, from a store of a general register; 0: as of a vector
+    unsigned store_forward_failed_cycles = 14;      ///< of a load that needs more than the store wrote, or parts of two
     unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
                                        ///< it, which is in the store buffer; 0: none, or not known
     bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time
     bool renames_memory_operands =
         false;  ///< so does a load of another size at that place, and one that an operation needs
+    /// So does only what names its address by the same registers, none of them written since: the stack pointer may
+    /// have been moved by pushes, pops and constants.
+    bool renames_memory_by_registers = false;
+    bool renames_only_stack_memory = false;  ///< of these only what is named by the stack pointer, without an index
+    /// Pairs of a store and a load, by the load's address in the code, that are known to follow one another at a
+    /// distance in stores: what is foretold so is renamed, however the place is named. 0: nothing is.
+    unsigned foretold_forwards = 0;
+    bool renames_read_modify_write = false;      ///< with these, sums and the like into a place in memory, too
     unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes
     unsigned same_address_loads = 0;             ///< that one cycle can serve; 0: any number
     unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
@@ -121,10 +140,11 @@ struct CoreGeometry {
     unsigned store_buffer = 56;
     unsigned load_buffer = 0;  ///< 0: as LLVM's model has it, or without limit
     unsigned general_store_cycles =
-        0;                          ///< of a store port, for a store of a general register; 0: as LLVM's model has it
-    unsigned stores_committed = 1;  ///< stores to one line that leave the store buffer in a cycle
-    unsigned reorder_buffer = 0;    ///< entries; 0: not known
-    unsigned retire_width = 0;      ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
+        0;                            ///< of a store port, for a store of a general register; 0: as LLVM's model has it
+    unsigned stores_committed = 1;    ///< stores to one block that leave the store buffer in a cycle
+    unsigned store_block_bytes = 64;  ///< of such blocks, aligned; a store to two of them leaves in two cycles
+    unsigned reorder_buffer = 0;      ///< entries; 0: not known
+    unsigned retire_width = 0;        ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
     unsigned general_registers = 0,
              vector_registers = 0;         ///< to rename into; 0: as LLVM's model has it, or without limit
     unsigned scheduler = 0;                ///< entries of all schedulers together; 0: as LLVM's model has them
@@ -135,6 +155,12 @@ struct CoreGeometry {
         0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
     bool stack_engine = false;               ///< push, pop, call and return change the stack pointer at renaming
     bool stack_engine_synchronizes = false;  ///< an explicit use of the stack pointer then costs a micro-op
+    /// That this micro-op takes; it is needed by operations then and not by addresses. 0: it takes no time, and both
+    /// need it.
+    unsigned stack_synchronization_cycles = 0;
+    bool fuses_no_operations = false;        ///< with the instruction before them
+    unsigned vector_load_cycles = 0;         ///< of a first-level hit, load to use; 0: as LLVM's model has it
+    bool plain_index_costs_nothing = false;  ///< a load's address of base and unscaled index alone is as fast as a base
     int load_bytes = 0;                      ///< widest load that the core does in one piece; 0: not known
     int memory_vector_bytes = 0;             ///< vectors that move most bytes between core and memory; 0: not known
     std::map<std::string, std::string> llvm_cpu_by_id;  ///< by CPU id, of cores that share a folder
@@ -188,8 +214,10 @@ struct Names<events::Holds> {
 template <>
 struct Names<events::Correction::When> {
     using When = events::Correction::When;
-    static constexpr std::pair<When, std::string_view> values[] = {
-        {When::always, "always"}, {When::scaled_index, "scaled index"}, {When::relative, "relative address"}};
+    static constexpr std::pair<When, std::string_view> values[] = {{When::always, "always"},
+                                                                   {When::scaled_index, "scaled index"},
+                                                                   {When::relative, "relative address"},
+                                                                   {When::sum_of_three, "base, index and constant"}};
 };
 
 }  // namespace tmaprobe

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "events/library.h"
-#include "events/rows.h"
+#include "events/read_data_as.h"
 
 namespace tmaprobe::events {
 

@@ -7,10 +7,9 @@
 #include <optional>
 #include <set>
 
-#include "base/json/read_text.h"
 #include "events/cpu_geometry.h"
-#include "events/library.h"
 #include "events/model_tree.h"
+#include "events/read_data_as.h"
 #include "metrics/cpuid.h"
 
 namespace tmaprobe::events {
@@ -155,9 +154,7 @@ namespace {
 
 /// Without the sizes of the cores' caches, which are in many files.
 Result<CoreChoice> read_choice_file(const Library& library) {
-    constexpr const char* path = "nearest.json";
-    const auto text = TRY(read_data(library, path));
-    auto file = TRY(json::read_text<ChoiceFile>(text, label_of(library, path)));
+    auto file = TRY(read_data_as<ChoiceFile>(library, "nearest.json"));
     return CoreChoice{std::move(file.relatives), std::move(file.vendors), std::move(file.cores),
                       file.distances.missing,    file.distances.extra,    file.distances.cache,
                       file.impossible_features};

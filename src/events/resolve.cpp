@@ -11,6 +11,7 @@
 #include "events/library.h"
 #include "events/schema.h"
 #include "events/table.h"
+#include "metrics/expression.h"
 
 namespace tmaprobe::events {
 namespace {
@@ -83,7 +84,37 @@ bool is_idle_term(std::string_view key) {
     return std::ranges::find(idle, key) != idle.end();
 }
 
+/// An offcore response is one event with a value of its own for each request and answer (MSR 0x1a6), which no number
+/// of names exhausts: Intel lists up to two thousand for a core, the tables here the ones in use.
+std::optional<Error> unknown_offcore_response(const Table& table, const std::string& name) {
+    const auto is_one = [](const std::string& text) {
+        const std::string lower = lower_case(text);
+        return lower.starts_with("ocr.") || lower.starts_with("offcore_response");
+    };
+    if (!is_one(name)) return std::nullopt;
+    const std::string what = fmt::format("no event '{}' on {}", name, table.folder);
+    if (table.format != PmuFormat::intel)
+        return Error{ErrorCode::bad_usage, what + ": offcore responses are events of Intel's cores", ""};
+    std::vector<std::string> known;
+    std::string spelling;
+    for (const EventDefinition& event : table.events) {
+        if (!is_one(event.name)) continue;
+        known.push_back(event.name);
+        if (spelling.empty() && event.config1)
+            spelling =
+                fmt::format("{}/event={:#x},umask={:#x},offcore_rsp=VALUE/", event.pmu.empty() ? "cpu" : event.pmu,
+                            event.config & 0xff, event.config >> 8 & 0xff);
+    }
+    if (spelling.empty()) return std::nullopt;
+    const std::string one = suggest(name, known);
+    return Error{ErrorCode::bad_usage,
+                 fmt::format("{}: the table has {} offcore response{} of many", what, known.size(),
+                             known.size() == 1 ? "" : "s"),
+                 (one.ends_with('?') ? one + " " : "") + spelling + " counts any, by the MSRValue in Intel's table"};
+}
+
 tl::unexpected<Error> unknown_event(const Table& table, const std::string& name) {
+    if (auto offcore = unknown_offcore_response(table, name)) return tl::unexpected(std::move(*offcore));
     std::vector<std::string> names;
     for (const auto* events : {&table.events, &table.kernel_events})
         for (const EventDefinition& event : *events) names.push_back(event.name);
@@ -186,8 +217,7 @@ const EventDefinition* find_event(const Table& table, std::string_view name) {
 }
 
 Result<EventDefinition> resolve(const Table& table, std::string_view given) {
-    std::string text(given);
-    std::erase(text, '\\');
+    const std::string text = metrics::without_escapes(std::string(given));
     if (text.empty()) return fail(ErrorCode::bad_usage, "an event's name is empty");
     if (text.find("::") != text.npos) return encode_with_libpfm(text);
 

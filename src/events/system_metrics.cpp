@@ -1,7 +1,6 @@
 #include "events/system_metrics.h"
 
-#include "base/json/read_text.h"
-#include "events/library.h"
+#include "events/read_data_as.h"
 
 namespace tmaprobe::json {
 
@@ -24,9 +23,7 @@ struct Description<events::SystemMetric> {
 namespace tmaprobe::events {
 
 Result<std::vector<SystemMetric>> read_system_metrics(const Library& library) {
-    constexpr const char* path = "system-metrics.json";
-    const auto text = TRY(read_data(library, path));
-    return json::read_text<std::vector<SystemMetric>>(text, label_of(library, path));
+    return read_rows<SystemMetric>(library, "system-metrics.json");
 }
 
 }  // namespace tmaprobe::events

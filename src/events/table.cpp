@@ -11,7 +11,7 @@
 #include "events/classification.h"
 #include "events/hybrid.h"
 #include "events/library.h"
-#include "events/rows.h"
+#include "events/read_data_as.h"
 #include "events/schema.h"
 #include "metrics/cpuid.h"
 

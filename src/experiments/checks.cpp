@@ -94,6 +94,15 @@ Check check_watchdog(const Environment& around) {
     return from_problem(around.pmus.empty() ? State::note : State::warning, cause);
 }
 
+Check check_mediated_vpmu(const Environment& around) {
+    if (!around.mediated_vpmu) return {State::ok, "mediated_vpmu", "no virtual machine takes the counters", {}};
+    return {
+        State::note, "mediated_vpmu",
+        "KVM lends the counters to virtual machines while they run: what runs in them is not counted from here, and "
+        "while something that includes them is counted, a virtual machine with counters does not start (EBUSY)",
+        "count inside the virtual machine; or load kvm_intel or kvm_amd with enable_mediated_pmu=0"};
+}
+
 Check check_perf_metrics(const Environment& around) {
     const char* hint = "a hypervisor may offer it (QEMU: -cpu host with a recent KVM)";
     if (std::ranges::none_of(around.pmus, &machine::Pmu::has_slots))
@@ -300,6 +309,7 @@ std::vector<Check> check(const Environment& around) {
     add({check_perf_events(around)});
     add(check_pmu(around));
     add({check_paranoid(around), check_sandbox(around), check_watchdog(around)});
+    if (!around.pmus.empty()) add({check_mediated_vpmu(around)});
     add(check_cpu(around));
     add(check_user_space_reads(around));
     add(check_limits(around));

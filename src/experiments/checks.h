@@ -52,6 +52,7 @@ struct Environment {
     std::vector<machine::Tlb> tlbs;              ///< with those that only the CPU's table has
     std::vector<int> offline_cpus;
     bool arm_user_access = false;  ///< kernel.perf_user_access is 1
+    bool mediated_vpmu = false;    ///< KVM lends the counters to virtual machines while they run
 };
 
 Environment look_around(const machine::Host& host);

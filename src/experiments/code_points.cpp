@@ -20,8 +20,12 @@ CodePoint point_at(const process::CodeMapping* mapping, pid_t process, std::uint
 
 std::size_t CodePoints::number(const counters::SlotAttribution& attribution, const counters::AttributedWindow& window,
                                std::uint64_t address) {
-    const auto* mapping = process::mapping_at(attribution.mappings[window.mappings], address);
-    CodePoint point = point_at(mapping, window.process, address);
+    return number(attribution.mappings[window.mappings], window.process, address);
+}
+
+std::size_t CodePoints::number(const std::vector<process::CodeMapping>& code, pid_t process, std::uint64_t address) {
+    const auto* mapping = process::mapping_at(code, address);
+    CodePoint point = point_at(mapping, process, address);
     if (!point.module.empty()) replaced_[mapping->path] |= mapping->deleted;
     const auto [known, is_new] = numbers_.try_emplace({point.module, point.process, point.offset}, points_.size());
     if (is_new) points_.push_back(std::move(point));

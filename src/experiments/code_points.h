@@ -29,6 +29,8 @@ class CodePoints {
     /// The number of the instruction at an address of a window's process.
     std::size_t number(const counters::SlotAttribution& attribution, const counters::AttributedWindow& window,
                        std::uint64_t address);
+    /// The same of an address of a process that has this code.
+    std::size_t number(const std::vector<process::CodeMapping>& code, pid_t process, std::uint64_t address);
     /// The same of an instruction that has its number; nothing for another.
     std::optional<std::size_t> find(const counters::SlotAttribution& attribution,
                                     const counters::AttributedWindow& window, std::uint64_t address) const;

@@ -6,12 +6,15 @@
 
 namespace tmaprobe::experiments {
 
-Result<std::vector<pid_t>> processes_of_control_groups(const std::vector<std::string>& names) {
-    std::vector<pid_t> all;
-    for (const std::string& name : names)
-        for (const pid_t process : TRY(process::processes_of_control_group(name)))
-            if (std::ranges::find(all, process) == all.end()) all.push_back(process);
-    return all;
+Result<ControlGroupMembers> members_of_control_groups(const std::vector<std::string>& names) {
+    ControlGroupMembers members;
+    for (const std::string& name : names) {
+        const auto& processes = members.of_each.emplace_back(TRY(process::processes_of_control_group(name)));
+        for (const pid_t process : processes)
+            if (std::ranges::find(members.processes, process) == members.processes.end())
+                members.processes.push_back(process);
+    }
+    return members;
 }
 
 }  // namespace tmaprobe::experiments

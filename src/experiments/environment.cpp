@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -98,6 +100,8 @@ Environment look_around(const machine::Host& host) {
     for (const auto& leftover : counters::resctrl::find_leftovers(counters::resctrl::usual_root))
         around.resctrl_leftovers.push_back(leftover.filename());
     around.offline_cpus = machine::parse_cpu_list(read_line("/sys/devices/system/cpu/offline"));
+    for (const char* module : {"kvm_intel", "kvm_amd"})
+        around.mediated_vpmu |= read_line(fmt::format("/sys/module/{}/parameters/enable_mediated_pmu", module)) == "Y";
     around.arm_user_access = read_line("/proc/sys/kernel/perf_user_access") == "1";
     return around;
 }

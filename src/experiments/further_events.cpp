@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 
 #include "events/library.h"
 #include "machine/event_sources.h"
+#include "machine/pmu_devices.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -157,11 +159,29 @@ std::optional<PlannedEvent> generic_event(const std::string& spelling) {
     const std::size_t colon = spelling.find(':');
     const std::string name = spelling.substr(0, colon);
     const std::string modifiers = colon == spelling.npos ? "" : spelling.substr(colon + 1);
-    constexpr std::uint64_t stalled_frontend = 7, stalled_backend = 8;  // PERF_COUNT_HW_STALLED_CYCLES_*
-    if (name == "stalled-cycles-frontend") return kernel_event(spelling, "hardware", stalled_frontend, modifiers);
-    if (name == "stalled-cycles-backend") return kernel_event(spelling, "hardware", stalled_backend, modifiers);
+    // In the order of the kernel's PERF_COUNT_HW_*, under perf's names.
+    static constexpr std::array<std::string_view, 10> hardware = {
+        "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
+        "branch-misses", "bus-cycles",   "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
+    if (const auto known = std::ranges::find(hardware, name); known != hardware.end())
+        return kernel_event(spelling, "hardware", static_cast<std::uint64_t>(known - hardware.begin()), modifiers);
     if (const auto config = machine::cache_event(name)) return kernel_event(spelling, "hw_cache", *config, modifiers);
     return std::nullopt;
+}
+
+/// Where there are several kinds of cores, the kernel takes the number of a kind's PMU beside that of the event.
+std::vector<PlannedEvent> on_every_kind_of_core(PlannedEvent event) {
+    constexpr int pmu_type_shift = 32;
+    const auto pmus = machine::core_pmus();
+    if (pmus.size() < 2) return {std::move(event)};
+    std::vector<PlannedEvent> events;
+    for (const auto& pmu : pmus) {
+        PlannedEvent on_one = event;
+        on_one.name = on_one.definition.name = fmt::format("{}/{}/", pmu.name, event.name);
+        on_one.definition.config |= static_cast<std::uint64_t>(pmu.type) << pmu_type_shift;
+        events.push_back(std::move(on_one));
+    }
+    return events;
 }
 
 Result<std::vector<PlannedEvent>> planned(const events::Table& table, const std::string& spelling,
@@ -172,11 +192,15 @@ Result<std::vector<PlannedEvent>> planned(const events::Table& table, const std:
     if (!definition) {
         if (auto generic = generic_event(spelling)) {
             TRY(check_modifiers(spelling, generic->definition.modifiers));
-            if (std::ranges::find(table.events, "cpu_core", &events::EventDefinition::pmu) != table.events.end())
-                return fail(ErrorCode::bad_usage,
-                            fmt::format("{} would count on one kind of this machine's cores alone", spelling),
-                            "name an event of each: tmaprobe list events");
-            return std::vector{std::move(*generic)};
+            const bool hybrid =
+                std::ranges::find(table.events, "cpu_core", &events::EventDefinition::pmu) != table.events.end();
+            if (hybrid && machine::core_pmus().size() < 2)
+                return fail(
+                    ErrorCode::bad_usage,
+                    fmt::format("{}: which event that is on each kind of cores, only such a machine's kernel knows",
+                                spelling),
+                    "name an event of each: tmaprobe list events");
+            return on_every_kind_of_core(std::move(*generic));
         }
         const auto name = as_tracepoint(spelling);
         const bool modifiers = name && name->second.find_first_not_of("ukhGHDSWIeR") == std::string::npos;

@@ -188,7 +188,7 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
     if (!detail.threads.empty()) said["tids"] = fmt::format("{}", fmt::join(detail.threads, ","));
     if (!detail.cgroups.empty()) said["cgroups"] = fmt::format("{}", fmt::join(detail.cgroups, ","));
     if (detail.delay_ms) said["delay_ms"] = std::to_string(*detail.delay_ms);
-    constexpr std::array<const char*, 5> places{"", "cpu", "socket", "node", "thread"};
+    constexpr std::array<const char*, 6> places{"", "cpu", "socket", "node", "thread", "cgroup"};
     if (setup.cpu_sums != CpuSums::core) said["per"] = places[static_cast<std::size_t>(setup.cpu_sums)];
     if (!detail.inherit) said["inherit"] = "no";
     if (request.counting.scope.kind == Kind::cpus && !request.counting.scope.cpus.empty())
@@ -233,6 +233,11 @@ Result<MeasuredRun> measure_command(const RunRequest& request, const Setup& setu
     }
     if (watch)
         for (auto& event : watch->finish()) measured.run.events.push_back(std::move(event));
+    if (setup.cpu_sums == CpuSums::cgroup && measured.run.extra.per_core.empty())
+        measured.warnings.push_back({"cgroups_together",
+                                     "the control groups are shown together: only what is counted all the time tells "
+                                     "them apart, neither the model nor counting in turns does",
+                                     "--source none tells what the kernel counts of each, or name one at a time"});
     if (!command) {
         measured.exit_status.reset();
         return measured;

@@ -21,7 +21,7 @@ namespace tmaprobe::experiments {
 namespace {
 
 constexpr double cpi_without = 2.0;
-constexpr std::array<double, 5> shares{0, 0.005, 0.01, 0.015, 0.02};
+constexpr std::array<double, 5> tried_shares{0, 0.005, 0.01, 0.015, 0.02};
 
 /// All that was measured of one class.
 struct ClassTimes {
@@ -122,11 +122,11 @@ std::vector<record::PairClass> summarize_classes(const std::vector<ClassTimes>& 
 }
 
 record::CoherencyCpi cpi_of(const std::vector<record::PairClass>& classes) {
-    record::CoherencyCpi cpi{cpi_without, {shares.begin(), shares.end()}, {}};
+    record::CoherencyCpi cpi{cpi_without, {tried_shares.begin(), tried_shares.end()}, {}};
     for (const auto& entry : classes) {
         if (!entry.coherency_cycles) continue;
         auto& line = cpi.by_class[entry.distance];
-        for (const double share : shares) line.push_back(cpi_without + share * *entry.coherency_cycles);
+        for (const double share : tried_shares) line.push_back(cpi_without + share * *entry.coherency_cycles);
     }
     return cpi;
 }

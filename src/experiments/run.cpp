@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/basic_metrics.h"
 #include "experiments/kernel_run.h"
 #include "experiments/measure.h"
 #include "experiments/requirements.h"
@@ -82,6 +83,12 @@ Result<> run_kernel(const RunRequest& request, const Setup& setup, const OnProgr
 Result<> run_command(const RunRequest& asked, const Setup& setup, const OnProgress& on_progress,
                      record::Record& record) {
     RunRequest request = asked;
+    // What every CPU can say is counted without asking, above the tree.
+    const auto basics = TRY(events::read_basic_metrics(request.counting.library));
+    const bool has_counters = setup.decision.counts() || (!setup.table && setup.host.pmu.counts);
+    if (has_counters && request.counting.source != SourceChoice::none)
+        for (auto& pair : countable_pairs(basics, setup.table ? *setup.table : events::Table{}))
+            request.counting.events.push_back(std::move(pair));
     const auto& wanted = request.counting.system_metrics;
     std::vector<events::SystemMetric> known;
     if (!wanted.empty()) known = TRY(events::read_system_metrics(request.counting.library));
@@ -90,6 +97,10 @@ Result<> run_command(const RunRequest& asked, const Setup& setup, const OnProgre
     auto measured = TRY(measure_command(request, setup, on_progress));
     for (auto& metric : system_metrics(known, wanted, measured.run.events, setup.host))
         measured.run.metrics.push_back(std::move(metric));
+    if (measured.source.kind == record::SourceKind::perf) {
+        add_basic_metrics(basics, measured.run);
+        for (auto& further_run : measured.further_runs) add_basic_metrics(basics, further_run);
+    }
     record.source = measured.source;
     add_runs(measured, record);
     if (measured.exit_status) record.extra.exit_status = measured.exit_status;
@@ -98,8 +109,7 @@ Result<> run_command(const RunRequest& asked, const Setup& setup, const OnProgre
 
 }  // namespace
 
-Result<record::Record> run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology,
-                           const OnProgress& on_progress) {
+Result<Setup> set_up_run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology) {
     if (!request.workload.kernel.empty() && !request.counting.system_metrics.empty())
         return fail(ErrorCode::bad_usage,
                     "--metric " + request.counting.system_metrics.front() +
@@ -109,7 +119,10 @@ Result<record::Record> run(const RunRequest& request, const machine::Host& host,
         // A mistyped kernel is said before anything else is looked at.
         TRY(kernels::find(request.workload.kernel));
     }
-    const auto setup = TRY(set_up(request.counting, host, topology));
+    return set_up(request.counting, host, topology);
+}
+
+Result<record::Record> run(const RunRequest& request, const Setup& setup, const OnProgress& on_progress) {
     record::Record record = start_record(request.command_line, setup);
     TRY(request.workload.command.empty() && !request.workload.kernel.empty()
             ? run_kernel(request, setup, on_progress, record)
@@ -121,6 +134,12 @@ Result<record::Record> run(const RunRequest& request, const machine::Host& host,
                                    "the other messages say why"});
     judge::compare_page_modes(record);
     return record;
+}
+
+Result<record::Record> run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology,
+                           const OnProgress& on_progress) {
+    const auto setup = TRY(set_up_run(request, host, topology));
+    return run(request, setup, on_progress);
 }
 
 }  // namespace tmaprobe::experiments

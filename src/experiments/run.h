@@ -47,8 +47,8 @@ struct CalibrationChoice {
 using OnInterval = std::function<void(double at_seconds, const std::vector<record::Metric>& metrics,
                                       const std::vector<record::Event>& events)>;
 
-/// By what counts are shown apart: of whole CPUs, or of threads.
-enum class CpuSums { core, cpu, socket, node, thread };
+/// By what counts are shown apart: of whole CPUs, or of threads, or of control groups.
+enum class CpuSums { core, cpu, socket, node, thread, cgroup };
 
 /// Which regions of a command are told apart.
 struct RegionRequest {

@@ -148,20 +148,24 @@ Result<> adapt_to_pmu(const events::Library& library, const counters::Scope& sco
 
 /// Where somebody else holds all counters that the tree needs, the PMU does not count for us: the cause, before
 /// anything is started. Nothing where a metric of the tree can be counted, or where the real path meets an error.
-std::optional<machine::PmuPresence> no_counter_free(const CountingRequest& request, const Setup& setup,
-                                                    events::Table table) {
+/// Keeps what the PMUs can hold in `setup`.
+std::optional<machine::PmuPresence> no_counter_free(const CountingRequest& request, Setup& setup,
+                                                    const events::Table& of_target) {
     using enum SourceChoice;
     const bool wants_counters =
         request.source == automatic || request.source == perf || request.source == perf_and_model;
     if (!wants_counters || !setup.host.pmu.counts) return std::nullopt;
+    setup.pmu_limits = counters::perf::probe_limits();
+    const auto& limits = setup.pmu_limits;
+    if (std::ranges::none_of(limits, [](const auto& pmu) { return pmu.taken_counters > 0; })) return std::nullopt;
     Setup scratch = setup;
+    events::Table table = of_target;
     if (!adapt_to_pmu(request.library, request.scope, table, scratch)) return std::nullopt;
     auto names = judge::choose_metrics(table, request.level, request.metrics);
     if (!names) return std::nullopt;
     std::vector<std::string> tree;
     for (const auto& metric : table.metrics)
         if (metric.level > 0 && std::ranges::find(*names, metric.name) != names->end()) tree.push_back(metric.name);
-    const auto limits = counters::perf::probe_limits();
     const auto& wanted = tree.empty() ? *names : tree;
     if (wanted.empty() || limits.empty()) return std::nullopt;
     const auto possible = counters::countable(table, wanted, limits, scratch.constants);
@@ -187,8 +191,9 @@ void warn_of_missing_levels(const CountingRequest& request, const events::Table&
                  ": the vendor publishes no top-down tree for this CPU; this one is tmaprobe's own, and approximate",
              "low..high hold what this CPU's events cannot tell apart"});
     else if (deepest == 0)
-        warnings.push_back({"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
-                            "its translation and stall metrics are shown instead"});
+        warnings.push_back(
+            {"no_tree", table.title + ": the vendor publishes no top-down tree for this CPU",
+             "what every CPU counts is shown instead: instructions per cycle, misses of branches and caches"});
     else if (request.level > deepest)
         warnings.push_back({"level_not_published",
                             events::has_model_tree(table)
@@ -227,7 +232,10 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
 
     Setup setup;
     setup.level = request.level;
-    setup.cpu_sums = request.detail.apart ? CpuSums::thread : request.cpu_sums;
+    setup.cpu_sums = request.detail.apart             ? CpuSums::thread
+                     : !request.detail.groups.empty() ? CpuSums::cgroup
+                                                      : request.cpu_sums;
+    if (setup.cpu_sums == CpuSums::cgroup) setup.cgroups = request.detail.cgroups;
     setup.host = events::complete_geometry(host, request.library);
     setup.topology = topology;
     setup.constants = machine_constants(host, topology, request.scope);
@@ -245,7 +253,13 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     setup.target_is_host = target_is_host;
     if (table && target_is_host)
         if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
-    setup.decision = TRY(decide_source(request, as_seen, target_is_host));
+    // A kernel is there for its tree; of what is watched, what the kernel names itself is worth having.
+    const bool watched = request.scope.kind != counters::Scope::Kind::this_thread;
+    if (unknown_host && watched && host.pmu.counts && request.source == SourceChoice::perf)
+        setup.decision = {
+            {SourceChoice::none}, "no event table has this CPU: what the kernel names itself is counted", {}, true};
+    else
+        setup.decision = TRY(decide_source(request, as_seen, target_is_host));
     log::info("CPU {} ({}), {}", host.cpu_id, host.cpu_model,
               host.pmu.counts ? "its PMU counts" : "no PMU that counts: " + host.pmu.reason);
     log::info("target {}, tables {}; chosen because {}", target, table ? table->folder : "none", setup.decision.why);

@@ -27,7 +27,9 @@ struct Setup {
     std::vector<std::string> metrics;  ///< names of the metrics wanted
     int levels_to_be_had = 0;          ///< of the tree, from the decided sources
     Decision decision;
+    std::vector<counters::PmuLimits> pmu_limits;     ///< of this machine, where they were probed already
     CpuSums cpu_sums = CpuSums::core;                ///< how counts of CPUs are put together
+    std::vector<std::string> cgroups;                ///< the names of those that are told apart
     std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
     std::vector<record::Warning> warnings;
 };
@@ -35,6 +37,13 @@ struct Setup {
 /// Target, tables, metrics and sources for a request. Errors: bad_usage for an unknown target, level or
 /// metric; bad_input for an unreadable table; those of decide_source.
 Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, const machine::Topology& topology);
+
+/// The same for a whole run, whose words are looked at first. Errors: besides those, bad_usage for an unknown kernel
+/// and for metrics of the machine beside one.
+Result<Setup> set_up_run(const RunRequest& request, const machine::Host& host, const machine::Topology& topology);
+
+/// What has been set up, run. Errors: as the run() that sets up.
+Result<record::Record> run(const RunRequest& request, const Setup& setup, const OnProgress& on_progress);
 
 /// What the formulas ask of this machine: "#smt_on", "#core_wide", "#num_cpus", "#slots", ... "#core_wide" is
 /// 1 where the counts are those of whole cores.

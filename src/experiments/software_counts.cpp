@@ -44,6 +44,11 @@ void add_interruption(const Counted& counted, MeasuredRun& measured) {
         if (warning.id == "interrupted") measured.warnings.push_back(warning);
 }
 
+/// There are counters, and only no table says which numbers theirs have.
+bool counts_without_table(const CountingRequest& request, const Setup& setup) {
+    return !setup.table && setup.host.pmu.counts && request.source != SourceChoice::none;
+}
+
 /// What -e asks for and needs no counter of a core; the rest is said. Errors: as further_events.
 Result<std::map<std::string, EventUnit>> add_what_needs_no_core(const CountingRequest& request, const Setup& setup,
                                                                 counters::Plan& plan,
@@ -57,8 +62,10 @@ Result<std::map<std::string, EventUnit>> add_what_needs_no_core(const CountingRe
     for (auto& event : further.events) {
         event.key = events::key_of(table, event.definition);
         const std::string& pmu = event.definition.pmu;
-        const bool needs_core =
-            pmu.empty() || pmu.starts_with("cpu") || pmu.starts_with("armv") || pmu == "hardware" || pmu == "hw_cache";
+        // Where there are counters and only no table, what the kernel names itself counts all the same.
+        const bool kernels = pmu == "hardware" || pmu == "hw_cache";
+        const bool needs_core = (kernels && !counts_without_table(request, setup)) || pmu.empty() ||
+                                pmu.starts_with("cpu") || pmu.starts_with("armv");
         const bool there = std::ranges::any_of(plan.passes.front().groups, [&](const auto& group) {
             return std::ranges::any_of(group.events, [&](const auto& known) {
                 return known.name == event.name || (known.definition.pmu == pmu && event.definition.modifiers.empty() &&
@@ -114,8 +121,14 @@ Result<> add_software_events(counters::Workload& workload, std::uint64_t iterati
     take_mean(counted.events, std::max<std::size_t>(1, counted.repetitions.size()));
     add_all(measured.run.events, counted.events);
     add_all(measured.run.metrics, in_units(units, counted.events));
+    if (std::ranges::any_of(counted.events, [](const auto& event) {
+            return event.pmu == "hardware" && event.reading.time_running_ns > 0;
+        }))
+        measured.source = source->describe();
     for (const auto& warning : counted.warnings)
-        if (warning.id == "counting_never_began") measured.warnings.push_back(warning);
+        if (warning.id == "counting_never_began" || warning.id == "counted_in_turns" ||
+            warning.id == "cpu_went_offline" || warning.id == "was_asleep")
+            measured.warnings.push_back(warning);
     if (setup.cpu_sums != CpuSums::core) measured.run.extra.per_core = counts_by_place(setup, counted);
     if (!counted.series.empty()) measured.run.extra.series = counts_of(counted.series);
     add_all(measured.command_runs, counted.runs);

@@ -5,7 +5,7 @@
 #include "counters/perf/session.h"
 #include "experiments/regions.h"
 #include "experiments/setup.h"
-#include "judge/assess.h"
+#include "judge/assessor.h"
 #include "model/model.h"
 #include "timing/canary.h"
 
@@ -96,10 +96,11 @@ std::function<void(const counters::Interval&)> interval_by_interval(const Counti
     judge::AssessRequest assessment;
     assessment.metrics = setup.metrics;
     assessment.constants = setup.constants;
-    return [&setup, assessment, tell = request.on_interval](const counters::Interval& interval) {
-        const auto metrics = judge::assess(*setup.table, interval.events, assessment);
+    const auto assessor = std::make_shared<judge::Assessor>(*setup.table, std::move(assessment));
+    return [assessor, tell = request.on_interval](const counters::Interval& interval) {
+        const auto metrics = assessor->values(interval.events);
         tell(static_cast<double>(interval.start_ns + interval.duration_ns) * 1e-9,
-             metrics ? *metrics : std::vector<record::Metric>{}, interval.events);
+             metrics ? **metrics : std::vector<record::Metric>{}, interval.events);
     };
 }
 
@@ -110,8 +111,8 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
     switch (choice) {
         case SourceChoice::perf:
             return counters::perf::make_source(
-                request.scope,
-                {request.interval_ms, true, interval_by_interval(request, setup), request.seconds, request.detail});
+                request.scope, {request.interval_ms, true, interval_by_interval(request, setup), request.seconds,
+                                request.detail, setup.pmu_limits});
         case SourceChoice::model: {
             model::ModelOptions options;
             options.assume_pages = request.assume_pages;

@@ -28,6 +28,15 @@ void add_counts_of(const std::vector<record::Event>& events, record::Values& val
         values[event.name] = event.reading.time_running_ns > 0 ? std::optional(event.reading.value) : std::nullopt;
 }
 
+record::CoreValues place_of(const Setup& setup, int number, const std::vector<int>& cpus, record::Values values) {
+    record::CoreValues place{number, {}, std::move(values), {}};
+    if (setup.cpu_sums == CpuSums::cgroup)
+        place.name = setup.cgroups.at(static_cast<std::size_t>(number));
+    else if (setup.cpu_sums != CpuSums::thread)
+        place.cpus = cpus;
+    return place;
+}
+
 Result<std::vector<record::CoreValues>> cores_of(const Setup& setup, const Counted& counted,
                                                  const judge::AssessRequest& assessment, const std::string& pmu) {
     std::vector<int> cpus;
@@ -42,7 +51,7 @@ Result<std::vector<record::CoreValues>> cores_of(const Setup& setup, const Count
         auto values = TRY(judge::assess_values(*setup.table, sums, assessment));
         // Who asks for places wants to see the counts there, too.
         if (setup.cpu_sums != CpuSums::core) add_counts_of(sums, values);
-        cores.push_back({core, setup.cpu_sums == CpuSums::thread ? std::vector<int>{} : members, std::move(values)});
+        cores.push_back(place_of(setup, core, members, std::move(values)));
     }
     return cores;
 }
@@ -78,7 +87,7 @@ std::vector<record::CoreValues> counts_by_place(const Setup& setup, const Counte
         for (const int member : here) events.push_back(counted.by_cpu.at(member));
         record::Values values;
         add_counts_of(sum_of(events), values);
-        places.push_back({place, setup.cpu_sums == CpuSums::thread ? std::vector<int>{} : here, std::move(values)});
+        places.push_back(place_of(setup, place, here, std::move(values)));
     }
     return places;
 }

@@ -10,6 +10,7 @@
 #include "experiments/code_points.h"
 #include "experiments/data_places.h"
 #include "experiments/loop_timelines.h"
+#include "experiments/measured_places.h"
 #include "experiments/shares.h"
 
 namespace tmaprobe::experiments {
@@ -40,7 +41,10 @@ Key key_of(PlaceKind kind, const CodePoint& point, Point number) {
 class Summing {
   public:
     Summing(const counters::SlotAttribution& attribution, std::vector<record::Warning>& warnings)
-        : attribution_(attribution), warnings_(warnings), calls_(attribution, points_, warnings) {
+        : attribution_(attribution),
+          warnings_(warnings),
+          calls_(attribution, points_, warnings),
+          measured_(attribution, points_) {
         for (const auto& window : attribution.windows) {
             windows_.push_back(weighted(window, window.slots));
             for (const auto& varied : window.variations) variations_.insert(varied.what);
@@ -67,6 +71,7 @@ class Summing {
         where.instructions = places(PlaceKind::instruction, &where.further_instructions);
         where.loops = loop_places();
         where.calls = calls_.places(points_);
+        where.samples = measured_.about();
         where.timelines = loop_timelines(attribution_, points_, shares_of_points());
         add_data_places(attribution_, points_, variations_, warnings_, where);
         return where;
@@ -134,6 +139,33 @@ class Summing {
         return place;
     }
 
+    /// Of instructions, each a place.
+    std::map<Point, record::InstructionCounts> counts_of_points() {
+        struct Sum {
+            double executions = 0, loads = 0, missed = 0, cycles = 0, mispredictions = 0;
+        };
+        std::map<Point, Sum> sums;
+        for (const auto& window : attribution_.windows)
+            window.events.for_each([&](std::uint64_t address, const counters::InstructionEvents::Counts& counts) {
+                const auto point = points_.find(attribution_, window, address);
+                if (!point) return;
+                Sum& sum = sums[*point];
+                sum.executions += window.weight * static_cast<double>(counts.executions);
+                sum.loads += window.weight * static_cast<double>(counts.loads);
+                sum.missed += window.weight * static_cast<double>(counts.missed_l1);
+                sum.cycles += window.weight * static_cast<double>(counts.load_cycles);
+                sum.mispredictions += window.weight * static_cast<double>(counts.mispredictions);
+            });
+        std::map<Point, record::InstructionCounts> all;
+        for (const auto& [point, sum] : sums) {
+            if (sum.executions <= 0) continue;
+            const double of_loads = sum.loads > 0 ? 1 / sum.loads : 0;
+            all[point] = {sum.loads / sum.executions, sum.cycles * of_loads, sum.missed * of_loads,
+                          sum.mispredictions / sum.executions};
+        }
+        return all;
+    }
+
     static void widen(CodePlace& place, const CodePoint& point) {
         if (point.located.frames.empty()) return;
         const symbols::Frame& frame = point.located.frames.front();
@@ -159,6 +191,7 @@ class Summing {
             places[i].low = of_places.low[i];
             places[i].high = of_places.high[i];
         }
+        measured_.fill(places, place_of);
         return slots;
     }
 
@@ -205,8 +238,13 @@ class Summing {
         for (std::size_t loop = loops.size(); loop-- > 0;)  // those inside come after it
             if (loops[loop].around != FlowLoop::none) with_inner[loops[loop].around] += with_inner[loop];
         std::vector<std::size_t> order, position(places.size());
-        for (std::size_t i = 0; i < places.size(); ++i)
-            if (with_inner[i] > 0) order.push_back(i);
+        std::vector<char> listed_too(places.size(), 0);  // a loop around one that has samples alone
+        for (std::size_t i = places.size(); i-- > 0;) {
+            if (with_inner[i] <= 0 && !places[i].measured && !listed_too[i]) continue;
+            order.push_back(i);
+            if (i < loops.size() && loops[i].around != FlowLoop::none) listed_too[loops[i].around] = 1;
+        }
+        std::ranges::reverse(order);
         most_first(order, places);
         for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
         std::vector<CodePlace> listed;
@@ -226,9 +264,12 @@ class Summing {
         std::map<Key, std::size_t> numbers;
         std::vector<std::size_t> place_of(points_.size());
         std::vector<CodePlace> places;
+        std::map<Point, record::InstructionCounts> counts;
+        if (kind == PlaceKind::instruction) counts = counts_of_points();
         for (Point point = 0; point < points_.size(); ++point) {
             const auto [known, is_new] = numbers.try_emplace(key_of(kind, points_[point], point), places.size());
             if (is_new) places.push_back(describe(kind, points_[point]));
+            if (const auto met = counts.find(point); met != counts.end()) places[known->second].counts = met->second;
             if (kind == PlaceKind::function) widen(places[known->second], points_[point]);
             place_of[point] = known->second;
         }
@@ -236,7 +277,7 @@ class Summing {
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < places.size(); ++i)
             // What only a variation met has no slots to add up.
-            if (!places[i].slots.empty()) order.push_back(i);
+            if (!places[i].slots.empty() || places[i].measured) order.push_back(i);
         most_first(order, places);
         WeightedSlots left_over{};
         std::vector<CodePlace> listed;
@@ -254,6 +295,7 @@ class Summing {
     std::vector<record::Warning>& warnings_;
     CodePoints points_;
     CallTree calls_;
+    MeasuredPlaces measured_;
     CodeLoops code_loops_;
     std::vector<SlotsOfPoints> windows_;
     std::set<record::Variation> variations_;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
 
 #include "base/suggest.h"
 #include "events/model_tree.h"
@@ -15,9 +17,12 @@
 #include "judge/metric_unit.h"
 #include "judge/pass_lengths.h"
 #include "judge/pmus.h"
+#include "judge/prepared.h"
+#include "metrics/expression.h"
 #include "metrics/formulas.h"
 
 namespace tmaprobe::judge {
+
 namespace {
 
 using metrics::MetricDefinition;
@@ -30,12 +35,15 @@ bool is_hybrid(const events::Table& table) {
            std::ranges::any_of(table.metrics, [](const MetricDefinition& metric) { return metric.pmu == "cpu_core"; });
 }
 
-/// The PMU of a hybrid whose tree is meant; "" where there is only one.
+}  // namespace
+
 std::string choose_pmu(const events::Table& table, const std::vector<record::Event>& events, const std::string& asked) {
     if (!asked.empty() || !is_hybrid(table)) return asked;
     const std::string counted = pmus_of(events).front();
     return counted.empty() ? "cpu_core" : counted;
 }
+
+namespace {
 
 int rank_of(const std::string& category) {
     static constexpr std::array<std::string_view, 4> order = {"frontend", "bad_speculation", "backend", "retiring"};
@@ -53,22 +61,6 @@ void append_tree(const std::vector<const MetricDefinition*>& nodes, const std::s
     }
 }
 
-/// A metric's events: how the formulas spell each, and what it counts.
-struct Spelling {
-    std::string text;
-    events::EventKey key;
-    std::optional<events::RetireLatency> latency;  ///< of "EVENT:R", as published
-};
-
-/// Formulas and events that stay the same for all sets of counts of one request.
-struct Prepared {
-    std::vector<MetricDefinition> definitions;  ///< of the chosen PMU
-    metrics::Formulas formulas;
-    metrics::Constants constants;
-    std::map<std::string, Spelling> spellings;
-    std::vector<std::vector<std::string>> events_of;  ///< by wanted metric
-};
-
 metrics::Constants complete_constants(const events::Table& table, const metrics::Constants& given) {
     metrics::Constants constants = given;
     if (constants.cpu_id.empty()) constants.cpu_id = table.cpu_id;
@@ -80,17 +72,29 @@ metrics::Constants complete_constants(const events::Table& table, const metrics:
     return constants;
 }
 
+/// A table is asked for an event once, not in each evaluation.
+std::function<bool(std::string_view)> asked_once(std::function<bool(std::string_view)> has_event) {
+    return [has_event = std::move(has_event),
+            known = std::map<std::string, bool, std::less<>>()](std::string_view name) mutable {
+        const auto found = known.find(name);
+        return found != known.end() ? found->second : known.emplace(name, has_event(name)).first->second;
+    };
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const events::Table& table, const std::string& pmu, const AssessRequest& request) {
     Prepared prepared;
     for (const MetricDefinition& metric : table.metrics)
         if (pmu.empty() || metric.pmu.empty() || metric.pmu == pmu) prepared.definitions.push_back(metric);
-    std::vector<std::size_t> wanted;
+    auto& wanted = prepared.wanted;
     for (const std::string& name : request.metrics)
         for (std::size_t i = 0; i < prepared.definitions.size(); ++i)
             if (prepared.definitions[i].name == name) wanted.push_back(i);
     if (wanted.empty()) return prepared;
     prepared.formulas = TRY(metrics::Formulas::compile(prepared.definitions, wanted));
     prepared.constants = complete_constants(table, request.constants);
+    prepared.constants.has_event = asked_once(std::move(prepared.constants.has_event));
     prepared.events_of = prepared.formulas.events_per_metric(prepared.constants);
     for (const auto& events : prepared.events_of)
         for (const std::string& text : events) {
@@ -102,9 +106,6 @@ Result<Prepared> prepare(const events::Table& table, const std::string& pmu, con
         }
     return prepared;
 }
-
-/// Where the events of each wanted metric are taken from.
-using Groups = std::vector<std::vector<GroupId>>;
 
 Groups choose_groups(const Prepared& prepared, const CountIndex& index) {
     Groups groups;
@@ -118,6 +119,10 @@ Groups choose_groups(const Prepared& prepared, const CountIndex& index) {
     return groups;
 }
 
+double unit_factor(const Spelling& spelling) { return spelling.key.pmu == "tool" ? 1e-9 : 1; }
+
+namespace {
+
 metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, const std::vector<GroupId>& preferred,
                             const PassFactors& factors) {
     metrics::Counts counts;
@@ -126,8 +131,7 @@ metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, c
             metrics::Count& count = counts[text] = index.count_of(*event);
             double factor = 1;
             if (const auto of_pass = factors.find(event->pass); of_pass != factors.end()) factor = of_pass->second;
-            // Times are counted in ns, as perf prints them; formulas take seconds, as perf gives them.
-            if (spelling.key.pmu == "tool") factor *= 1e-9;
+            factor *= unit_factor(spelling);
             for (double* part : {&count.value, &count.low, &count.high}) *part *= factor;
         } else if (spelling.latency)
             counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
@@ -221,8 +225,9 @@ void judge_events(const Prepared& prepared, const CountIndex& index, const std::
                   std::size_t metric, record::Metric& result) {
     for (const std::string& text : prepared.events_of[metric]) {
         const auto spelling = prepared.spellings.find(text);
+        const std::string shown = metrics::without_escapes(text);
         if (spelling == prepared.spellings.end()) {
-            result.reason = fmt::format("the table has no event '{}'", text);
+            result.reason = fmt::format("the table has no event '{}'", shown);
             continue;
         }
         const record::Event* event = index.find(spelling->second.key, groups);
@@ -231,9 +236,9 @@ void judge_events(const Prepared& prepared, const CountIndex& index, const std::
                 result.warnings.push_back("latency_from_table");
             else if (spelling->second.key.latency)
                 result.reason =
-                    fmt::format("its vendor has not published the latency at retirement that {} stands for", text);
+                    fmt::format("its vendor has not published the latency at retirement that {} stands for", shown);
             if (const auto why = index.refused(spelling->second.key); !why.empty())
-                result.reason = fmt::format("{} {}", text, why);
+                result.reason = fmt::format("{} {}", shown, why);
             continue;
         }
         const auto& reading = event->reading;
@@ -252,6 +257,8 @@ void flag_impossible(const UnitConversion& scale, record::Metric& metric) {
     if (scale.share && metric.value > 1 + rounding) metric.warnings.push_back("above_one");
 }
 
+}  // namespace
+
 record::Metric describe(const MetricDefinition& definition, const UnitConversion& scale) {
     record::Metric metric;
     metric.name = definition.name;
@@ -268,6 +275,8 @@ record::Metric describe(const MetricDefinition& definition, const UnitConversion
     metric.formula = metrics::without_escapes(definition.expression);
     return metric;
 }
+
+namespace {
 
 record::Metric judge(const Prepared& prepared, const CountIndex& index, const Groups& groups_of,
                      const MetricValue& value, std::size_t place, record::Status status) {
@@ -333,9 +342,8 @@ Result<std::vector<std::string>> choose_metrics(const events::Table& table, int 
     return names;
 }
 
-Result<std::vector<record::Metric>> assess(const events::Table& table, const std::vector<record::Event>& events,
-                                           const AssessRequest& request) {
-    const auto prepared = TRY(prepare(table, choose_pmu(table, events, request.pmu), request));
+std::vector<record::Metric> assess_prepared(const Prepared& prepared, const events::Table& table,
+                                            const std::vector<record::Event>& events, const AssessRequest& request) {
     const CountIndex index(table, events, request.status != record::Status::measured);
     const Groups groups = choose_groups(prepared, index);
     std::vector<MetricValue> values = evaluate(prepared, index, groups, PassLengths(table, events));
@@ -346,6 +354,12 @@ Result<std::vector<record::Metric>> assess(const events::Table& table, const std
         metrics.push_back(judge(prepared, index, groups, values[i], i, request.status));
     mark_bottleneck(metrics);
     return metrics;
+}
+
+Result<std::vector<record::Metric>> assess(const events::Table& table, const std::vector<record::Event>& events,
+                                           const AssessRequest& request) {
+    const auto prepared = TRY(prepare(table, choose_pmu(table, events, request.pmu), request));
+    return assess_prepared(prepared, table, events, request);
 }
 
 }  // namespace tmaprobe::judge

@@ -24,6 +24,8 @@ std::optional<events::EventKey> key_named(const events::Table& table, const char
 }  // namespace
 
 PassLengths::PassLengths(const events::Table& table, const std::vector<record::Event>& events) {
+    // One pass has no other that it could be brought to.
+    if (std::ranges::adjacent_find(events, std::ranges::not_equal_to{}, &record::Event::pass) == events.end()) return;
     for (const record::Event& event : events) {
         const auto& reading = event.reading;
         if (reading.time_running_ns == 0 || !std::isfinite(reading.value)) continue;

@@ -227,7 +227,7 @@ void Evaluation::set_limits(std::size_t wanted, const std::vector<Bounds>& limit
 }
 
 std::string Evaluation::reason(const MissingCause& cause) const {
-    const auto input = [&] { return formulas_.inputs_[cause.index].name; };
+    const auto input = [&] { return without_escapes(formulas_.inputs_[cause.index].name); };
     switch (cause.kind) {
         case MissingCause::Kind::missing:
             return fmt::format("no count of {}", input());
@@ -237,8 +237,8 @@ std::string Evaluation::reason(const MissingCause& cause) const {
             return fmt::format("{} is not known", input());
         case MissingCause::Kind::division: {
             const ExpressionNode& divisor = cause.expression->nodes()[cause.expression->nodes()[cause.index].second];
-            return fmt::format("division by zero: {} is 0",
-                               cause.expression->text().substr(divisor.begin, divisor.end - divisor.begin));
+            const auto text = cause.expression->text().substr(divisor.begin, divisor.end - divisor.begin);
+            return fmt::format("division by zero: {} is 0", without_escapes(std::string(text)));
         }
         default:
             return "the result is not a finite number";

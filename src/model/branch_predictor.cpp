@@ -1,6 +1,7 @@
 #include "model/branch_predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tmaprobe::model {
 namespace {
@@ -45,18 +46,19 @@ std::uint32_t trained(std::uint32_t entry, bool taken) {
 void BranchHistory::shift_in(bool bit) {
     newest_ = (newest_ + 1) % kept_bits;
     bits_[newest_] = bit;
-    for (std::size_t table = 0; table < tables; ++table) {
-        const unsigned length = lengths[table];
+    const auto shift = [&]<std::size_t table, std::size_t fold>() {
+        constexpr unsigned length = lengths[table], width = fold_bits[fold];
         const std::uint32_t leaves = bits_[(newest_ + kept_bits - length) % kept_bits];
-        for (unsigned fold = 0; fold < folds; ++fold) {
-            const unsigned width = fold_bits[fold];
-            std::uint32_t& folded = folded_[table][fold];
-            folded = folded << 1 | (bit ? 1u : 0u);
-            folded ^= leaves << (length % width);
-            folded ^= folded >> width;
-            folded &= (1u << width) - 1;
-        }
-    }
+        std::uint32_t& folded = folded_[table][fold];
+        folded = folded << 1 | (bit ? 1u : 0u);
+        folded ^= leaves << (length % width);
+        folded ^= folded >> width;
+        folded &= (1u << width) - 1;
+    };
+    // One after another, with lengths that the compiler knows: most of a predictor's time goes here.
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+        (shift.template operator()<i / folds, i % folds>(), ...);
+    }(std::make_index_sequence<tables * folds>());
 }
 
 void BranchHistory::add(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
@@ -109,7 +111,7 @@ bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool t
     }
     history_.add(branch, taken, target);
     if (history_bits_ && (taken || !branch.conditional))
-        of_taken_.add_bits(branch.address, history_first_bit_, history_bits_);
+        of_taken_.add_bits(branch.address + branch.length - 1, history_first_bit_, history_bits_);
     return missed;
 }
 

@@ -25,12 +25,53 @@ unsigned* cycles_figure(const std::string& fact, events::CpuGeometry& cpu) {
     return nullptr;
 }
 
+/// The cache whose lines a fact tells the rate of; nullptr: it is another fact.
+events::CacheGeometry* sender(const std::string& fact, events::CpuGeometry& cpu) {
+    for (const auto& [name, level] : {std::pair{"lines.l2", 2}, {"lines.l3", 3}})
+        if (fact == name) return data_cache(cpu, level);
+    return nullptr;
+}
+
+/// What the last two levels hold together, in bytes.
+std::uint64_t held_together(events::CpuGeometry& cpu) {
+    const events::CacheGeometry* const l2 = data_cache(cpu, 2);
+    const events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    if (!l2 || !l3) return 0;
+    return l3->victim ? l2->size_bytes + l3->size_bytes : l3->size_bytes;
+}
+
+/// Gives the third level the share that this machine was found to have of it.
+bool put_share(std::uint64_t found, events::CpuGeometry& cpu) {
+    const std::uint64_t whole = held_together(cpu);
+    const std::uint64_t l2 = whole ? data_cache(cpu, 2)->size_bytes : 0;
+    if (found >= whole || found < 2 * l2) return false;
+    events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    l3->size_bytes = l3->victim ? found - l2 : found;
+    return true;
+}
+
+/// What a page walk takes whose last entry the second level has, beyond the load: as the loop of the fact has it.
+unsigned walk_but_its_step(events::CpuGeometry& cpu) {
+    const events::CacheGeometry* const l2 = data_cache(cpu, 2);
+    return cpu.translation.l2_hit_cycles + (l2 ? l2->latency : 0);
+}
+
 bool put(const record::CalibratedFact& found, const events::CalibrationFact& known, events::CpuGeometry& cpu) {
     const auto cycles = static_cast<unsigned>(std::lround(found.value));
     if (unsigned* const figure = cycles_figure(found.name, cpu)) {
         *figure = cycles;
         return true;
     }
+    if (events::CacheGeometry* const cache = sender(found.name, cpu)) {
+        cache->line_cycles = found.value;
+        return true;
+    }
+    if (found.name == "translation.walk") {
+        if (cycles <= walk_but_its_step(cpu)) return false;
+        cpu.translation.walk_step_cycles = cycles - walk_but_its_step(cpu);
+        return true;
+    }
+    if (found.name == "size.l3") return put_share(static_cast<std::uint64_t>(found.value), cpu);
     if (found.name == "memory.latency") {
         cpu.memory.latency_ns = found.value;
         cpu.memory.latency_low_ns = found.low;
@@ -45,6 +86,7 @@ bool put(const record::CalibratedFact& found, const events::CalibrationFact& kno
     events::Correction correction;
     correction.instructions = known.instructions;
     correction.latency = cycles;
+    correction.latency_of_chain = true;
     cpu.corrections.push_back(std::move(correction));
     return true;
 }
@@ -56,6 +98,10 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
     if (fact == "memory.bandwidth") return cpu.memory.bandwidth_bytes_per_second;
     if (fact == "reorder_buffer" && cpu.core && cpu.core->reorder_buffer > 0) return cpu.core->reorder_buffer;
     events::CpuGeometry copy = cpu;
+    if (const events::CacheGeometry* const cache = sender(fact, copy))
+        return cache->line_cycles > 0 ? std::optional(cache->line_cycles) : std::nullopt;
+    if (fact == "translation.walk") return walk_but_its_step(copy) + copy.translation.walk_step_cycles;
+    if (fact == "size.l3" && held_together(copy) > 0) return static_cast<double>(held_together(copy));
     const unsigned* const cycles = cycles_figure(fact, copy);
     return cycles && *cycles > 0 ? std::optional<double>(*cycles) : std::nullopt;
 }

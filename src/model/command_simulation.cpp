@@ -157,7 +157,10 @@ void add_windows(SampledWindows windows, const RegionNames& regions, const Model
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {
         sum_up(windows.facts, true, cpu, modelled, looked_at);
-        if (options.attribute) modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
+        if (options.attribute) {
+            modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
+            modelled.attribution->samples = std::move(windows.samples);
+        }
         std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
         add_model_warnings(known_wrong, windows.pages_partly_known, modelled);
         if (modelled.further_tasks)
@@ -178,7 +181,15 @@ void add_windows(SampledWindows windows, const RegionNames& regions, const Model
                              100 * in_kernel),
                  "fewer or larger system calls (batches, pipelining) take less of it"});
         constexpr double nearly_one = 1.5;
-        if (like_so_many_moments(windows.facts) < nearly_one)
+        if (windows.sampling.is_elsewhere())
+            modelled.warnings.push_back(
+                {"model_elsewhere",
+                 fmt::format(
+                     "the windows are of code in which the command spent {:.0f}% of its time, by {:.0f} looks at "
+                     "where it was: the tree says little of the rest",
+                     100 * looks.looks_met / looks.looks, looks.looks),
+                 "let it run for longer, or ask for more windows with --effort"});
+        else if (like_so_many_moments(windows.facts) < nearly_one)
             modelled.warnings.push_back(
                 {"model_one_window",
                  fmt::format("{} modelled: the bounds do not cover what another moment of it would have given",

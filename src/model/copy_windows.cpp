@@ -106,10 +106,10 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
         look_at_memory(copy, number == 0, from_start);
         if (regions_.any()) copy.regions.look(copy.process);
         std::vector<process::MemoryMapping> mappings;
-        if (options_.attribute) mappings = process::memory_mappings_of(copy_);
+        if (options_.keeps_mappings()) mappings = process::memory_mappings_of(copy_);
         auto facts = moment(copy, number == 0, from_start);
         // What it mapped meanwhile is there, too. A copy that is gone has none.
-        if (auto now = options_.attribute ? process::memory_mappings_of(copy_) : mappings; !now.empty())
+        if (auto now = options_.keeps_mappings() ? process::memory_mappings_of(copy_) : mappings; !now.empty())
             mappings = std::move(now);
         if (!facts) {
             if (moments.empty()) return pass_on(facts);

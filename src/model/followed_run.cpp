@@ -83,13 +83,14 @@ void FollowedRun::note_mappings() {
 std::uint64_t FollowedRun::writable_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& mapping : process::memory_mappings_of(start_.process.pid()))
-        if (mapping.writable) sum += mapping.end - mapping.begin;
+        if (mapping.writable && !counting_.has_for_itself(mapping.begin) && !following_.has_for_itself(mapping.begin))
+            sum += mapping.end - mapping.begin;
     return sum;
 }
 
 Result<> FollowedRun::execute(trace::Translator& translator, std::uint64_t position, const trace::OnStep& on_step) {
     constexpr std::uint64_t at_once = 100'000'000;
-    while (!ended_ && executed_ < position) {
+    while (!ended_ && executed_ < position && !translator.met()) {
         if (last_ != &translator) {
             const std::size_t remappings = last_ ? last_->remappings() : 0;
             if (remappings != remappings_seen_) translator.mappings_changed();
@@ -110,14 +111,24 @@ Result<> FollowedRun::execute(trace::Translator& translator, std::uint64_t posit
 
 Result<> FollowedRun::go_to(std::uint64_t position) { return execute(counting_, position, {}); }
 
+Result<bool> FollowedRun::go_to_code(std::vector<std::uint64_t> addresses, std::uint64_t position) {
+    counting_.await(std::move(addresses));
+    TRY(execute(counting_, position, {}));
+    const bool met = counting_.met();
+    counting_.await({});
+    return met;
+}
+
 Result<std::uint64_t> FollowedRun::go_to_end() {
     TRY(execute(counting_, ~std::uint64_t{0}, {}));
     TRY(start_.process.finish());
     return executed_;
 }
 
-Result<> FollowedRun::follow_to(std::uint64_t position, std::vector<trace::Step>& steps) {
-    return execute(following_, position,
+Result<> FollowedRun::follow(std::uint64_t count, std::vector<trace::Step>& steps) {
+    constexpr std::size_t some_more = 1000;
+    steps.reserve(count + some_more);
+    return execute(following_, executed_ + count,
                    [&](const trace::StaticInstruction&, const trace::Step& step) { steps.push_back(step); });
 }
 

@@ -24,10 +24,12 @@ class FollowedRun {
 
     /// Only counts up to a position.
     Result<> go_to(std::uint64_t position);
+    /// The same, or to where it comes to one of the blocks of code that begin at these addresses, which is told.
+    Result<bool> go_to_code(std::vector<std::uint64_t> addresses, std::uint64_t position);
     /// How many instructions it executed in all.
     Result<std::uint64_t> go_to_end();
-    /// Appends what is executed up to a position, as numbered by instructions().
-    Result<> follow_to(std::uint64_t position, std::vector<trace::Step>& steps);
+    /// Appends the next so many instructions, or a few more, as numbered by instructions().
+    Result<> follow(std::uint64_t count, std::vector<trace::Step>& steps);
     /// As they are now.
     std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions();
 

@@ -13,33 +13,39 @@
 #include "model/layout_simulators.h"
 #include "model/llvm/decoder.h"
 #include "model/modelled_cpu.h"
+#include "model/rare_code.h"
 
 namespace tmaprobe::model {
 namespace {
 
 /// Windows of a run, one in each of so many parts of one length.
-constexpr std::size_t most_windows = 200, window_instructions = 12'000, most_warmed = 100'000;
+constexpr std::size_t least_windows = 480, most_windows = 1200, window_instructions = 12'000, most_warmed = 60'000;
+/// Long runs have more: with them it takes as long as the run under the tracer does anyway.
+constexpr std::size_t instructions_of_a_window = 5'000'000;
 
-/// Which instructions are followed for a window, and which of these are simulated.
+/// From where on instructions are followed for a window, and how many: first those that only warm.
 struct WindowPlace {
-    std::size_t warm_up = 0, begin = 0, end = 0;
+    std::size_t begin = 0, warmed = 0, simulated = 0;
 };
 
 /// Where windows lie in a run of so many instructions: all of it where that is short, else by chance in each part.
 std::vector<WindowPlace> window_places(std::size_t instructions, std::uint64_t seed) {
     std::vector<WindowPlace> places;
-    const std::size_t count = std::clamp<std::size_t>(instructions / window_instructions, 1, most_windows);
+    const std::size_t count =
+        std::clamp<std::size_t>(instructions / window_instructions, 1,
+                                std::clamp(instructions / instructions_of_a_window, least_windows, most_windows));
     const std::size_t part = instructions / count;
     Random random(seed);
+    std::size_t end = 0;  // of the one before
     for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t begin = i * part;
         const std::size_t room = part > window_instructions ? part - window_instructions : 0;
+        const std::size_t begin = i * part + (room ? random.below(room) : 0);
+        const std::size_t part_end = i + 1 == count ? instructions : (i + 1) * part;
         WindowPlace place;
-        place.begin = begin + (room ? random.below(room) : 0);
-        const std::size_t part_end = i + 1 == count ? instructions : begin + part;
-        place.end = room ? place.begin + window_instructions : part_end;
-        const std::size_t before = places.empty() ? 0 : places.back().end;
-        place.warm_up = std::max(before, place.begin > most_warmed ? place.begin - most_warmed : 0);
+        place.begin = std::max(end, begin > most_warmed ? begin - most_warmed : 0);
+        place.warmed = begin - place.begin;
+        place.simulated = room ? window_instructions : part_end - begin;
+        end = begin + place.simulated;
         places.push_back(place);
     }
     return places;
@@ -119,6 +125,7 @@ class CostOfCommand {
         auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
         cost_.instructions = TRY(run->go_to_end());
         executions_ = executions_of(run->counting());
+        blocks_ = run->counting().block_counts();
         cost_.clock_reads = run->clock_reads();
         cost_.started_others = run->started_others();
         cost_.followed_to_end = run->followed_to_end();
@@ -131,16 +138,28 @@ class CostOfCommand {
         const log::Step step("simulating windows of a second run");
         auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
         auto simulators = TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_)));
-        for (const WindowPlace& place : window_places(cost_.instructions, seed_)) {
+        RareCode rare(blocks_, cost_.instructions);
+        const auto places = window_places(cost_.instructions, seed_);
+        std::size_t awaited = 0;
+        for (std::size_t i = 0; i < places.size(); ++i) {
             ExecutedStretch stretch;
-            TRY(run->go_to(place.warm_up));
+            TRY(run->go_to(places[i].begin));
             stretch.writable_bytes = run->writable_bytes();
-            TRY(run->follow_to(place.begin, stretch.warm_up));
-            TRY(run->follow_to(place.end, stretch.window));
-            // A position is met late where blocks are long; the one after it is met again.
-            if (stretch.window.empty()) continue;
-            stretch.instructions = run->instructions();
+            // Positions are met late: what follows has its length all the same.
+            TRY(run->follow(places[i].warmed, stretch.warm_up));
+            TRY(follow_window(*run, places[i].simulated, rare, stretch));
+            if (stretch.window.empty()) break;  // it has ended
             simulators.add(std::move(stretch));
+            if (i + 1 == places.size() || awaited == places.size() / 2) continue;
+            // What matters and is rare is waited for up to where the next one begins.
+            auto wanted = rare.wanted(static_cast<double>(i + 1) / static_cast<double>(places.size()));
+            if (wanted.empty() || !TRY(run->go_to_code(std::move(wanted), places[i + 1].begin))) continue;
+            ExecutedStretch further;
+            further.awaited = true;
+            further.writable_bytes = run->writable_bytes();
+            TRY(follow_window(*run, window_instructions, rare, further));
+            ++awaited;
+            simulators.add(std::move(further));
         }
         cost_.instructions_again = TRY(run->go_to_end());
         cost_.mappings = run->code_mappings();
@@ -148,20 +167,30 @@ class CostOfCommand {
         return {};
     }
 
-    void add_up(const std::vector<std::vector<std::map<std::uint64_t, SampledCode>>>& layouts) {
-        std::vector<std::map<std::uint64_t, SampledCode>> mean(layouts.front().size());
-        if (mean.empty()) return;
-        const double part = 1.0 / static_cast<double>(layouts.size());
-        for (const auto& windows : layouts) {
-            cost_.layouts.push_back(estimate_cost(executions_, windows).cycles);
-            for (std::size_t i = 0; i < windows.size(); ++i)
-                for (const auto& [address, code] : windows[i]) {
-                    mean[i][address].executions = code.executions;
-                    mean[i][address].cycles += part * code.cycles;
+    static Result<> follow_window(FollowedRun& run, std::size_t instructions, RareCode& rare,
+                                  ExecutedStretch& stretch) {
+        TRY(run.follow(instructions, stretch.window));
+        stretch.instructions = run.instructions();
+        rare.met(*stretch.instructions, stretch.window);
+        return {};
+    }
+
+    void add_up(const SimulatedWindows& windows) {
+        // Neighbours in different layouts are one sample: what layouts differ by is no error of it.
+        std::vector<WindowCosts> samples;
+        for (const auto& of_layout : windows.layouts) {
+            cost_.layouts.push_back(estimate_cost(executions_, of_layout, windows.awaited).cycles);
+            samples.resize(std::max(samples.size(), of_layout.size()));
+            for (std::size_t i = 0; i < of_layout.size(); ++i)
+                for (const auto& [address, code] : of_layout[i]) {
+                    samples[i][address].executions += code.executions;
+                    samples[i][address].cycles += code.cycles;
                 }
+            cost_.windows += of_layout.size();
         }
-        const CostEstimate estimate = estimate_cost(executions_, mean);
-        cost_.windows = mean.size();
+        cost_.windows += windows.awaited.size();
+        if (samples.empty()) return;
+        const CostEstimate estimate = estimate_cost(executions_, samples, windows.awaited);
         cost_.cycles = estimate.cycles;
         cost_.standard_error = estimate.standard_error;
         cost_.simulated_instructions = static_cast<std::uint64_t>(estimate.sampled);
@@ -175,6 +204,7 @@ class CostOfCommand {
     int layouts_;
     std::uint64_t seed_;
     std::map<std::uint64_t, double> executions_;
+    std::vector<trace::Translator::BlockCount> blocks_;
     ProgramCost cost_;
 };
 

@@ -26,7 +26,7 @@ class LayoutSimulators::Simulator {
     }
     ~Simulator() { close(); }
 
-    void add(std::shared_ptr<const ExecutedStretch> stretch) {
+    void add(ExecutedStretch stretch) {
         constexpr std::size_t most_waiting = 2;
         std::unique_lock lock(guard_);
         changed_.wait(lock, [&] { return waiting_.size() < most_waiting; });
@@ -34,11 +34,13 @@ class LayoutSimulators::Simulator {
         changed_.notify_all();
     }
 
-    Result<std::vector<std::map<std::uint64_t, SampledCode>>> finish() {
+    Result<> finish(SimulatedWindows& all) {
         close();
         thread_.join();
         if (error_) return tl::unexpected<Error>(*error_);
-        return std::move(windows_);
+        all.layouts.push_back(std::move(windows_));
+        all.awaited.insert(all.awaited.end(), awaited_.begin(), awaited_.end());
+        return {};
     }
 
   private:
@@ -50,7 +52,7 @@ class LayoutSimulators::Simulator {
 
     void work() {
         for (;;) {
-            std::shared_ptr<const ExecutedStretch> stretch;
+            ExecutedStretch stretch;
             {
                 std::unique_lock lock(guard_);
                 changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
@@ -59,7 +61,7 @@ class LayoutSimulators::Simulator {
                 waiting_.pop_front();
                 changed_.notify_all();
             }
-            if (!error_) simulate(*stretch);
+            if (!error_) simulate(stretch);
         }
     }
 
@@ -67,26 +69,48 @@ class LayoutSimulators::Simulator {
         simulator_.begin_moment(stretch.writable_bytes);
         for (const trace::Step& step : stretch.warm_up)
             simulator_.follow((*stretch.instructions)[step.instruction], step);
-        const trace::Trace trace{*stretch.instructions, stretch.window};
+        const trace::Trace trace = alone(stretch);
+        // Most of what is rare is short: what leads to the core's steady state is, too, there.
+        constexpr std::size_t lead_in_of_awaited = 256;
+        const std::size_t lead_in = stretch.awaited ? std::min(trace.steps.size() / 4, lead_in_of_awaited)
+                                                    : WindowSimulator::lead_in_of(trace.steps.size());
+        simulator_.set_lead_in(lead_in);
         const auto facts = simulator_.simulate(trace);
         if (!facts) {
             error_ = facts.error();
             return;
         }
-        auto& window = windows_.emplace_back();
+        auto& window = (stretch.awaited ? awaited_ : windows_).emplace_back();
         for (const auto& [address, slots] : facts->time_by_address) window[address].cycles = slots / width_;
-        for (std::size_t i = WindowSimulator::lead_in_of(trace.steps.size()); i < trace.steps.size(); ++i)
+        for (std::size_t i = lead_in; i < trace.steps.size(); ++i)
             window[trace.instructions[trace.steps[i].instruction].address].executions += 1;
+    }
+
+    /// A window with the instructions that are in it, and no others: a program may have hundreds of times as many.
+    static trace::Trace alone(const ExecutedStretch& stretch) {
+        constexpr std::uint32_t none = ~std::uint32_t{0};
+        std::vector<std::uint32_t> numbers(stretch.instructions->size(), none);
+        trace::Trace trace;
+        trace.steps = stretch.window;
+        for (trace::Step& step : trace.steps) {
+            std::uint32_t& number = numbers[step.instruction];
+            if (number == none) {
+                number = static_cast<std::uint32_t>(trace.instructions.size());
+                trace.instructions.push_back((*stretch.instructions)[step.instruction]);
+            }
+            step.instruction = number;
+        }
+        return trace;
     }
 
     std::unique_ptr<core::Core> core_;
     WindowSimulator simulator_;
     double width_;
-    std::vector<std::map<std::uint64_t, SampledCode>> windows_;
+    std::vector<WindowCosts> windows_, awaited_;
     std::optional<Error> error_;
     std::mutex guard_;
     std::condition_variable changed_;
-    std::deque<std::shared_ptr<const ExecutedStretch>> waiting_;
+    std::deque<ExecutedStretch> waiting_;
     bool closed_ = false;
     std::jthread thread_;
 };
@@ -104,13 +128,13 @@ Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const s
 }
 
 void LayoutSimulators::add(ExecutedStretch stretch) {
-    const auto shared = std::make_shared<const ExecutedStretch>(std::move(stretch));
-    for (const auto& simulator : simulators_) simulator->add(shared);
+    simulators_[next_]->add(std::move(stretch));
+    next_ = (next_ + 1) % simulators_.size();
 }
 
-Result<std::vector<std::vector<std::map<std::uint64_t, SampledCode>>>> LayoutSimulators::finish() {
-    std::vector<std::vector<std::map<std::uint64_t, SampledCode>>> all;
-    for (const auto& simulator : simulators_) all.push_back(TRY(simulator->finish()));
+Result<SimulatedWindows> LayoutSimulators::finish() {
+    SimulatedWindows all;
+    for (const auto& simulator : simulators_) TRY(simulator->finish(all));
     return all;
 }
 

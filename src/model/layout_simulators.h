@@ -23,10 +23,17 @@ struct ExecutedStretch {
     std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions;
     std::vector<trace::Step> warm_up, window;
     std::uint64_t writable_bytes = 0;  ///< that the program has
+    bool awaited = false;              ///< it begins where somebody waited for it, and not by chance
 };
 
-/// The same executed instructions on one CPU in several layouts, each simulated on a thread of its own while the
-/// program goes on.
+/// What they cost, by real address.
+struct SimulatedWindows {
+    std::vector<std::vector<WindowCosts>> layouts;  ///< of each layout in order, those that begin by chance
+    std::vector<WindowCosts> awaited;               ///< of all layouts
+};
+
+/// Stretches of what a program executes on one CPU in several layouts, each layout simulated on a thread of its own
+/// while the program goes on. Layouts take turns: one stretch is simulated in one layout.
 class LayoutSimulators {
   public:
     /// Errors: those of core::make_core().
@@ -37,13 +44,14 @@ class LayoutSimulators {
 
     /// Waits while the simulations are behind.
     void add(ExecutedStretch stretch);
-    /// The windows of each layout, by real address. Errors: those of the core.
-    Result<std::vector<std::vector<std::map<std::uint64_t, SampledCode>>>> finish();
+    /// Errors: those of the core.
+    Result<SimulatedWindows> finish();
 
   private:
     class Simulator;
     LayoutSimulators();
     std::vector<std::unique_ptr<Simulator>> simulators_;
+    std::size_t next_ = 0;
 };
 
 }  // namespace tmaprobe::model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "model/core/descriptor.h"
 
@@ -13,6 +14,7 @@ using core::line_bytes;
 constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
 constexpr std::uint64_t page_entry_bytes = 8;
 constexpr std::size_t many_pages = 1 << 16;  // more than the buffers of any target hold
+constexpr std::size_t many_lines = 1 << 13;  // some times as many as any first level holds
 
 /// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
 /// size, and within 49 bits, which is what the third level's tags have room for.
@@ -54,6 +56,9 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
           std::lround((variation.latency_ns > 0 ? variation.latency_ns : geometry.memory.latency_ns) * 1e-9 *
                       geometry.frequency_hz))),
       from_memory_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),
+      from_l3_(geometry.l3.line_cycles),
+      into_l1_(geometry.l2.line_cycles),
+      l2_banks_(geometry.l2.banks, LineChannel(geometry.l2.bank_cycles)),
       l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
       l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
       l2_(cache_of(geometry.l2, SetAssociative::Replacement::least_recent)),
@@ -61,6 +66,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       // recently used would when a block is walked again and again.
       l3_(cache_of(geometry.l3, SetAssociative::Replacement::random)),
       met_pages_(many_pages, 16),
+      written_(many_lines),
       directories_(geometry.translation.upper_level_entries, -1),
       streams_(geometry.prefetchers.streams) {
     for (Serving* serving : {&serving_data_, &serving_code_})
@@ -96,6 +102,9 @@ void MemorySystem::begin_window() {
     l2_outstanding_.clear();
     walks_outstanding_.clear();
     from_memory_.clear();
+    from_l3_.clear();
+    into_l1_.clear();
+    for (LineChannel& bank : l2_banks_) bank.clear();
     oldest_cycle_ = 0;
     timed_ = true;
     reset_facts();
@@ -143,7 +152,7 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
         done = std::max(arrival(entry_line, done), done) + geometry_.l1_data.latency;
     } else {
         done = below(entry_line, done).ready_at;
-        l1_data_.insert(entry_line);
+        into_l1(entry_line, done);
     }
     if (timed_) walks_outstanding_.push_back({start, done});
     return done;
@@ -239,10 +248,16 @@ bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit
 }
 
 std::uint64_t LineChannel::after(std::uint64_t cycle) {
+    if (line_cycles_ == 0) return cycle;
     std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
     while (taken_[turn % turns] == turn) ++turn;
     taken_[turn % turns] = turn;
     return std::max(cycle, static_cast<std::uint64_t>(static_cast<double>(turn - 1) * line_cycles_));
+}
+
+void LineChannel::take(std::uint64_t cycle, double cycles) {
+    if (line_cycles_ == 0) return;
+    for (long turn = std::lround(cycles / line_cycles_); turn > 0; --turn) after(cycle);
 }
 
 void MemorySystem::vary(const MemoryVariation& variation) {
@@ -271,6 +286,13 @@ std::uint64_t MemorySystem::from_memory(std::uint64_t cycle) {
            static_cast<std::uint64_t>(std::lround(static_cast<double>(memory_cycles_) * ideal_.latency));
 }
 
+void MemorySystem::into_l1(std::uint64_t line, std::uint64_t cycle) {
+    const auto evicted = l1_data_.insert(line);
+    if (!evicted || written_[*evicted % written_.size()] != *evicted) return;
+    written_[*evicted % written_.size()] = 0;
+    if (timed_) into_l1_.take(cycle, geometry_.l2.write_back_cycles);
+}
+
 void MemorySystem::into_l2(std::uint64_t line) {
     const auto evicted = l2_.insert(line);
     if (evicted && geometry_.l3.victim && !l3_.find(*evicted)) l3_.insert(*evicted);
@@ -288,7 +310,9 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     if (l2_.find(line)) {
         const std::uint64_t ready = arrival(line, cycle);
-        return {ready > cycle ? ready : cycle + geometry_.l2.latency, 2};
+        if (ready > cycle) return {ready, 2};
+        const std::uint64_t sent = timed_ ? l2_banks_[line % l2_banks_.size()].after(cycle) : cycle;
+        return {sent + geometry_.l2.latency, 2};
     }
     const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
     Filled filled;
@@ -300,6 +324,8 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
         if (!geometry_.l3.victim) l3_.insert(line);
     }
     if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
+    if (timed_ && filled.level == 3)
+        filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + geometry_.l3.latency);
     if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
     on_its_way(line, filled.ready_at, cycle);
     into_l2(line);
@@ -314,10 +340,11 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
         return {ready, 0};
     }
     const std::uint64_t start = wait_for_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle);
-    const Filled filled = below(line, start);
+    Filled filled = below(line, start);
+    if (timed_) filled.ready_at = into_l1_.after(filled.ready_at);
     if (timed_) l1_outstanding_.push_back({start, filled.ready_at});
     on_its_way(line, filled.ready_at, cycle);
-    l1_data_.insert(line);
+    into_l1(line, filled.ready_at);
     // Sources follow the sum: second level, third level, memory.
     const std::size_t source = static_cast<std::size_t>(filled.level) - 1;
     for (const MemoryFact fills : {MemoryFact::l1d_fills, MemoryFact::l1d_demand_fills}) {
@@ -372,6 +399,7 @@ std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uin
     const std::uint64_t line = address / line_bytes;
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
+    written(line);
     train(line, start, filled.level != 1);
     return std::max(filled.ready_at, start);
 }
@@ -379,6 +407,13 @@ std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uin
 void MemorySystem::prefetch(std::uint64_t address, std::uint64_t cycle) {
     const unsigned translation = translate(address, cycle, false, false);
     data(address / line_bytes, cycle + translation, false);
+}
+
+void MemorySystem::bring(std::uint64_t address) {
+    const bool timed = std::exchange(timed_, false);
+    load(address, 0, 0);
+    timed_ = timed;
+    arrivals_.erase(address / line_bytes);
 }
 
 unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) {

@@ -46,10 +46,13 @@ struct IdealMemory {
 /// order; a turn that was taken long ago is free again.
 class LineChannel {
   public:
+    /// `line_cycles` 0: there is always room.
     explicit LineChannel(double line_cycles) : line_cycles_(line_cycles) {}
     void clear() { taken_.assign(turns, 0); }
     /// The first free turn, at this cycle or later; it is taken.
     std::uint64_t after(std::uint64_t cycle);
+    /// Takes the free turns of so many cycles.
+    void take(std::uint64_t cycle, double cycles);
 
   private:
     static constexpr std::size_t turns = 4096;  ///< lines that are sent within the reach of the reorder buffer
@@ -59,8 +62,9 @@ class LineChannel {
 
 /// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
 /// itself. Addresses are virtual: physical colouring and sharing with other cores are not modelled.
-/// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and
-/// lines from DRAM follow one another at its bandwidth.
+/// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and lines from
+/// each level follow one another as fast as it sends them. What the first level evicts goes back the same way where it
+/// was written to; that lines go back to the third level or to DRAM takes nothing from what comes.
 class MemorySystem final : public core::MemoryTiming {
   public:
     MemorySystem(const ModelledCpu& geometry, PageSizes page_sizes, const MemoryVariation& variation);
@@ -69,6 +73,7 @@ class MemorySystem final : public core::MemoryTiming {
     core::Loaded load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) override;
     void prefetch(std::uint64_t address, std::uint64_t cycle) override;
+    void bring(std::uint64_t address) override;
     unsigned load_in_vain(std::uint64_t address, std::uint64_t cycle) override;
     unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
 
@@ -132,6 +137,8 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
     void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
     void into_l2(std::uint64_t line);
+    void into_l1(std::uint64_t line, std::uint64_t cycle);
+    void written(std::uint64_t line) { written_[line % written_.size()] = line; }
     void count(MemoryFact fact, std::uint64_t amount = 1) {
         if (timed_) facts_[static_cast<std::size_t>(fact)] += amount;
     }
@@ -143,7 +150,8 @@ class MemorySystem final : public core::MemoryTiming {
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;
-    LineChannel from_memory_;
+    LineChannel from_memory_, from_l3_, into_l1_;
+    std::vector<LineChannel> l2_banks_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
     std::vector<SetAssociative> tlbs_;
@@ -151,7 +159,8 @@ class MemorySystem final : public core::MemoryTiming {
     SetAssociative met_pages_;
     std::uint64_t pages_met_ = 0;
     Serving serving_data_{}, serving_code_{};
-    SetAssociative directories_;  ///< upper levels of the page table that the walker remembers
+    std::vector<std::uint64_t> written_;  ///< lines of the first level, by their last bits; a few are forgotten
+    SetAssociative directories_;          ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
     std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
     std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in

@@ -29,6 +29,8 @@ Result<record::WhatIf> what_if(const std::string&, const WhatIfCpu&, const WhatI
     return pass_on(check_built());
 }
 
+Result<std::vector<TracedInstruction>> traced_instructions(const std::string&) { return pass_on(check_built()); }
+
 Result<ProgramCost> cost_of(const std::vector<std::string>&, const CostQuestion&) { return pass_on(check_built()); }
 
 #else
@@ -42,6 +44,10 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Libra
 Result<record::WhatIf> what_if(const std::string& trace_file, const WhatIfCpu& cpu, const WhatIfQuestions& questions,
                                unsigned threads) {
     return simulate_what_if(trace_file, cpu, questions, threads);
+}
+
+Result<std::vector<TracedInstruction>> traced_instructions(const std::string& trace_file) {
+    return list_traced_instructions(trace_file);
 }
 
 Result<ProgramCost> cost_of(const std::vector<std::string>& command, const CostQuestion& question) {

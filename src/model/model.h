@@ -54,6 +54,9 @@ struct ModelOptions {
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
     TraceWish trace;
     RegionWish regions;
+
+    /// What is mapped where is wanted with each window.
+    bool keeps_mappings() const { return attribute || !trace.file.empty(); }
 };
 
 /// Whether this build can model at all (LLVM was there), and if not, how to get it.

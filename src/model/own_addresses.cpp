@@ -55,6 +55,14 @@ std::uint64_t OwnAddresses::own(std::uint64_t address) {
     return area.place + (address - area.begin);
 }
 
+std::uint64_t OwnAddresses::own_if_met(std::uint64_t address) const {
+    const auto after = std::upper_bound(areas_.begin(), areas_.end(), address,
+                                        [](std::uint64_t value, const Area& area) { return value < area.begin; });
+    if (after == areas_.begin()) return 0;
+    const Area& area = *(after - 1);
+    return address < area.end && area.place ? area.place + (address - area.begin) : 0;
+}
+
 std::uint64_t OwnAddresses::real(std::uint64_t own_address) const {
     const auto after =
         std::upper_bound(met_.begin(), met_.end(), own_address,

@@ -27,6 +27,8 @@ class OwnAddresses {
     OwnAddresses(const std::string& maps, const trace::PageMap& pages);
 
     std::uint64_t own(std::uint64_t address);
+    /// The same of what lies in a mapping that own() has met; 0: not met.
+    std::uint64_t own_if_met(std::uint64_t address) const;
     /// The address that own() was given.
     std::uint64_t real(std::uint64_t own_address) const;
     /// The same of an instruction's address.

@@ -107,7 +107,7 @@ class RepeatableSimulation {
             auto from = options_.attribute ? trace::read_stack_top(process) : std::nullopt;
             TRY(go_to(translator, executed_ + options_.window_instructions,
                       [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
-            if (options_.attribute) mappings_ = process::memory_mappings_of(process.pid());
+            if (options_.keeps_mappings()) mappings_ = process::memory_mappings_of(process.pid());
             if (window.steps.size() >= least_simulated) TRY(add(window, std::move(from), translator));
             TRY(go_to(translator, begin + length_, {}));
             // The end of the run, too short for a window of its own, is the last one's.
@@ -142,7 +142,7 @@ class RepeatableSimulation {
         window.instructions = translator.instructions();
         modelled_.traced.steps += window.steps.size();
         auto facts = TRY(simulator_.simulate(window));
-        if (options_.attribute) facts.mappings = mappings_;
+        facts.mappings = mappings_;
         facts.stack = std::move(from);
         strata_.push_back({std::move(facts), 0});
         return {};

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "counters/perf/time_profile.h"
+#include "model/code_of_looks.h"
 #include "model/copy_windows.h"
 #include "model/kinds_of_moments.h"
 #include "model/task_shares.h"
@@ -46,6 +47,7 @@ class WindowSampling {
                    const ModelOptions& options, const process::HelperOrders& orders)
         : request_(request),
           orders_(orders),
+          attribute_(options.attribute),
           windows_(core, cpu, decoder, options, request.regions, found_, [this] { take_if_due(); }),
           sampler_(request.processes, request.limits, request.reaper) {}
 
@@ -101,6 +103,7 @@ class WindowSampling {
         for (const process::ThreadUse& thread : sampler_.threads()) profile_.add(thread.process, thread.thread);
         profile_.read();
         sampler_.note_looks(profile_.cost_ns());
+        if (attribute_) code_of_looks_.look(profile_);
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
@@ -249,9 +252,17 @@ class WindowSampling {
         }
     }
 
+    void add_samples() {
+        if (!attribute_) return;
+        for (const WindowFacts& facts : found_.facts)
+            code_of_looks_.add(facts.process, process::code_of(facts.mappings));
+        found_.samples = code_of_looks_.samples(profile_);
+    }
+
     SampledWindows finish() {
         auto& sampling = found_.sampling;
         profile_.read();
+        add_samples();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
         // Of unequal ones, as many as say at least as much.
         sampling.looks = std::floor(looked_at.looks / static_cast<double>(profile_.most_of_a_look()));
@@ -281,10 +292,12 @@ class WindowSampling {
 
     const SamplingRequest& request_;
     const process::HelperOrders& orders_;
+    const bool attribute_;
     SampledWindows found_;
     CopyWindows windows_;
     trace::Sampler sampler_;
     counters::perf::TimeProfile profile_;
+    CodeOfLooks code_of_looks_;
     std::map<pid_t, std::string> programs_;  ///< of processes that have windows
     std::deque<Waiting> copies_;
     std::mt19937_64 random_{1};  // the same choice each time, as far as the machine allows

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct SampledWindows {
     double tracing_ns = 0, simulating_ns = 0;
     bool pages_partly_known = false, translated = false;
     std::vector<std::vector<std::uint32_t>> region_paths;  ///< by the keys of WindowFacts::regions
+    std::optional<counters::CodeSamples> samples;          ///< where the processes were
     std::vector<trace::SeenEntries> seen_entries;          ///< of regions that were seen from begin to end
 };
 

@@ -3,6 +3,7 @@
 #include "base/json/write.h"
 #include "model/sampled_windows.h"
 #include "record/json/sampling.h"
+#include "record/json/where.h"
 
 namespace tmaprobe::json {
 
@@ -11,6 +12,13 @@ struct Description<counters::InstructionSlots> {
     using S = counters::InstructionSlots;
     static bool is_empty(const S& slots) { return slots.empty(); }
     static constexpr auto fields = std::make_tuple(field("numbers", &S::numbers));
+};
+
+template <>
+struct Description<counters::InstructionEvents> {
+    using E = counters::InstructionEvents;
+    static bool is_empty(const E& events) { return events.empty(); }
+    static constexpr auto fields = std::make_tuple(field("numbers", &E::numbers));
 };
 
 template <>
@@ -90,10 +98,11 @@ struct Description<model::WindowFacts> {
         field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
         field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
         field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
-        optional("accesses", &model::WindowFacts::accesses), optional("runs", &model::WindowFacts::runs),
-        optional("loop", &model::WindowFacts::loop), optional("calls", &model::WindowFacts::calls),
-        optional("stack", &model::WindowFacts::stack), optional("regions", &model::WindowFacts::regions),
-        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
+        optional("events", &model::WindowFacts::events), optional("accesses", &model::WindowFacts::accesses),
+        optional("runs", &model::WindowFacts::runs), optional("loop", &model::WindowFacts::loop),
+        optional("calls", &model::WindowFacts::calls), optional("stack", &model::WindowFacts::stack),
+        optional("regions", &model::WindowFacts::regions), field("process", &model::WindowFacts::process),
+        optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>
@@ -110,6 +119,28 @@ struct Description<model::RegionFacts> {
 };
 
 template <>
+struct Description<process::CodeMapping> {
+    using M = process::CodeMapping;
+    static constexpr auto fields =
+        std::make_tuple(field("begin", &M::begin), field("end", &M::end), field("offset", &M::offset),
+                        field("inode", &M::inode), field("path", &M::path), field("deleted", &M::deleted));
+};
+
+template <>
+struct Description<counters::ProcessSamples> {
+    using P = counters::ProcessSamples;
+    static constexpr auto fields =
+        std::make_tuple(field("process", &P::process), field("code", &P::code), field("numbers", &P::numbers));
+};
+
+template <>
+struct Description<counters::CodeSamples> {
+    using S = counters::CodeSamples;
+    static constexpr auto fields = std::make_tuple(
+        field("about", &S::about), field("most_of_a_sample", &S::most_of_a_sample), field("processes", &S::processes));
+};
+
+template <>
 struct Description<model::SampledWindows> {
     using S = model::SampledWindows;
     static constexpr auto fields = std::make_tuple(
@@ -119,7 +150,8 @@ struct Description<model::SampledWindows> {
         field("in_software", &S::in_software), field("simulated", &S::simulated), field("tasks", &S::tasks),
         field("tracing_ns", &S::tracing_ns), field("simulating_ns", &S::simulating_ns),
         field("pages_partly_known", &S::pages_partly_known), field("translated", &S::translated),
-        optional("region_paths", &S::region_paths), optional("seen_entries", &S::seen_entries));
+        optional("region_paths", &S::region_paths), optional("seen_entries", &S::seen_entries),
+        optional("samples", &S::samples));
 };
 
 }  // namespace tmaprobe::json

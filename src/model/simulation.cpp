@@ -66,7 +66,7 @@ class Simulation {
             return fail(ErrorCode::unavailable, "the program ended before anything could be traced",
                         "give it more to do");
         modelled_.translated = translator.translates();
-        const std::string trace_problem = finish_trace(trace_file.get(), windows_, false);
+        const std::string trace_problem = finish_trace(trace_file.get(), windows_, false, simulator_.addresses());
         sum_up(windows_, false, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
@@ -174,7 +174,7 @@ class Simulation {
         trace.instructions = translator.instructions();
         if (trace.steps.empty()) return ended;
         auto facts = TRY(simulator_.simulate(trace));
-        if (options_.attribute) {
+        if (options_.keeps_mappings()) {
             facts.process = ::getpid();
             facts.mappings = process::memory_mappings_of(facts.process);
         }

@@ -26,6 +26,24 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
     return slots;
 }
 
+counters::InstructionEvents SlotTally::events_by_address(const OwnAddresses& addresses, std::size_t lead_in) const {
+    std::vector<counters::InstructionEvents::Counts> of_instructions(trace_.instructions.size());
+    for (const Met& one : met_) {
+        auto& counts = of_instructions[trace_.steps[one.step].instruction];
+        counts.mispredictions += one.mispredicted;
+        counts.loads += !one.mispredicted;
+        counts.missed_l1 += one.missed_l1;
+        counts.load_cycles += one.load_cycles;
+    }
+    for (std::size_t step = lead_in; step < trace_.steps.size(); ++step)
+        ++of_instructions[trace_.steps[step].instruction].executions;
+    counters::InstructionEvents events;
+    for (std::size_t number = 0; number < of_instructions.size(); ++number)
+        if (const auto& counts = of_instructions[number]; counts.loads || counts.mispredictions)
+            events.add(addresses.real_code(trace_.instructions[number].address), counts);
+    return events;
+}
+
 counters::CallPaths SlotTally::by_call(CallFollower follower, const OwnAddresses& addresses) const {
     std::vector<trace::StaticInstruction> real = trace_.instructions;
     if (!addresses.empty())

@@ -20,8 +20,15 @@ class SlotTally final : public core::SlotObserver {
     void slots(core::SlotCause cause, std::uint32_t step, std::uint64_t count) override {
         noted_.push_back({step, cause, count});
     }
+    void loaded(std::uint32_t step, std::uint64_t cycles, bool missed_l1) override {
+        met_.push_back({step, missed_l1, false, cycles});
+    }
+    void mispredicted(std::uint32_t step) override { met_.push_back({step, false, true, 0}); }
     /// Counting begins now: forgets the lead-in.
-    void reset() { noted_.clear(); }
+    void reset() {
+        noted_.clear();
+        met_.clear();
+    }
 
     /// Of each instruction of the trace, whatever the cause.
     std::vector<std::uint64_t> by_instruction() const;
@@ -30,6 +37,9 @@ class SlotTally final : public core::SlotObserver {
     counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
     /// Those of waits for memory, by the data that were waited for, which lie in `pages`.
     counters::AccessSlots by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const;
+
+    /// What loads and branches met; executions are those from step `lead_in` on.
+    counters::InstructionEvents events_by_address(const OwnAddresses& addresses, std::size_t lead_in) const;
 
     /// By the calls that led to each instruction; `follower` knows those that were made before the trace began.
     counters::CallPaths by_call(CallFollower follower, const OwnAddresses& addresses = {}) const;
@@ -45,6 +55,12 @@ class SlotTally final : public core::SlotObserver {
         std::uint64_t count;
     };
     std::vector<Noted> noted_;
+    struct Met {
+        std::uint32_t step;
+        bool missed_l1, mispredicted;  ///< not the latter: it is a load
+        std::uint64_t load_cycles;
+    };
+    std::vector<Met> met_;
 };
 
 }  // namespace tmaprobe::model

@@ -155,6 +155,7 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
                                        mappings,
                                        modelled.windows[i].weight,
                                        std::move(window.slots),
+                                       std::move(window.events),
                                        {},
                                        std::move(window.runs),
                                        std::move(window.accesses),

@@ -9,7 +9,12 @@
 
 namespace tmaprobe::model {
 
-inline constexpr std::string_view trace_magic = "tmaprobe.trace/1\n";
+inline constexpr std::string_view trace_magic = "tmaprobe.trace/2\n";
+/// The same without mappings.
+inline constexpr std::string_view trace_magic_1 = "tmaprobe.trace/1\n";
+
+/// What a mapping is, as a byte of the last block: the sum of these.
+enum MappingFlag : std::uint8_t { is_writable = 1, is_executable = 2, is_shared = 4, is_of_file = 8, is_deleted = 16 };
 
 /// The first byte of each entry. Below `repeats`, a step: the sum of what of it was not foretold.
 enum TraceEntry : std::uint8_t {

@@ -70,6 +70,32 @@ std::uint32_t word_at(const std::string& file, std::size_t at) {
     return word;
 }
 
+/// False: they make no sense.
+bool read_mappings(Bytes& bytes, std::vector<std::vector<process::MemoryMapping>>& out) {
+    const std::uint64_t count = bytes.number();
+    for (std::uint64_t i = 0; i < count && bytes.whole(); ++i) {
+        auto& mappings = out.emplace_back();
+        const std::uint64_t lines = bytes.number();
+        std::uint64_t end = 0;
+        for (std::uint64_t j = 0; j < lines && bytes.whole(); ++j) {
+            process::MemoryMapping& mapping = mappings.emplace_back();
+            mapping.begin = end + bytes.number();
+            mapping.end = mapping.begin + bytes.number();
+            if (mapping.begin < end || mapping.end < mapping.begin) return false;
+            end = mapping.end;
+            mapping.offset = bytes.number();
+            const std::uint8_t flags = bytes.byte();
+            mapping.writable = flags & is_writable;
+            mapping.executable = flags & is_executable;
+            mapping.shared = flags & is_shared;
+            mapping.inode = flags & is_of_file ? 1 : 0;
+            mapping.deleted = flags & is_deleted;
+            mapping.path = bytes.text();
+        }
+    }
+    return bytes.whole();
+}
+
 /// Makes steps of entries, block by block.
 class Showing {
   public:
@@ -180,7 +206,8 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     trace.file_ = TRY(read_file(path, largest));
     const std::string& file = trace.file_;
     constexpr std::string_view any_version = "tmaprobe.trace/";
-    if (!file.starts_with(trace_magic)) {
+    trace.version_ = file.starts_with(trace_magic) ? 2 : file.starts_with(trace_magic_1) ? 1 : 0;
+    if (!trace.version_) {
         if (file.starts_with(any_version))
             return fail(ErrorCode::bad_input, path + " is a trace of another version of tmaprobe",
                         "take it again with this one");
@@ -230,8 +257,26 @@ Result<> TraceFile::read_end(const Block& block) {
         const bool known = std::ranges::all_of(moment.windows, [&](std::uint32_t window) { return window < windows_; });
         if (!known || !(moment.stands_for >= 0)) return damaged(name_, "its list of windows makes no sense");
     }
+    if (version_ > 1) {
+        if (!read_mappings(bytes, mappings_)) return damaged(name_, "its mappings make no sense");
+        for (TraceMoment& moment : moments_) {
+            const std::uint64_t number = bytes.number();
+            if (number > mappings_.size()) return damaged(name_, "its mappings make no sense");
+            if (number) moment.mappings = static_cast<std::uint32_t>(number - 1);
+        }
+    }
     if (!bytes.whole()) return damaged(name_, "its list of windows is cut short");
+    number_windows();
     return {};
+}
+
+/// What comes before a window to warm caches is of the same process: windows without a moment go with the next.
+void TraceFile::number_windows() {
+    of_windows_.assign(windows_, TraceMoment::no_mappings);
+    for (const TraceMoment& moment : moments_)
+        for (const std::uint32_t window : moment.windows) of_windows_[window] = moment.mappings;
+    for (std::size_t window = of_windows_.size(); window-- > 1;)
+        if (of_windows_[window - 1] == TraceMoment::no_mappings) of_windows_[window - 1] = of_windows_[window];
 }
 
 Result<> TraceFile::show(trace::Decoder& decoder, TraceVisitor& visitor) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "process/mappings.h"
 #include "trace/page_map.h"
 #include "trace/trace.h"
 
@@ -22,8 +23,11 @@ struct TraceHeader {
 
 /// What some windows stand for, together.
 struct TraceMoment {
-    double stands_for = 1;               ///< ns of a command's run; of a kernel, all alike
-    std::vector<std::uint32_t> windows;  ///< by number
+    double stands_for = 1;                 ///< ns of a command's run; of a kernel, all alike
+    std::vector<std::uint32_t> windows;    ///< by number
+    std::uint32_t mappings = no_mappings;  ///< of its process: a number of TraceFile::mappings()
+
+    static constexpr std::uint32_t no_mappings = ~std::uint32_t{0};  ///< not known
 };
 
 /// Who is shown a trace. Errors end the showing.
@@ -40,13 +44,21 @@ class TraceVisitor {
 /// A trace that was written before.
 class TraceFile {
   public:
-    /// Reads and checks the whole file. Errors: bad_input for what is no trace, of another version, or damaged; system.
+    /// Reads and checks the whole file, of this version or of the first one. Errors: bad_input for what is no trace, of
+    /// another version, or damaged; system.
     static Result<TraceFile> open(const std::string& path);
 
     const TraceHeader& header() const { return header_; }
     const std::vector<TraceMoment>& moments() const { return moments_; }
     std::uint32_t windows() const { return windows_; }
     bool weighted() const { return weighted_; }
+    /// Memory of processes, each by address: different ones, and one at different times. None in a trace of the first
+    /// version.
+    const std::vector<std::vector<process::MemoryMapping>>& mappings() const { return mappings_; }
+    /// Those of the process that a window is of: a number of mappings().
+    std::uint32_t mappings_of_window(std::uint32_t window) const {
+        return window < of_windows_.size() ? of_windows_[window] : TraceMoment::no_mappings;
+    }
     std::uint64_t bytes() const { return file_.size(); }
     std::uint64_t steps() const { return steps_; }
     /// From its beginning, as often as wanted and by several threads at once. Errors: bad_input for damage that no
@@ -60,12 +72,15 @@ class TraceFile {
     Result<std::vector<std::uint8_t>> unpacked(const Block& block) const;
     Result<> read_header(const Block& block);
     Result<> read_end(const Block& block);
+    void number_windows();
 
     std::string name_, file_;
     std::vector<Block> blocks_;  ///< of steps
     TraceHeader header_;
     std::vector<TraceMoment> moments_;
-    std::uint32_t windows_ = 0;
+    std::vector<std::vector<process::MemoryMapping>> mappings_;
+    std::vector<std::uint32_t> of_windows_;  ///< mappings
+    std::uint32_t windows_ = 0, version_ = 0;
     bool weighted_ = false;
     std::uint64_t steps_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 
@@ -152,7 +153,23 @@ void TraceWriter::write_block() {
     raw_.clear();
 }
 
-Result<> TraceWriter::finish(const std::vector<TraceMoment>& moments, bool weighted) {
+void TraceWriter::put_mappings(const std::vector<process::MemoryMapping>& mappings) {
+    put_number(raw_, mappings.size());
+    std::uint64_t end = 0;
+    for (const process::MemoryMapping& mapping : mappings) {
+        put_number(raw_, mapping.begin - end);
+        put_number(raw_, mapping.end - mapping.begin);
+        end = mapping.end;
+        put_number(raw_, mapping.offset);
+        raw_.push_back(static_cast<std::uint8_t>(
+            (mapping.writable ? is_writable : 0) | (mapping.executable ? is_executable : 0) |
+            (mapping.shared ? is_shared : 0) | (mapping.inode ? is_of_file : 0) | (mapping.deleted ? is_deleted : 0)));
+        put_text(raw_, mapping.path);
+    }
+}
+
+Result<> TraceWriter::finish(const std::vector<TraceMoment>& moments, bool weighted,
+                             const std::vector<std::vector<process::MemoryMapping>>& mappings) {
     end_repeats();
     write_block();
     raw_.push_back(weighted ? 1 : 0);
@@ -164,6 +181,10 @@ Result<> TraceWriter::finish(const std::vector<TraceMoment>& moments, bool weigh
         put_number(raw_, moment.windows.size());
         for (const std::uint32_t window : moment.windows) put_number(raw_, window);
     }
+    put_number(raw_, mappings.size());
+    for (const auto& of_process : mappings) put_mappings(of_process);
+    for (const TraceMoment& moment : moments)
+        put_number(raw_, moment.mappings == TraceMoment::no_mappings ? 0 : std::uint64_t{moment.mappings} + 1);
     write_block();
     // No block is that long: here is the end.
     const std::uint8_t end[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -178,12 +199,41 @@ Result<std::unique_ptr<TraceWriter>> trace_writer(const TraceWish& wish) {
     return TraceWriter::create(wish.file, {wish.architecture, wish.cpu_id, wish.workload, TMAPROBE_VERSION});
 }
 
-std::string finish_trace(TraceWriter* writer, const std::vector<WindowFacts>& windows, bool weighted) {
+namespace {
+
+/// Where the trace has them; without those that it never met.
+std::vector<process::MemoryMapping> as_traced(const std::vector<process::MemoryMapping>& mappings,
+                                              const OwnAddresses& addresses) {
+    if (addresses.empty()) return mappings;
+    std::vector<process::MemoryMapping> own;
+    for (process::MemoryMapping mapping : mappings) {
+        const std::uint64_t begin = addresses.own_if_met(mapping.begin);
+        if (!begin) continue;
+        mapping.end = begin + (mapping.end - mapping.begin);
+        mapping.begin = begin;
+        own.push_back(std::move(mapping));
+    }
+    std::ranges::sort(own, {}, &process::MemoryMapping::begin);
+    return own;
+}
+
+}  // namespace
+
+std::string finish_trace(TraceWriter* writer, const std::vector<WindowFacts>& windows, bool weighted,
+                         const OwnAddresses& addresses) {
     if (!writer) return {};
     std::vector<TraceMoment> moments;
-    for (const WindowFacts& window : windows)
-        if (!window.logged.empty()) moments.push_back({weighted ? window.native_ns : 1, window.logged});
-    const auto done = writer->finish(moments, weighted);
+    std::vector<std::vector<process::MemoryMapping>> known;
+    for (const WindowFacts& window : windows) {
+        if (window.logged.empty()) continue;
+        TraceMoment& moment = moments.emplace_back(TraceMoment{weighted ? window.native_ns : 1, window.logged});
+        if (window.mappings.empty()) continue;
+        auto mappings = as_traced(window.mappings, addresses);
+        auto same = std::ranges::find(known, mappings);
+        if (same == known.end()) same = known.insert(known.end(), std::move(mappings));
+        moment.mappings = static_cast<std::uint32_t>(same - known.begin());
+    }
+    const auto done = writer->finish(moments, weighted, known);
     return done ? "" : done.error().what;
 }
 

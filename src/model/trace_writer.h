@@ -32,7 +32,8 @@ class TraceWriter final : public WindowLog {
     std::uint32_t window(const trace::Trace& trace) override;
     /// Nothing is heard after it. `weighted`: moments weigh as what they stand for; else each window as its cycles.
     /// Errors: system when any of it could not be written.
-    Result<> finish(const std::vector<TraceMoment>& moments, bool weighted);
+    Result<> finish(const std::vector<TraceMoment>& moments, bool weighted,
+                    const std::vector<std::vector<process::MemoryMapping>>& mappings = {});
 
   private:
     using Bytes = std::array<std::uint8_t, 16>;
@@ -50,6 +51,7 @@ class TraceWriter final : public WindowLog {
     void put_address(std::uint64_t address, std::uint64_t before);
     void flush_if_full();
     void write_block();
+    void put_mappings(const std::vector<process::MemoryMapping>& mappings);
 
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
     bool failed_ = false;
@@ -67,7 +69,9 @@ class TraceWriter final : public WindowLog {
 /// The writer that the options ask for; null: none is asked for. Errors: as TraceWriter::create().
 Result<std::unique_ptr<TraceWriter>> trace_writer(const TraceWish& wish);
 
-/// Ends the trace, if there is one, with what its windows stand for. Empty: all is well; else what is not.
-std::string finish_trace(TraceWriter* writer, const std::vector<WindowFacts>& windows, bool weighted);
+/// Ends the trace, if there is one, with what its windows stand for and the mappings of their processes, which lie in
+/// the trace as `addresses` has them. Empty: all is well; else what is not.
+std::string finish_trace(TraceWriter* writer, const std::vector<WindowFacts>& windows, bool weighted,
+                         const OwnAddresses& addresses = {});
 
 }  // namespace tmaprobe::model

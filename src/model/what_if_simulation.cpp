@@ -11,8 +11,12 @@
 #include <thread>
 
 #include "events/cpu_geometry.h"
+#include "events/smt.h"
+#include "model/memory_areas.h"
 #include "model/modelled_cpu.h"
 #include "model/speed_up.h"
+#include "model/trace_code.h"
+#include "model/trace_extensions.h"
 #include "model/trace_file.h"
 #include "model/trace_simulation.h"
 
@@ -37,8 +41,9 @@ struct Job {
 
 /// Those that are warmed alike together, but spread over the threads.
 std::vector<Job> jobs_of(const std::vector<AlteredMachine>& machines, unsigned threads) {
-    std::map<Changes, std::vector<std::size_t>> alike;
-    for (std::size_t i = 0; i < machines.size(); ++i) alike[machines[i].warmed_with].push_back(i);
+    std::map<std::pair<Changes, std::optional<std::size_t>>, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < machines.size(); ++i)
+        alike[{machines[i].warmed_with, machines[i].large_area}].push_back(i);
     std::vector<Job> jobs;
     for (const auto& [warmed_with, places] : alike) {
         const std::size_t parts = std::clamp<std::size_t>(places.size() / 4, 1, std::max(1u, threads));
@@ -194,7 +199,7 @@ record::TargetSpeed speed_on(const TraceTarget& target, const TraceFile& trace, 
     speed.folder = target.folder;
     speed.title = target.title;
     speed.frequency_hz = target.cpu.frequency_hz;
-    const auto windows = simulate_trace(trace, {altered(target.cpu, {})}, trace.header().architecture);
+    const auto windows = simulate_trace(trace, {altered(target.cpu, WhatIfQuestion{})}, trace.header().architecture);
     if (!windows) {
         speed.unavailable = windows.error().what;
         return speed;
@@ -218,7 +223,7 @@ Result<std::vector<record::TargetSpeed>> compare_targets(const TraceFile& trace,
     const std::string& architecture = trace.header().architecture;
     const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table));
     const auto targets = TRY(all_targets(what.library, architecture));
-    const auto own = TRY(simulate_trace(trace, {altered(cpu, {})}, architecture));
+    const auto own = TRY(simulate_trace(trace, {altered(cpu, WhatIfQuestion{})}, architecture));
     std::vector<record::TargetSpeed> speeds(targets.size());
     on_threads(threads, targets.size(), [&](std::size_t i) {
         speeds[i] = speed_on(targets[i], trace, cpu, own.front());
@@ -230,7 +235,98 @@ Result<std::vector<record::TargetSpeed>> compare_targets(const TraceFile& trace,
     return speeds;
 }
 
+/// Shares of all slots that wait for what is in small pages, by area.
+std::vector<double> waits_for(const TraceFile& trace, const MemoryAreas& areas, const Windows& windows) {
+    std::vector<double> shares(areas.size(), 0);
+    double all = 0;
+    for (const TraceMoment& moment : trace.moments()) {
+        const WindowFacts facts = facts_of(moment, windows);
+        const double cycles = cycles_of(facts.base);
+        if (cycles <= 0) continue;
+        const double weight = trace.weighted() ? moment.stands_for / cycles : 1;
+        all += weight * value_of(facts.base, "slots");
+        for (const std::uint32_t number : moment.windows) {
+            if (number >= windows.size()) continue;
+            windows[number].accesses.for_each([&](const counters::AccessSlots::Access& access) {
+                const auto area = access.in_huge_page ? std::nullopt : areas.at(moment.mappings, access.data);
+                if (!area) return;
+                for (const std::uint64_t slots : access.slots) shares[*area] += weight * static_cast<double>(slots);
+            });
+        }
+    }
+    for (double& share : shares) share = all > 0 ? share / all : 0;
+    return shares;
+}
+
+/// Those that large pages may be worth something for, the most first, and no more than can be asked in the time.
+std::vector<std::size_t> areas_worth_asking(const MemoryAreas& areas, const std::vector<double>& waits) {
+    constexpr std::uint64_t least_bytes = 2u << 20;  // one large page
+    constexpr double worth_asking = 0.01;
+    constexpr std::size_t most = 4;
+    std::vector<std::size_t> worth;
+    for (std::size_t area = 0; area < areas.size(); ++area)
+        if (waits[area] >= worth_asking && areas[area].bytes >= least_bytes) worth.push_back(area);
+    std::ranges::stable_sort(worth, std::greater{}, [&](std::size_t area) { return waits[area]; });
+    worth.resize(std::min(worth.size(), most));
+    return worth;
+}
+
+/// Whether large pages for all of memory may win anything.
+bool large_pages_win(const record::WhatIf& answer) {
+    constexpr double worth_saying = 1.01;
+    return std::ranges::any_of(answer.answers, [](const record::WhatIfAnswer& one) {
+        return one.changes == Changes{Change::pages_2m} && one.speed_up.high >= worth_saying;
+    });
+}
+
+Result<> ask_mappings(const TraceFile& trace, const ModelledCpu& cpu, const Windows& before, unsigned threads,
+                      record::WhatIf& answer) {
+    if (!large_pages_win(answer)) return {};
+    if (trace.mappings().empty()) {
+        answer.mappings_unknown = "the trace does not have them: it was taken by an older version";
+        return {};
+    }
+    const MemoryAreas areas(trace.mappings());
+    const auto waits = waits_for(trace, areas, before);
+    const auto worth = areas_worth_asking(areas, waits);
+    std::vector<AlteredMachine> machines;
+    for (const std::size_t area : worth) {
+        machines.push_back(altered(cpu, WhatIfQuestion{}));
+        machines.back().large_area = area;
+    }
+    const auto windows = TRY(simulate_all(trace, machines, threads));
+    for (std::size_t i = 0; i < worth.size(); ++i) {
+        const MemoryArea& area = areas[worth[i]];
+        answer.mappings.push_back({area.kind, area.path, area.zeroed, area.address, area.bytes, waits[worth[i]],
+                                   speed_up_of(compared(trace, before, windows[i]))});
+    }
+    std::ranges::stable_sort(answer.mappings, std::greater{},
+                             [](const record::MappingPages& one) { return one.speed_up.value; });
+    return {};
+}
+
+/// What the trace uses that not every CPU has, and which targets lack it.
+Result<> say_extensions(const TraceFile& trace, const events::Library& library, record::WhatIf& answer) {
+    auto extensions = TRY(TraceExtensions::of(trace, library));
+    answer.instruction_sets = extensions.all();
+    answer.chosen_by_cpu = extensions.by_file();
+    for (record::TargetSpeed& target : answer.targets)
+        if (const auto geometry = events::read_cpu_geometry(library, target.folder); geometry && geometry->core)
+            target.lacks = extensions.lacking(geometry->core->llvm_cpu);
+    return {};
+}
+
+bool asks_for_sibling(const std::vector<WhatIfQuestion>& questions) {
+    return std::ranges::any_of(questions, [](const WhatIfQuestion& question) {
+        return std::ranges::find(question.changes, Change::busy_sibling) != question.changes.end();
+    });
+}
+
 }  // namespace
+
+Result<std::vector<TracedInstruction>> list_traced_instructions(const std::string& trace_file) {
+    return executed_instructions(TRY(TraceFile::open(trace_file)));
+}
 
 Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const WhatIfCpu& what,
                                         const WhatIfQuestions& questions, unsigned threads) {
@@ -238,20 +334,26 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
     if (trace.moments().empty())
         return fail(ErrorCode::bad_input, "the trace has no window", "take it again, of something with more to do");
     const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.calibration));
-    std::vector<AlteredMachine> machines{altered(cpu, {})};
-    for (const Changes& changes : questions.answers) machines.push_back(altered(cpu, changes));
+    std::vector<events::SmtStructure> halved;
+    if (asks_for_sibling(questions.answers)) halved = TRY(events::taken_by_sibling(what.library, what.table.folder));
+    std::vector<AlteredMachine> machines{altered(cpu, WhatIfQuestion{})};
+    machines.front().accesses = questions.mappings;
+    for (const WhatIfQuestion& question : questions.answers) machines.push_back(altered(cpu, question, halved));
     if (questions.shares)
         for (std::size_t set = 1; set < subsets; ++set) {
-            machines.push_back(altered(cpu, subset_of(set)));
+            machines.push_back(altered(cpu, {subset_of(set), 0, {}, {}}));
             machines.back().varied = false;
         }
     const auto windows = TRY(simulate_all(trace, machines, threads));
     record::WhatIf answer = about(trace);
     answer.slots = slots_of(compared(trace, windows.front(), windows.front()));
     for (std::size_t i = 0; i < questions.answers.size(); ++i) {
+        const WhatIfQuestion& asked = questions.answers[i];
         const auto moments = compared(trace, windows.front(), windows[1 + i]);
-        answer.answers.push_back({questions.answers[i], speed_up_of(moments), slots_of(moments)});
+        answer.answers.push_back(
+            {asked.changes, asked.prefetch_distance, asked.code_name, speed_up_of(moments), slots_of(moments)});
     }
+    if (questions.mappings) TRY(ask_mappings(trace, cpu, windows.front(), threads, answer));
     if (questions.shares) {
         std::array<double, subsets> won{};
         for (std::size_t set = 1; set < subsets; ++set) {
@@ -260,7 +362,10 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
         }
         answer.shares = shares_of(won);
     }
-    if (questions.targets) answer.targets = TRY(compare_targets(trace, what, threads));
+    if (questions.targets) {
+        answer.targets = TRY(compare_targets(trace, what, threads));
+        TRY(say_extensions(trace, what.library, answer));
+    }
     return answer;
 }
 

@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 
 #include "model/executed_runs.h"
@@ -141,8 +143,10 @@ void WindowSimulator::set_pages(trace::PageMap pages) {
 
 void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
     if (!geometry_.core.op_cache_windows) return;
-    const std::uint64_t window = instruction.address / geometry_.core.op_cache_window_bytes;
-    if (window == last_code_window_) return;
+    // Most instructions are in the window of the one before: no division for these.
+    const std::uint64_t bytes = geometry_.core.op_cache_window_bytes;
+    if (instruction.address - last_code_window_ * bytes < bytes) return;
+    const std::uint64_t window = instruction.address / bytes;
     last_code_window_ = window;
     op_cache_.touch(window);
 }
@@ -160,7 +164,9 @@ const trace::StaticInstruction& WindowSimulator::own_instruction(std::uint32_t n
                                                                  const trace::StaticInstruction& instruction) {
     if (own_instructions_.size() <= number) own_instructions_.resize(number + 1);
     auto& known = own_instructions_[number];
-    if (known.real_address != instruction.address || known.own.bytes != instruction.bytes)
+    using Halves = std::array<std::uint64_t, 2>;  // compared where they are, and not by a call for each instruction
+    if (known.real_address != instruction.address ||
+        std::bit_cast<Halves>(known.own.bytes) != std::bit_cast<Halves>(instruction.bytes))
         known = {instruction.address, addresses_.own(instruction)};
     return known.own;
 }
@@ -216,18 +222,36 @@ Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
 }
 
 Result<std::vector<WindowFacts>> WindowSimulator::simulate_with(const trace::Trace& trace,
-                                                                const std::vector<ChangedMachine>& machines) {
-    if (addresses_.empty()) return simulate_own(trace, machines);
+                                                                const std::vector<ChangedMachine>& machines,
+                                                                bool as_it_is) {
+    if (addresses_.empty()) return simulate_own(trace, machines, as_it_is);
+    // With a number for each that the window executes: a program may have hundreds of times as many.
     trace::Trace own;
-    for (const auto& step : trace.steps)
-        static_cast<void>(own_instruction(step.instruction, trace.instructions[step.instruction]));
-    for (const auto& known : own_instructions_) own.instructions.push_back(known.own);
-    for (const auto& step : trace.steps) own.steps.push_back(addresses_.own(step));
-    return simulate_own(own, machines);
+    constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::vector<std::uint32_t> number_here(trace.instructions.size(), none);
+    for (const auto& step : trace.steps) {
+        std::uint32_t& number = number_here[step.instruction];
+        if (number != none) continue;
+        number = static_cast<std::uint32_t>(own.instructions.size());
+        own.instructions.push_back(own_instruction(step.instruction, trace.instructions[step.instruction]));
+    }
+    own.steps.reserve(trace.steps.size());
+    for (const auto& step : trace.steps) {
+        own.steps.push_back(addresses_.own(step));
+        own.steps.back().instruction = number_here[step.instruction];
+    }
+    return simulate_own(own, machines, as_it_is);
+}
+
+void WindowSimulator::learn_branches(const trace::Trace& trace) {
+    for (std::size_t i = 0; i + 1 < trace.steps.size(); ++i)
+        if (const auto& instruction = trace.instructions[trace.steps[i].instruction]; instruction.branch)
+            learn(instruction, trace.instructions[trace.steps[i + 1].instruction].address);
 }
 
 Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trace& trace,
-                                                               const std::vector<ChangedMachine>& machines) {
+                                                               const std::vector<ChangedMachine>& machines,
+                                                               bool as_it_is) {
     const auto start = Clock::now();
     note_known_wrong(trace);
     // Where the branch before the window went is known by now: a history without it is another one.
@@ -235,9 +259,12 @@ Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trac
         learn(last_branch_, trace.instructions[trace.steps[0].instruction].address);
     const BranchPredictor predictor_before = predictor_;
     std::vector<WindowFacts> all;
-    all.push_back(TRY(simulate_varied(trace, {}, predictor_)));
-    if (log_ && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace));
-    if (attributes_) all.front().runs = executed_runs(trace, addresses_);
+    if (as_it_is)
+        all.push_back(TRY(simulate_varied(trace, {}, predictor_)));
+    else
+        learn_branches(trace);
+    if (log_ && as_it_is && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace));
+    if (attributes_ && as_it_is) all.front().runs = executed_runs(trace, addresses_);
     calls_before_ = {};
     for (const ChangedMachine& machine : machines) {
         BranchPredictor predictor = predictor_before;
@@ -270,7 +297,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
     facts.base = TRY(simulate_once(trace, machine, MemorySystem(memory_), predictor, true,
-                                   {facts.slots, facts.accesses, &facts.loop, &facts.calls,
+                                   {facts.slots, facts.accesses, &facts.loop, &facts.calls, &facts.events,
                                     tells_times_ ? &facts.time_by_address : nullptr, &facts.regions}));
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
@@ -288,9 +315,9 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         varied.vary(kind.variation);
         if (kind.variation.unknown == Unknown::missed) varied_predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}, {}};
-        variation.facts =
-            TRY(simulate_once(trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
-                              {variation.slots, variation.accesses, nullptr, nullptr, nullptr, &variation.regions}));
+        variation.facts = TRY(simulate_once(
+            trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
+            {variation.slots, variation.accesses, nullptr, nullptr, nullptr, nullptr, &variation.regions}));
         facts.variations.push_back(std::move(variation));
     }
     return facts;
@@ -302,14 +329,15 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     memory.idealize(machine.memory);
     memory.begin_window();
     std::optional<SlotTally> tally;
-    if (attributes_ || attributed.times) tally.emplace(trace);
+    const bool only_accesses = attributes_accesses_ && attributed.loop && !machine.core;
+    if (attributes_ || only_accesses || attributed.times) tally.emplace(trace);
     const std::uint64_t unknown_before = predictor.unknown();
     RegionSums regions;
     std::optional<core::Execution> execution;
     if (attributes_ && attributed.loop) execution.emplace();
     core::Window window{0,
                         trace.steps.size(),
-                        lead_in_of(trace.steps.size()),
+                        lead_in_.value_or(lead_in_of(trace.steps.size())),
                         [&] {
                             regions.begin(predictor.unknown());
                             memory.reset_facts();
@@ -319,6 +347,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
                         &op_cache_,
                         wrong_paths_load,
                         execution ? &*execution : nullptr,
+                        machine.chosen,
                         {}};
     if (tells_regions_)
         window.on_regions = [&](std::uint32_t path, const core::PipelineFacts& took) {
@@ -329,9 +358,11 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     auto simulated = TRY((machine.core ? *machine.core : core_).simulate(trace, window, memory, branches));
     simulated_instructions_ += simulated.steps;
     if (attributed.times) *attributed.times = tally->time_by_address(addresses_);
+    if (only_accesses) attributed.accesses = tally->by_access(addresses_, pages_);
     if (attributes_) {
         attributed.slots = tally->by_address(addresses_);
         attributed.accesses = tally->by_access(addresses_, pages_);
+        if (attributed.events) *attributed.events = tally->events_by_address(addresses_, window.lead_in);
         if (attributed.calls) *attributed.calls = tally->by_call(calls_before_, addresses_);
         if (execution)
             *attributed.loop =

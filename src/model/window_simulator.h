@@ -63,7 +63,8 @@ struct WindowFacts {
     std::vector<RegionFacts> regions;                 ///< where they are asked for; add up to `base`
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
-    counters::AccessSlots accesses;
+    counters::InstructionEvents events;
+    counters::AccessSlots accesses;  ///< also where only these are asked for
     counters::ExecutedRuns runs;
     std::optional<counters::LoopTimes> loop;
     counters::CallPaths calls;
@@ -76,8 +77,9 @@ struct WindowFacts {
 struct ChangedMachine {
     core::Core* core = nullptr;  ///< null: as it is
     IdealMemory memory;
-    bool predicts_all = false;  ///< no branch is mispredicted
-    bool varied = true;         ///< simulated with what is not known changed, too
+    bool predicts_all = false;                          ///< no branch is mispredicted
+    bool varied = true;                                 ///< simulated with what is not known changed, too
+    const std::vector<std::uint8_t>* chosen = nullptr;  ///< core::Window::chosen
 };
 
 /// Another window of the same moment, slots of instructions left aside.
@@ -97,12 +99,16 @@ class WindowSimulator {
 
     /// Windows from now on tell the slots of each instruction.
     void attribute_slots() { attributes_ = true; }
+    /// They tell which data they wait for, as they are, and nothing of that with variations or changes.
+    void attribute_accesses() { attributes_accesses_ = true; }
     /// They tell how much time each instruction takes.
     void tell_times() { tells_times_ = true; }
     /// They tell what the steps of each region took.
     void tell_regions() { tells_regions_ = true; }
     /// They are simulated as they are, and not with what is not known changed, too.
     void leave_out_variations() { varies_ = false; }
+    /// So many steps of the next windows lead to where counting begins, and not lead_in_of().
+    void set_lead_in(std::size_t steps) { lead_in_ = steps; }
     /// How many of a window's steps lead to where counting begins.
     static std::size_t lead_in_of(std::size_t steps);
     /// Whoever hears of all that follows; it must outlive this.
@@ -113,6 +119,7 @@ class WindowSimulator {
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages);
     const trace::PageMap& pages() const { return pages_; }
+    const OwnAddresses& addresses() const { return addresses_; }
     /// From now on addresses are those of OwnAddresses: the same in each run.
     void set_addresses(OwnAddresses addresses) { addresses_ = std::move(addresses); }
 
@@ -133,9 +140,9 @@ class WindowSimulator {
     void calls_before(CallFollower follower) { calls_before_ = std::move(follower); }
     /// Simulates a window, which then is part of what was executed.
     Result<WindowFacts> simulate(const trace::Trace& trace);
-    /// The same, and then the facts of it on each of these machines.
+    /// The same, and then the facts of it on each of these machines. Not `as_it_is`: only on these.
     Result<std::vector<WindowFacts>> simulate_with(const trace::Trace& trace,
-                                                   const std::vector<ChangedMachine>& machines);
+                                                   const std::vector<ChangedMachine>& machines, bool as_it_is = true);
 
     std::size_t simulated_instructions() const { return simulated_instructions_; }  ///< variations included
     double simulating_ns() const { return simulating_ns_; }
@@ -154,12 +161,15 @@ class WindowSimulator {
         counters::AccessSlots& accesses;
         std::optional<counters::LoopTimes>* loop = nullptr;
         counters::CallPaths* calls = nullptr;
+        counters::InstructionEvents* events = nullptr;
         std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
         std::vector<RegionFacts>* regions = nullptr;
     };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
     Result<std::vector<WindowFacts>> simulate_own(const trace::Trace& trace,
-                                                  const std::vector<ChangedMachine>& machines);
+                                                  const std::vector<ChangedMachine>& machines, bool as_it_is);
+    /// Branches of a window that is not simulated as it is.
+    void learn_branches(const trace::Trace& trace);
     const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
     /// The code that an instruction is of comes to the op cache.
     void decode(const trace::StaticInstruction& instruction);
@@ -184,7 +194,9 @@ class WindowSimulator {
     CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
-    bool after_branch_ = false, attributes_ = false, tells_times_ = false, tells_regions_ = false, varies_ = true;
+    bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
+    bool tells_times_ = false, tells_regions_ = false, varies_ = true;
+    std::optional<std::size_t> lead_in_;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;
     double simulating_ns_ = 0;

@@ -11,7 +11,7 @@ namespace tmaprobe::record {
 /// One property of a core or its memory, as the clock has it.
 struct CalibratedFact {
     std::string name;                       ///< as events/calibration.json has it: "load.l2"
-    std::string unit;                       ///< "cycles", "steps per cycle", "ns" or "bytes per second"
+    std::string unit;                       ///< "cycles", "steps per cycle", "ns", "bytes" or "bytes per second"
     double value = 0;                       ///< median of the clean readings
     double low = 0, high = 0;               ///< least and most of them, without an eighth on either side
     std::int64_t clean = 0, disturbed = 0;  ///< readings

@@ -162,11 +162,12 @@ struct IntervalValues {
     Values events;  ///< where no table makes metrics of them
 };
 
-/// One core of those that were counted as a whole.
+/// One core of those that were counted as a whole, or what else counts were told apart by (`per` among the parameters).
 struct CoreValues {
     int core = 0;
     std::vector<int> cpus;
     Values metrics;
+    std::string name;  ///< of a control group; `core` is then its place in the list
 };
 
 /// A second source's value of a metric.

@@ -37,6 +37,13 @@ struct Sampling {
     SamplingPauses pauses;
     double processor_ns = 0, system_ns = 0;
     double looks = 0, looks_met = 0;
+
+    /// Whether so little of its time was spent in code of the windows that they say nothing of it, as far as enough
+    /// looks can tell.
+    bool is_elsewhere() const {
+        constexpr double enough = 10, little = 0.5;
+        return looks >= enough && looks_met < little * looks;
+    }
 };
 
 }  // namespace tmaprobe::record

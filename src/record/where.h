@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "record/slot_cause.h"
+#include "record/speed_up.h"
 
 namespace tmaprobe::record {
 
@@ -15,6 +16,30 @@ using CauseSlots = std::map<std::string, double>;
 
 /// What one place is.
 enum class PlaceKind { module, function, loop, line, instruction, data, path };
+
+/// What one instruction met when it was executed, as the model has it.
+struct InstructionCounts {
+    double loads = 0;           ///< share of its executions that loaded from memory
+    double load_cycles = 0;     ///< of one load, from its issue until the data were there: the mean
+    double load_misses = 0;     ///< share of its loads that the first-level cache did not have
+    double mispredictions = 0;  ///< share of its executions after which other code was fetched than came
+};
+
+/// A share of the samples that were taken on this machine, and where it lies with 95% confidence (Wilson's interval).
+struct MeasuredShare {
+    double share = 0, low = 0, high = 0;
+};
+
+/// How samples of where a program is were taken on this machine.
+struct PlaceSamples {
+    std::string event;        ///< "task-clock": by processor time; "cycles"
+    unsigned precision = 0;   ///< as perf's precise_ip; 0: an address may lie some instructions late
+    double every = 0;         ///< so many of the event (of time: nanoseconds) apart; the longest, where that changed
+    std::uint64_t taken = 0;  ///< samples in the program's own code
+    std::uint64_t lost = 0;   ///< that there was no room for
+    std::uint64_t not_placed = 0;      ///< of those taken: at addresses that no known mapping has
+    std::uint64_t tasks_left_out = 0;  ///< threads that nobody could look at
+};
 
 /// Somewhere in the code, and the slots that are put down to it.
 struct CodePlace {
@@ -27,7 +52,10 @@ struct CodePlace {
                                 ///< begins, as the module counts
     std::string instruction;    ///< in the assembler's words
     CauseSlots slots;
-    double share = 0, low = 0, high = 0;  ///< of all slots
+    double share = 0, low = 0, high = 0;          ///< of all slots
+    std::optional<MeasuredShare> measured{};      ///< of the samples, where any are here
+    std::optional<InstructionCounts> counts{};    ///< of an instruction that loads, or was mispredicted
+    std::optional<SpeedUp> if_it_never_waited{};  ///< of a line, where it was asked for: what would be won
     // Of a loop:
     unsigned loop_depth = 0;                ///< 1: in no other; 0: it is none
     std::optional<std::uint64_t> inside{};  ///< index in the list of the loop that it is directly in
@@ -103,6 +131,8 @@ struct Where {
     // `loops` has, beside the loops, of each function that was called what is in none of its loops.
     std::vector<CodePlace> modules, functions, loops, lines, instructions;
     CauseSlots further_lines, further_instructions;
+    /// What CodePlace::measured is of. A place that has samples and no slots is listed, too.
+    std::optional<PlaceSamples> samples{};
     /// Add up to `slots`. Callers come before what they call, and what has most slots first.
     std::vector<CallPlace> calls;
     CauseSlots data_slots;                ///< of all waits for memory

@@ -10,11 +10,12 @@ namespace {
 
 std::string number(double value, const std::string& unit) {
     if (unit == "bytes per second") return format_rate(value);
+    if (unit == "bytes") return fmt::format("{:.1f} MiB", value / (1 << 20));
     return value < 100 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
 std::string short_unit(const std::string& unit) {
-    if (unit == "bytes per second") return "";
+    if (unit == "bytes per second" || unit == "bytes") return "";
     return unit == "steps per cycle" ? "per cycle" : unit;
 }
 

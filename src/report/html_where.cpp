@@ -12,6 +12,7 @@
 #include "report/numbers.h"
 #include "report/place_stacks.h"
 #include "report/text.h"
+#include "report/what_if.h"
 #include "report/where.h"
 
 namespace tmaprobe::report {
@@ -117,9 +118,11 @@ std::string code_of(const Where& where, const std::string& function, const Where
         }
         before = one;
         constexpr double worth_a_word = 0.01;
+        std::string words = one->share >= worth_a_word ? words_of_most_slots(one->slots) : "";
+        if (one->counts && !words.empty())
+            if (const std::string met = words_of(*one->counts); !met.empty()) words += " (" + met + ")";
         rows += fmt::format("<tr><td>{}</td><td class=\"soft\">{:#x}</td><td><code>{}</code></td><td>{}</td></tr>\n",
-                            percent(one->share), one->address, escaped(one->instruction),
-                            one->share >= worth_a_word ? escaped(words_of_most_slots(one->slots)) : "");
+                            percent(one->share), one->address, escaped(one->instruction), escaped(words));
     }
     std::string newer;
     for (const std::string& file : view.newer_sources)
@@ -129,6 +132,18 @@ std::string code_of(const Where& where, const std::string& function, const Where
         "<h3>Code of {}</h3>\n{}<div class=\"scroll\"><table class=\"code\"><tr><th>slots</th><th></th>"
         "<th></th><th>most for</th></tr>\n{}</table></div>\n",
         escaped(function), newer, rows);
+}
+
+std::string gains_of(const Where& where) {
+    std::string rows;
+    for (const CodePlace* line : lines_with_gains(where))
+        rows +=
+            fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", times_text(line->if_it_never_waited->value),
+                        bounds_text(*line->if_it_never_waited), escaped(place_text(*line, record::PlaceKind::line)));
+    if (rows.empty()) return {};
+    return "<h3>If a line took its slots and nothing more</h3>\n<table class=\"code\"><tr><th>times as fast</th>"
+           "<th>low..high</th><th></th></tr>\n" +
+           rows + "</table>\n";
 }
 
 std::string loop_of(const record::LoopTimeline& timeline) {
@@ -161,6 +176,7 @@ std::string section_of(const Where& where, const WhereView& view) {
                 "</p>\n";
     }
     text += flame_graph(where);
+    text += gains_of(where);
     for (const auto& timeline : where.timelines) text += loop_of(timeline);
     for (const std::string& function : hottest_functions(where, view)) text += code_of(where, function, view);
     return text;

@@ -62,8 +62,13 @@ std::string what_if_section(const Run& run) {
     std::string text = "What if: " + markdown_text(what_if_sentence(*run.extra.what_if)) + "\n\n" +
                        markdown_heading({"as fast if", "times", "low..high", "then bound by"});
     for (const auto& answer : run.extra.what_if->answers)
-        text += markdown_row({markdown_text(words_of(answer.changes)), times_text(answer.speed_up.value),
+        text += markdown_row({markdown_text(words_of(answer)), times_text(answer.speed_up.value),
                               bounds_text(answer.speed_up), bottleneck_words(answer.slots)});
+    if (!run.extra.what_if->mappings.empty())
+        text += "\n" + markdown_heading({"in pages of 2 MiB, alone", "times", "low..high", "by"});
+    for (const auto& mapping : run.extra.what_if->mappings)
+        text += markdown_row({markdown_text(words_of(mapping)), times_text(mapping.speed_up.value),
+                              bounds_text(mapping.speed_up), markdown_text(way_to_large_pages(mapping))});
     return text + "\n";
 }
 

@@ -54,7 +54,7 @@ constexpr Family families[] = {
     {"tmaprobe_pair_seconds", "seconds", "Time of one locked increment bounced between two CPUs"},
     {"tmaprobe_repetitions", "",
      "Repetitions of the timing, clean or disturbed by other work as the label judgement says"},
-    {"tmaprobe_doubtful", "", "1 where this machine's clock doubts the model"},
+    {"tmaprobe_doubtful", "", "1 where the clock, or where the command spent its time, doubts the model"},
     {"tmaprobe_warnings", "", "Warnings of the record by their id"},
     {"tmaprobe_host", "", "Always 1: what was measured where, as labels"},
     {"tmaprobe_record_started_seconds", "seconds", "When the measurement started, in Unix time"},
@@ -251,7 +251,7 @@ void add_record(Samples& samples, const Record& record) {
                 samples.add("tmaprobe_repetitions", with(labels, {{"judgement", judgement}}), count);
         const Labels counted =
             with(labels, {{"source", text_of(record.source.kind)}, {"target", record.source.target}});
-        if (run.extra.model) samples.add("tmaprobe_doubtful", counted, has_doubtful_clock(run) ? 1 : 0);
+        if (run.extra.model) samples.add("tmaprobe_doubtful", counted, has_doubtful_model(run) ? 1 : 0);
         for (const auto& metric : run.metrics) add_metric(samples, metric, counted);
         add_regions(samples, run, counted);
     }

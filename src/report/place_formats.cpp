@@ -189,10 +189,12 @@ std::string write_callgrind(const Records& records) {
     for_each_where(records, [&](const Where& where) {
         using Of = std::tuple<std::string, std::string, std::string>;  // module, file, function
         std::map<Of, std::vector<const CodePlace*>> functions;
-        for (const CodePlace& one : where.instructions)
+        for (const CodePlace& one : where.instructions) {
+            if (one.slots.empty()) continue;  // it was only measured
             functions[{module_of(one), one.file.empty() ? "???" : clean(one.file),
                        one.inlined_into.empty() ? function_of(one) : clean(one.inlined_into)}]
                 .push_back(&one);
+        }
         for (const auto& [of, instructions] : functions) {
             text += fmt::format("\nob={}\nfl={}\nfn={}\n", std::get<0>(of), std::get<1>(of), std::get<2>(of));
             for (const CodePlace* one : instructions)
@@ -295,6 +297,7 @@ std::string write_pprof(const Records& records) {
     for_each_where(records, [&](const Where& where) {
         if (!where.calls.empty()) return add_calls(where);
         for (const CodePlace& one : where.instructions) {
+            if (one.slots.empty()) continue;
             Protobuf location;
             location.number(1, next_location).number(2, mapping(module_of(one))).number(3, one.address);
             const auto line = [&](const std::string& name, std::uint64_t number) {

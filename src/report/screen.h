@@ -58,6 +58,8 @@ class Footnotes {
 // The parts of a report, each for one kind of content. They add nothing when the record lacks it.
 
 /// The top-down tree of one run: levels, bars, values, bounds, status, marked path.
+/// What every CPU can say: instructions per cycle, mispredicted branches.
+void show_basic_metrics(Screen& screen, const record::Run& run);
 void show_tree(Screen& screen, const record::Record& record, const record::Run& run);
 /// Rows that were left out because they are nothing, named so that nobody takes them for not looked at.
 void show_left_out(Screen& screen, const std::string& why, const std::vector<std::string>& names);

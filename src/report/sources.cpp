@@ -57,7 +57,21 @@ WithoutHardware without_hardware(const record::Record& record) {
             software ? "no hardware event was counted" : "nothing was counted"};
 }
 
-bool has_doubtful_model(const record::Record& record) { return std::ranges::any_of(record.runs, has_doubtful_clock); }
+/// Why the model is doubted: "DOUBTFUL by the clock"; empty: it is not.
+std::string doubt(const record::Record& record) {
+    if (std::ranges::any_of(record.runs, has_doubtful_clock)) return "DOUBTFUL by the clock";
+    for (const record::Run& run : record.runs)
+        if (is_modelled_elsewhere(run)) {
+            const record::Sampling& sampling = *run.extra.model->sampling;
+            return fmt::format("DOUBTFUL: of code that took {:.0f}% of its time",
+                               100 * sampling.looks_met / sampling.looks);
+        }
+    return {};
+}
+
+std::string led_by(std::string_view before, const std::string& text, std::string_view after) {
+    return text.empty() ? "" : fmt::format("{}{}{}", before, text, after);
+}
 
 /// The target was named, or stands in for a CPU that no table has.
 bool is_another_cpu(const record::Record& record) {
@@ -96,8 +110,7 @@ std::string source_status(const record::Record& record) {
             return "REPLAYED" + target + own + wrong;
         case record::SourceKind::model:
             return "MODELLED" + target + (is_another_cpu(record) ? ", not this machine's CPU" : "") +
-                   (has_doubtful_model(record) ? ", DOUBTFUL by the clock" : "") +
-                   (own.empty() ? "" : ", tmaprobe's own tree");
+                   led_by(", ", doubt(record), "") + (own.empty() ? "" : ", tmaprobe's own tree");
         case record::SourceKind::none:
             break;
     }
@@ -114,18 +127,25 @@ std::string source_sentence(const record::Record& record) {
     const std::string own =
         has_own_tree(record) ? " The tree is tmaprobe's own, and approximate: the vendor publishes none." : "";
     if (source.kind == record::SourceKind::perf)
-        return "MEASURED by this machine's counters, tables" + target + "." + own + why;
+        return "MEASURED by this machine's counters" +
+               (record.extra.table || !target.empty() ? ", tables" + target : "") + "." + own + why;
     if (source.kind == record::SourceKind::replay)
         return "REPLAYED from recorded counts, tables" + target + "." + own + why;
     if (source.kind == record::SourceKind::none) {
         const WithoutHardware without = without_hardware(record);
         return without.status + ": " + without.reason + "." + why;
     }
-    std::string text = "MODELLED" + target + ": " + (has_doubtful_model(record) ? "DOUBTFUL by the clock; " : "") +
+    std::string text = "MODELLED" + target + ": " + led_by("", doubt(record), "; ") +
                        "the counts come from a simulation of the instructions that ran, not from counters" +
                        of_the_time(record);
     if (has_own_tree(record)) text += " The tree is tmaprobe's own, of the model's slots, not the vendor's.";
     return text + why;
+}
+
+bool has_doubtful_model(const record::Run& run) { return has_doubtful_clock(run) || is_modelled_elsewhere(run); }
+
+bool is_modelled_elsewhere(const record::Run& run) {
+    return run.extra.model && run.extra.model->sampling && run.extra.model->sampling->is_elsewhere();
 }
 
 bool has_doubtful_clock(const record::Run& run) {

@@ -19,6 +19,12 @@ std::string source_sentence(const record::Record& record);
 /// Whether the clock doubts the model of this run.
 bool has_doubtful_clock(const record::Run& run);
 
+/// Whether its windows are of other code than took its time.
+bool is_modelled_elsewhere(const record::Run& run);
+
+/// Either of these.
+bool has_doubtful_model(const record::Run& run);
+
 /// What this machine's clock says of a model of it; empty: nothing. "modelled 1.31 s, measured 1.27 s: ..."
 std::string clock_sentence(const record::Run& run);
 

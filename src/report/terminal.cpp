@@ -163,6 +163,7 @@ void show_run(Screen& screen, const Record& record, const Run& run) {
     show_monitors(screen, run);
     if (run.extra.what_if) show_what_if(screen, run);
     if (run.extra.where) show_where(screen, record, run);
+    show_basic_metrics(screen, run);
     show_tree(screen, record, run);
     show_regions(screen, run);
     show_other_metrics(screen, run);

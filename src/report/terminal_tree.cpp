@@ -212,10 +212,26 @@ void show_tree(Screen& screen, const record::Record& record, const record::Run& 
     show_left_out(screen, "Below 0.5%", left_out);
 }
 
+namespace {
+
+bool is_basic(const record::Metric& metric) { return metric.level <= 0 && metric.subcategory == "basic"; }
+
+}  // namespace
+
+void show_basic_metrics(Screen& screen, const record::Run& run) {
+    std::vector<TreeRow> rows;
+    for (const auto& metric : run.metrics)
+        if (is_basic(metric)) rows.push_back({&metric, 0});
+    if (rows.empty()) return;
+    screen.line();
+    show_rows(screen, rows, "Counts");
+}
+
 void show_other_metrics(Screen& screen, const record::Run& run) {
     std::vector<TreeRow> translation, others;
     std::vector<std::string> left_out;
     for (const auto* metric : other_metrics(run.metrics)) {
+        if (is_basic(*metric)) continue;
         const bool of_translation = metric->category == record::Category::tlb;
         if (of_translation && !screen.style().verbose && !is_telling(*metric))
             left_out.push_back(metric->name);
@@ -237,7 +253,7 @@ void show_other_metrics(Screen& screen, const record::Run& run) {
 
 namespace {
 
-/// By socket, node, CPU or thread, as --per-... asks: the tree's first level, or counts where there is none.
+/// By socket, node, CPU, thread or control group, as asked: the tree's first level, or counts where there is none.
 void show_places(Screen& screen, const record::Run& run, const std::string& per) {
     std::vector<std::string> metrics, counts;
     for (const auto& metric : run.metrics)
@@ -245,14 +261,14 @@ void show_places(Screen& screen, const record::Run& run, const std::string& per)
     for (const auto& event : run.events)
         if ((metrics.empty() || event.pmu == "software") && std::ranges::find(counts, event.name) == counts.end())
             counts.push_back(event.name);
-    const bool threads = per == "thread";
-    std::vector<std::vector<std::string>> rows{{screen.say(per)}};
-    if (!threads && per != "cpu") rows[0].push_back("CPUs");
+    const bool has_cpus = per == "core" || per == "socket" || per == "node";
+    std::vector<std::vector<std::string>> rows{{screen.say(per == "cgroup" ? "control group" : per)}};
+    if (has_cpus) rows[0].push_back("CPUs");
     for (const auto* names : {&metrics, &counts})
         for (const auto& name : *names) rows[0].push_back(screen.say(name));
     for (const auto& place : run.extra.per_core) {
-        std::vector<std::string> row{std::to_string(place.core)};
-        if (!threads && per != "cpu") row.push_back(fmt::format("{}", fmt::join(place.cpus, ",")));
+        std::vector<std::string> row{place.name.empty() ? std::to_string(place.core) : screen.say(place.name)};
+        if (has_cpus) row.push_back(fmt::format("{}", fmt::join(place.cpus, ",")));
         const auto cell = [&](const std::string& name, auto format) {
             const auto value = place.metrics.find(name);
             const bool known = value != place.metrics.end() && value->second;
@@ -270,7 +286,8 @@ void show_places(Screen& screen, const record::Run& run, const std::string& per)
 
 void show_cores(Screen& screen, const record::Run& run) {
     const auto per = run.parameters.options.find("per");
-    if (per != run.parameters.options.end()) return show_places(screen, run, per->second);
+    const bool asked = per != run.parameters.options.end();
+    if (asked && !run.extra.per_core.empty()) return show_places(screen, run, per->second);
     if (run.extra.per_core.size() < 2) return;
     std::vector<std::vector<std::string>> rows{{"Core", "CPUs"}};
     std::vector<const record::Metric*> columns;

@@ -7,6 +7,7 @@
 #include "report/loop_timeline.h"
 #include "report/numbers.h"
 #include "report/screen.h"
+#include "report/what_if.h"
 #include "report/where.h"
 
 namespace tmaprobe::report {
@@ -62,7 +63,17 @@ void show_findings(Screen& screen, const Where& where) {
         if (!finding.next.empty()) screen.entry("", "next: " + finding.next);
         ++shown;
     }
+    for (const std::string& sentence : missed_by_the_model(where)) screen.entry("", sentence);
 }
+
+/// Where its share of the samples lies; empty: none is there.
+std::string measured_text(const CodePlace& place) {
+    if (!place.measured) return {};
+    return fmt::format("{:.0f}..{}", 100 * place.measured->low, whole(place.measured->high));
+}
+
+/// What a place is worth to a reader: what the model missed is not to be left out.
+double weight_of(const CodePlace& place) { return std::max(place.share, place.measured ? place.measured->share : 0); }
 
 /// Loops that no text tells apart have their addresses, too.
 std::vector<std::string> texts_of(const std::vector<const CodePlace*>& places, PlaceKind by) {
@@ -86,23 +97,27 @@ void show_table(Screen& screen, const Where& where, const WhereView& view) {
         places = loops_in_order(where);
     else
         for (const CodePlace& place : places_of(where, view.by)) places.push_back(&place);
+    if (!loops)
+        std::ranges::stable_sort(places, std::greater{}, [](const CodePlace* place) { return weight_of(*place); });
     const auto texts = texts_of(places, view.by);
     const double all = record::sum_of(where.slots);
-    const auto figures = [&](const std::string& whole_loop, const std::string& share, const std::string& bounds) {
-        return (loops ? fmt::format("{:>6} ", whole_loop) : "") + fmt::format("{:>6} {:>9}", share, bounds);
+    const auto figures = [&](const std::string& whole_loop, const std::string& share, const std::string& bounds,
+                             const std::string& measured = "") {
+        return (loops ? fmt::format("{:>6} ", whole_loop) : "") + fmt::format("{:>6} {:>9}", share, bounds) +
+               (where.samples ? fmt::format(" {:>8}", measured) : "");
     };
-    std::string heading = figures("whole", "slots", "low..high");
+    std::string heading = figures("whole", "slots", "low..high", "measured");
     for (const Part& part : parts) heading += fmt::format(" {:>5}", part.name);
     screen.line(screen.ink(Ink::dim, heading + "  " + text_of(view.by)));
     CauseSlots rest;
     std::size_t left_out = 0, rows = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const CodePlace& place = *places[i];
-        const double with_inner = place.loop_depth ? place.share_with_inner : place.share;
+        const double with_inner = place.loop_depth ? place.share_with_inner : weight_of(place);
         if (rows < view.top && (with_inner >= nothing || rows == 0)) {
             show_row(screen, texts[i], place.slots,
                      figures(place.loop_depth ? percent(with_inner) : "", percent(place.share),
-                             fmt::format("{:.0f}..{}", 100 * place.low, whole(place.high))),
+                             fmt::format("{:.0f}..{}", 100 * place.low, whole(place.high)), measured_text(place)),
                      all);
             ++rows;
             continue;
@@ -117,7 +132,20 @@ void show_table(Screen& screen, const Where& where, const WhereView& view) {
     if (!rest.empty())
         show_row(screen, left_out ? fmt::format("{} more", left_out) : "more", rest,
                  figures("", percent(all > 0 ? record::sum_of(rest) / all : 0), ""), all);
-    show_row(screen, "all", where.slots, figures("", percent(1), ""), all);
+    show_row(screen, "all", where.slots, figures("", percent(1), "", where.samples ? "100%" : ""), all);
+    if (where.samples) screen.entry("", words_of_samples(where), 0);
+}
+
+/// What single lines would win, where that was asked.
+void show_gains(Screen& screen, const Where& where) {
+    const auto lines = lines_with_gains(where);
+    if (lines.empty()) return;
+    screen.line();
+    screen.line(screen.ink(Ink::dim, "times   low..high  as fast if this line took its slots and nothing more"));
+    for (const CodePlace* line : lines)
+        screen.line(fmt::format("{:>5}  {:>10}  {}", times_text(line->if_it_never_waited->value),
+                                bounds_text(*line->if_it_never_waited),
+                                screen.say(place_text(*line, PlaceKind::line))));
 }
 
 /// Functions in their callers, as rows: what only calls one other stands in one row with it.
@@ -255,7 +283,10 @@ void show_annotated(Screen& screen, const Where& where, const WhereView& view) {
         before = one;
         std::string text = fmt::format("  {:>6}  {:#x}  {}", percent(one->share), one->address, one->instruction);
         constexpr double worth_a_word = 0.01;
-        if (one->share >= worth_a_word) text = pad_right(text, 52) + "  " + words_of_most_slots(one->slots);
+        std::string words = one->share >= worth_a_word ? words_of_most_slots(one->slots) : "";
+        if (one->counts && one->share >= worth_a_word)
+            if (const std::string met = words_of(*one->counts); !met.empty()) words += " (" + met + ")";
+        if (!words.empty()) text = pad_right(text, 52) + "  " + words;
         screen.line(screen.say(text));
     }
     for (const record::LoopTimeline& timeline : where.timelines) {
@@ -283,6 +314,7 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
         screen.entry("", "this record has no loops: it was written by a version that did not find them");
     else
         show_table(screen, where, view);
+    show_gains(screen, where);
     if (record.source.kind == record::SourceKind::perf || !run.extra.beside.empty())
         screen.entry("", "The tree is counted; which code takes the slots, and why, the model says.", 0);
     if (!view.annotate.empty()) show_annotated(screen, where, view);

@@ -18,6 +18,7 @@
 #include "report/states.h"
 #include "report/text.h"
 #include "report/tree.h"
+#include "report/view_writer.h"
 #include "report/what_if.h"
 
 namespace tmaprobe::report {
@@ -25,80 +26,6 @@ namespace {
 
 using record::Record;
 using record::Run;
-
-/// Writes a view: texts are cleaned, numbers rounded to what a chart needs.
-class ViewWriter {
-  public:
-    explicit ViewWriter(json::Writer& writer) : writer_(writer) {}
-
-    /// An object or array, whose content `write` writes.
-    template <class Write>
-    void object(const Write& write) {
-        writer_.begin_object();
-        write();
-        writer_.end_object();
-    }
-    template <class Write>
-    void object(std::string_view key, const Write& write) {
-        writer_.key(key);
-        object(write);
-    }
-    template <class Write>
-    void array(std::string_view key, const Write& write) {
-        writer_.key(key);
-        writer_.begin_array();
-        write();
-        writer_.end_array();
-    }
-    /// A list whose elements `write` writes one by one.
-    template <class Elements, class Write>
-    void each(std::string_view key, const Elements& elements, const Write& write) {
-        array(key, [&] {
-            for (const auto& element : elements) write(element);
-        });
-    }
-
-    template <class Elements, class Write>
-    void list(const Elements& elements, const Write& write) {
-        writer_.begin_array();
-        for (const auto& element : elements) write(element);
-        writer_.end_array();
-    }
-
-    void null(std::string_view key) {
-        writer_.key(key);
-        writer_.null();
-    }
-    void text(std::string_view key, std::string_view value) {
-        writer_.key(key);
-        writer_.text(clean(value));
-    }
-    void text(std::string_view value) { writer_.text(clean(value)); }
-    void texts(std::string_view key, const std::vector<std::string>& values) {
-        each(key, values, [&](const std::string& value) { text(value); });
-    }
-    void flag(std::string_view key, bool value) { writer_.member(key, value); }
-    void count(std::string_view key, std::uint64_t value) { writer_.member(key, value); }
-    void number(std::string_view key, double value, int digits = usual_digits) {
-        writer_.key(key);
-        number(value, digits);
-    }
-    void number(std::string_view key, const std::optional<double>& value) { number(key, value.value_or(NAN)); }
-    /// Whole ones are written without a point.
-    void number(double value, int digits = usual_digits) {
-        if (!std::isfinite(value)) return writer_.null();
-        constexpr double exactly_whole = 1e15;
-        const double nearest = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
-        if (std::fabs(nearest) < exactly_whole && nearest == std::trunc(nearest))
-            writer_.integer(static_cast<std::int64_t>(nearest));
-        else
-            writer_.number(nearest);
-    }
-
-  private:
-    static constexpr int usual_digits = 6;
-    json::Writer& writer_;
-};
 
 /// What many metrics of a page share, said once: the first metric of each name.
 using Definitions = std::map<std::string, const record::Metric*>;
@@ -232,11 +159,21 @@ void write_what_if(ViewWriter& out, const Run& run) {
         out.text("sentence", what_if_sentence(*run.extra.what_if));
         out.each("answers", run.extra.what_if->answers, [&](const record::WhatIfAnswer& answer) {
             out.object([&] {
-                out.text("what", words_of(answer.changes));
+                out.text("what", words_of(answer));
                 out.number("value", answer.speed_up.value);
                 out.number("low", answer.speed_up.low);
                 out.number("high", answer.speed_up.high);
                 out.text("then", bottleneck_words(answer.slots));
+            });
+        });
+        out.each("mappings", run.extra.what_if->mappings, [&](const record::MappingPages& mapping) {
+            out.object([&] {
+                out.text("what", words_of(mapping));
+                out.text("way", way_to_large_pages(mapping));
+                out.number("waits", mapping.waits);
+                out.number("value", mapping.speed_up.value);
+                out.number("low", mapping.speed_up.low);
+                out.number("high", mapping.speed_up.high);
             });
         });
     });
@@ -252,7 +189,7 @@ void write_run(ViewWriter& out, const Record& record, const Run& run, Definition
         write_time(out, run.time);
         write_repetitions(out, run);
         out.text("clock", clock_sentence(run));
-        if (has_doubtful_clock(run)) out.flag("doubtful", true);
+        if (has_doubtful_model(run)) out.flag("doubtful", true);
         write_metrics(out, run, definitions);
         out.text("verdict", run.metrics.empty() ? "" : verdict(record, run));
         out.each("steps", next_steps(record, run), [&](const NextStep& step) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/sizes.h"
 #include "report/where.h"
 
 namespace tmaprobe::report {
@@ -49,14 +50,75 @@ std::string words_of(record::Change change) {
             return "there were no prefetchers";
         case half_l3:
             return "half the L3 cache went to others";
+        case busy_sibling:
+            return "a busy sibling hyperthread had half of the core";
+        case prefetched:
+            return "loads that miss were prefetched";
+        case no_dependencies:
+            return "it waited for no value";
+        case no_waits:
+            return "it took its slots and nothing more";
     }
     return "";
 }
 
-std::string words_of(const std::vector<record::Change>& changes) {
+std::string words_of(const record::WhatIfAnswer& answer) {
     std::string text;
-    for (const record::Change change : changes) text += (text.empty() ? "" : " and ") + words_of(change);
+    for (const record::Change change : answer.changes) {
+        std::string words = words_of(change);
+        if (change == record::Change::prefetched)
+            words += fmt::format(" {} execution{} before", answer.prefetch_distance,
+                                 answer.prefetch_distance == 1 ? "" : "s");
+        if (change == record::Change::no_dependencies) words = answer.code + " waited for no value";
+        if (change == record::Change::no_waits) words = answer.code + " took its slots and nothing more";
+        text += (text.empty() ? "" : " and ") + words;
+    }
     return text;
+}
+
+std::string words_of(const record::MappingPages& mapping) {
+    using enum record::DataKind;
+    const std::string size = ", " + format_size(mapping.bytes);
+    switch (mapping.kind) {
+        case file:
+            return (mapping.zeroed ? "zeroed data of " : "") + base_name(mapping.path) + size;
+        case heap:
+            return "heap" + size;
+        case stack:
+            return "stack" + size;
+        default:
+            return (mapping.path.empty() ? "anonymous memory" : mapping.path) + size +
+                   fmt::format(" at {:#x}", mapping.address);
+    }
+}
+
+std::string way_to_large_pages(const record::MappingPages& mapping) {
+    using enum record::DataKind;
+    constexpr std::uint64_t large_page = 2u << 20;
+    const std::uint64_t bytes = mapping.bytes / large_page * large_page;
+    switch (mapping.kind) {
+        case heap:
+            return "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+        case anonymous:
+            return fmt::format(
+                "madvise(address, {}, MADV_HUGEPAGE); "
+                "what malloc gave: GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
+                bytes);
+        case file:
+            if (mapping.zeroed)
+                return fmt::format(
+                    "extern char __bss_start[], _end[]; char *begin = (char *)(((uintptr_t)__bss_start + "
+                    "{0}) & ~(uintptr_t){0}); madvise(begin, _end - begin, MADV_HUGEPAGE);",
+                    large_page - 1);
+            return "read it into memory of no file first: of a file, the kernel gives large pages only on tmpfs";
+        case stack:
+            return fmt::format(
+                "a stack of its own for the thread: mmap, madvise(stack, {}, MADV_HUGEPAGE), "
+                "pthread_attr_setstack",
+                bytes);
+        default:
+            return {};
+    }
 }
 
 std::string bottleneck_words(const record::CauseSlots& slots) {
@@ -85,8 +147,7 @@ std::string what_if_sentence(const record::WhatIf& what_if) {
     const record::SpeedUp& speed_up = best.speed_up;
     if (makes_no_difference(speed_up)) return "Nothing that was asked would make it faster.";
     return fmt::format("It would run {} times as fast (modelled, {}) if {}, and would then be bound by {}.",
-                       times_text(speed_up.value), bounds_text(speed_up), words_of(best.changes),
-                       bottleneck_words(best.slots));
+                       times_text(speed_up.value), bounds_text(speed_up), words_of(best), bottleneck_words(best.slots));
 }
 
 }  // namespace tmaprobe::report

@@ -9,8 +9,14 @@ namespace tmaprobe::report {
 
 /// "no branch were mispredicted": goes on after "if".
 std::string words_of(record::Change change);
-/// All of them: "no branch were mispredicted and all pages were 2 MiB".
-std::string words_of(const std::vector<record::Change>& changes);
+/// All that an answer is about: "no branch were mispredicted and all pages were 2 MiB".
+std::string words_of(const record::WhatIfAnswer& answer);
+
+/// "heap, 64 MiB", "what a.out has zeroed, 8 MiB".
+std::string words_of(const record::MappingPages& mapping);
+
+/// A line to paste, or words, by which such memory gets large pages.
+std::string way_to_large_pages(const record::MappingPages& mapping);
 
 /// What takes the most slots of these shares: "its own work", or the cause that loses the most.
 std::string bottleneck_words(const record::CauseSlots& slots);

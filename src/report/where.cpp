@@ -244,10 +244,46 @@ PlaceFinding finding_of(const Where& where, const CodePlace& function) {
     return finding;
 }
 
+std::vector<std::string> missed_by_the_model(const Where& where) {
+    constexpr std::size_t most = 2;
+    constexpr double too_little = 0.05;
+    std::vector<const CodePlace*> missed;
+    for (const CodePlace& function : where.functions)
+        if (function.measured && function.measured->low > std::max(function.high, too_little))
+            missed.push_back(&function);
+    const auto by_samples = [](const CodePlace* function) { return function->measured->share; };
+    std::ranges::stable_sort(missed, std::greater{}, by_samples);
+    if (missed.size() > most) missed.resize(most);
+    std::vector<std::string> sentences;
+    for (const CodePlace* function : missed)
+        sentences.push_back(fmt::format(
+            "measured here: {} of samples ({:.0f}..{:.0f}%) are in {}, to which the model puts {} of slots",
+            percent(function->measured->share), 100 * function->measured->low, 100 * function->measured->high,
+            place_text(*function, PlaceKind::function), percent(function->share)));
+    return sentences;
+}
+
+std::string words_of_samples(const Where& where) {
+    if (!where.samples) return {};
+    const record::PlaceSamples& samples = *where.samples;
+    const bool by_time = samples.event == "task-clock";
+    std::string text = fmt::format(
+        "measured: share of {} samples of the command's own code on this machine, {}, with 95% bounds", samples.taken,
+        by_time ? fmt::format("by time, up to {:.0f} ms of a thread's processor time apart", samples.every * 1e-6)
+                : fmt::format("{:.0f} {} apart", samples.every, samples.event));
+    if (samples.precision == 0) text += "; an instruction may be shown some late";
+    if (samples.not_placed)
+        text += fmt::format("; {} of them were in code that is not known, and in no share", samples.not_placed);
+    if (samples.lost) text += fmt::format("; {} were lost", samples.lost);
+    if (samples.tasks_left_out) text += fmt::format("; {} threads were not sampled", samples.tasks_left_out);
+    return text + ".";
+}
+
 std::vector<const CodePlace*> instructions_of(const Where& where, const std::string& function) {
     std::vector<const CodePlace*> instructions;
     for (const CodePlace& one : where.instructions)
-        if (is_called(one.function, function) || is_called(one.inlined_into, function)) instructions.push_back(&one);
+        if (!one.slots.empty() && (is_called(one.function, function) || is_called(one.inlined_into, function)))
+            instructions.push_back(&one);
     std::ranges::sort(instructions, {}, [](const CodePlace* one) { return std::tie(one->module, one->address); });
     return instructions;
 }
@@ -269,6 +305,27 @@ std::vector<std::string> hottest_functions(const Where& where, const WhereView& 
 std::string words_of_most_slots(const CauseSlots& slots) {
     const CauseGroup& group = most_lost(slots);
     return slots_of_group(slots, group) > record::slots_of(slots, SlotCause::retiring) ? group.words : "retiring";
+}
+
+std::string words_of(const record::InstructionCounts& counts) {
+    constexpr double nothing = 0.0005;  // would be shown as 0.0%
+    std::string text;
+    if (counts.loads > 0) {
+        text = fmt::format("{:.{}f} cycles a load", counts.load_cycles, counts.load_cycles < 9.95 ? 1 : 0);
+        if (counts.load_misses >= nothing) text += ", " + percent(counts.load_misses) + " miss";
+    }
+    if (counts.mispredictions >= nothing)
+        text += (text.empty() ? "" : "; ") + percent(counts.mispredictions) + " mispredicted";
+    return text;
+}
+
+std::vector<const CodePlace*> lines_with_gains(const Where& where) {
+    std::vector<const CodePlace*> lines;
+    for (const CodePlace& line : where.lines)
+        if (line.if_it_never_waited) lines.push_back(&line);
+    std::ranges::stable_sort(lines, std::greater{},
+                             [](const CodePlace* line) { return line->if_it_never_waited->value; });
+    return lines;
 }
 
 }  // namespace tmaprobe::report

@@ -86,6 +86,34 @@ Result<std::vector<FunctionPlace>> functions_of(const std::string& path) {
     return functions;
 }
 
+bool loader_chooses(const std::string& path) {
+    const auto file = read_file(path, std::size_t{2} << 30);
+    const auto* header = file ? at<Elf64_Ehdr>(*file, 0, 0, sizeof(Elf64_Ehdr)) : nullptr;
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
+        return false;
+    for (unsigned i = 0; i < header->e_shnum; ++i) {
+        const auto* table = at<Elf64_Shdr>(*file, header->e_shoff, i, header->e_shentsize);
+        if (!table) break;
+        if (table->sh_type == SHT_SYMTAB || table->sh_type == SHT_DYNSYM)
+            for (std::uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Sym); ++k) {
+                const auto* symbol = at<Elf64_Sym>(*file, table->sh_offset, k, sizeof(Elf64_Sym));
+                if (!symbol) break;
+                if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC && symbol->st_shndx != SHN_UNDEF) return true;
+            }
+        // A static program without symbols still has what its start-up code has to fill in.
+        if (table->sh_type == SHT_RELA)
+            for (std::uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Rela); ++k) {
+                const auto* relocation = at<Elf64_Rela>(*file, table->sh_offset, k, sizeof(Elf64_Rela));
+                if (!relocation) break;
+                const auto type = ELF64_R_TYPE(relocation->r_info);
+                if ((header->e_machine == EM_X86_64 && type == R_X86_64_IRELATIVE) ||
+                    (header->e_machine == EM_AARCH64 && type == R_AARCH64_IRELATIVE))
+                    return true;
+            }
+    }
+    return false;
+}
+
 std::string without_parameters(const std::string& name) {
     // Parentheses may be in template arguments, too, and "operator()" has some of its own.
     const auto call = name.find("operator()");

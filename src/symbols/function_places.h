@@ -19,6 +19,9 @@ struct FunctionPlace {
 /// this machine's, or broken.
 Result<std::vector<FunctionPlace>> functions_of(const std::string& file);
 
+/// Whether the loader chooses functions of an ELF file by what the CPU has (ifunc). False for what cannot be read.
+bool loader_chooses(const std::string& file);
+
 /// "ns::f(int) const" as "ns::f".
 std::string without_parameters(const std::string& name);
 

@@ -32,22 +32,26 @@ class BlockWriter {
     WrittenBlock write() {
         beginning_ = code_.here();
         if (source_.checked) check_source();
-        head();
         const std::size_t count = source_.instructions.size();
+        if (!source_.counted)
+            head();
+        else
+            counted_at_ = count_by_flags();
         for (std::size_t i = 0; i < count; ++i) {
-            if (i > 0) record_at(i);
+            if (i > 0 && !source_.counted) record_at(i);
             const StaticInstruction& instruction = source_.instructions[i];
             index_ = static_cast<std::uint16_t>(i);
+            if (source_.counted && i == counted_at_) count_block();
             if (instruction.branch)
                 branch(instruction);
             else
                 plain(instruction);
         }
         index_ = static_cast<std::uint16_t>(count);
-        if (count > 0) record_at(count);
+        if (count > 0 && !source_.counted) record_at(count);
         if (count == 0 || !source_.instructions.back().branch)
             exit_to(source_.next, source_.stops_before_next ? Trap::Kind::in_place : Trap::Kind::untranslated);
-        return {code_.bytes(), std::move(boundaries_), std::move(traps_)};
+        return {code_.bytes(), std::move(boundaries_), std::move(traps_), counted_at_};
     }
 
   private:
@@ -113,6 +117,53 @@ class BlockWriter {
         code_.advance(pointer, entry_bytes * plan_.entries);
         code_.store(pointer, CodeEmitter::trace_pointer);
         code_.restore(pointer);
+    }
+
+    /// The first instruction before which flags mean nothing; the first of all where there is none.
+    std::uint16_t count_by_flags() {
+        for (std::size_t i = 0; i < source_.instructions.size(); ++i)
+            if (overwrites_flags(source_.instructions[i])) {
+                flags_are_free_ = true;
+                return static_cast<std::uint16_t>(i);
+            }
+        return 0;
+    }
+
+    /// Whoever executes without an end comes by such a block again and again.
+    bool ends_with_way_back() const {
+        const StaticInstruction& last = source_.instructions.back();
+        return last.branch && (last.indirect || last.target <= last.address);
+    }
+
+    void count_block() {
+        constexpr std::uint64_t counter_bytes = 8;
+        if (!flags_are_free_) {
+            code_.save(rax);
+            code_.save_flags();
+        }
+        if (ends_with_way_back()) stop_if_enough();
+        code_.count_up(layout_.counters + counter_bytes * source_.number);
+        if (!flags_are_free_) give_flags_back(code_);
+    }
+
+    static void give_flags_back(CodeEmitter& code) {
+        code.restore_flags();
+        code.restore(rax);
+    }
+
+    void stop_if_enough() {
+        code_.count_down(layout_.slots + CodeEmitter::allowed_steps,
+                         static_cast<std::uint32_t>(source_.instructions.size()));
+        // Behind the trap lies a byte that is never executed: who comes from above does not stand where it stops.
+        constexpr std::uint64_t jump_bytes = 2;
+        CodeEmitter way_out(code_.here() + jump_bytes, layout_.slots);
+        if (!flags_are_free_) give_flags_back(way_out);
+        const std::uint64_t trap = way_out.here();
+        way_out.raw({0xcc, 0x90});
+        code_.raw({0x79, static_cast<std::uint8_t>(way_out.bytes().size())});  // jns
+        boundaries_.push_back({trap, source_.number, index_, 0, Boundary::Kind::enough_steps});
+        traps_.emplace_back(trap + 1, Trap{Trap::Kind::enough_steps, source_.instructions[index_].address, 0});
+        code_.append(way_out);
     }
 
     void record_at(std::size_t position) {
@@ -235,7 +286,8 @@ class BlockWriter {
     std::vector<Boundary> boundaries_;
     std::vector<std::pair<std::uint64_t, Trap>> traps_;
     std::uint64_t beginning_ = 0;
-    std::uint16_t index_ = 0;
+    std::uint16_t index_ = 0, counted_at_ = 0;
+    bool flags_are_free_ = false;  ///< where the block is counted
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ struct Trap {
         unknown_target,  ///< the same, of a branch through a register or memory; the target is in slot jump_target
         in_place,        ///< the instruction at the target has to be executed where it stands
         stale,           ///< the code of the block has been changed since it was translated
+        enough_steps,    ///< as many steps were executed as are allowed
+        awaited,         ///< the code that somebody waits for
     };
     Kind kind = Kind::untranslated;
     std::uint64_t target = 0;
@@ -25,9 +27,10 @@ struct Trap {
 /// whose own values lie in their slots.
 struct Boundary {
     enum class Kind : std::uint8_t {
-        instruction,  ///< about to execute instruction `index` of the block
-        head,         ///< at the block's beginning; a fault here means that the buffer has no room for the block
-        check,        ///< at the block's beginning; a fault here means that the program's code is gone
+        instruction,   ///< about to execute instruction `index` of the block
+        head,          ///< at the block's beginning; a fault here means that the buffer has no room for the block
+        check,         ///< at the block's beginning; a fault here means that the program's code is gone
+        enough_steps,  ///< before instruction `index`, at the trap of that name: the block is not counted yet
     };
     std::uint64_t address = 0;
     std::uint32_t block = 0;
@@ -38,7 +41,7 @@ struct Boundary {
 
 /// Where in the traced process the things lie that translated code refers to.
 struct TranslationLayout {
-    std::uint64_t slots = 0, table = 0, sha_routine = 0;
+    std::uint64_t slots = 0, table = 0, counters = 0, sha_routine = 0;
     std::uint64_t second_look = 0;     ///< where an address is looked for that is not at its first place in the table
     std::uint64_t unknown_target = 0;  ///< at which the thread stops when it is not at its second place either
 };
@@ -51,12 +54,14 @@ struct BlockSource {
     std::uint64_t next = 0;          ///< the address after it
     bool stops_before_next = false;  ///< that has to be executed where it stands
     bool checked = false;            ///< compares itself with the program's code each time
+    bool counted = false;            ///< has a counter, and writes nothing else to the trace
 };
 
 struct WrittenBlock {
     std::vector<std::uint8_t> code;
     std::vector<Boundary> boundaries;                   ///< by address
     std::vector<std::pair<std::uint64_t, Trap>> traps;  ///< by the address at which the thread stops
+    std::uint16_t counted_at = 0;                       ///< before which instruction its counter goes up
 };
 
 /// Whether an instruction does the same in any place, so that it can be part of a block.

@@ -80,6 +80,20 @@ void CodeEmitter::operand_to_rax(std::uint8_t opcode, const MemoryOperand& memor
     word32(static_cast<std::uint32_t>(memory.displacement));
 }
 
+void CodeEmitter::count_up(std::uint64_t address) {
+    constexpr std::uint64_t constant_bytes = 1;
+    raw({0x48, 0x83, 0x05});  // addq $1, address(%rip)
+    relative32(address - constant_bytes);
+    raw({1});
+}
+
+void CodeEmitter::count_down(std::uint64_t address, std::uint32_t by) {
+    constexpr std::uint64_t constant_bytes = 4;
+    raw({0x48, 0x81, 0x2d});  // subq $by, address(%rip)
+    relative32(address - constant_bytes);
+    word32(by);
+}
+
 void CodeEmitter::jump(std::uint64_t to) {
     raw({0xe9});
     relative32(to);
@@ -127,7 +141,7 @@ void CodeEmitter::first_look(std::uint64_t table, std::uint64_t otherwise) {
 std::uint64_t CodeEmitter::second_look(std::uint64_t table) {
     raw({0x0f, 0xb7, 0x0d});  // movzwl jump_target+1(%rip), %ecx
     relative32(slots_ + jump_target + 1);
-    compare_pair(table);
+    compare_pair(table + half_table_bytes);
     raw({0xe3, 0x0f});  // jrcxz over what stops
     restore(rcx);
     restore(rax);

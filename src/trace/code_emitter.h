@@ -18,8 +18,10 @@ class CodeEmitter {
         jump_target = 136,
         jump_code = 144,
         saved_flags = 152,
-        operands = 256,    ///< ShaOperands
-        stack_top = 4088,  ///< of the stack of our own, on which routines are called
+        allowed_steps = 160,  ///< how many more may be executed; it falls below 0
+        area_number = 168,    ///< tells areas of one process apart
+        operands = 256,       ///< ShaOperands
+        stack_top = 4088,     ///< of the stack of our own, on which routines are called
         slots_end = 4096,
     };
 
@@ -30,6 +32,7 @@ class CodeEmitter {
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
     void raw(std::initializer_list<std::uint8_t> bytes) { bytes_.insert(bytes_.end(), bytes); }
+    void append(const CodeEmitter& more) { bytes_.insert(bytes_.end(), more.bytes_.begin(), more.bytes_.end()); }
     void copy(const StaticInstruction& instruction);
     void store(unsigned reg, std::uint32_t slot) { slot_move(0x89, reg, slot); }
     void load(unsigned reg, std::uint32_t slot) { slot_move(0x8b, reg, slot); }
@@ -44,6 +47,12 @@ class CodeEmitter {
     void advance(unsigned reg, std::int32_t by) { based(0x8d, reg, by, reg); }
     /// opcode 0x8d: rax = address; 0x8b: rax = what lies there. Of anything but an instruction pointer base.
     void operand_to_rax(std::uint8_t opcode, const MemoryOperand& memory);
+    /// A number of 64 bits in memory, near the code, plus 1; minus `by`. Both change the flags.
+    void count_up(std::uint64_t address);
+    void count_down(std::uint64_t address, std::uint32_t by);
+    /// Through rax.
+    void save_flags();
+    void restore_flags();
     void jump(std::uint64_t to);
     void conditional_jump(unsigned condition, std::uint64_t to);
     /// Five bytes that stop the program and can become a jump; their address.
@@ -55,10 +64,12 @@ class CodeEmitter {
     /// The same at its second place. When it is not there either, gives rax and rcx back and stops; returns the address
     /// at which it stops.
     std::uint64_t second_look(std::uint64_t table);
-    /// The two places of an address in a table of 1 << 16 {negated address, code address} pairs, as offsets.
+    /// The two places of an address, as offsets: one in each half of a table of 2 << 16 {negated address, code address}
+    /// pairs.
     static std::uint64_t first_place(std::uint64_t address) { return (address & 0xffff) * 16; }
-    static std::uint64_t second_place(std::uint64_t address) { return (address >> 8 & 0xffff) * 16; }
-    static constexpr std::size_t table_bytes = std::size_t{16} << 16;
+    static std::uint64_t second_place(std::uint64_t address) { return half_table_bytes + (address >> 8 & 0xffff) * 16; }
+    static constexpr std::size_t half_table_bytes = std::size_t{16} << 16;
+    static constexpr std::size_t table_bytes = 2 * half_table_bytes;
 
     /// With rax and rcx saved: goes to `otherwise` unless the bytes at `address` are these. Tells where it reads the
     /// program's memory.
@@ -91,8 +102,6 @@ class CodeEmitter {
     /// code in slot jump_code.
     void compare_pair(std::uint64_t table);
     void jump_to_found_code();
-    void save_flags();
-    void restore_flags();
 
     std::uint64_t origin_, slots_;
     std::vector<std::uint8_t> bytes_;

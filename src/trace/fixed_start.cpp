@@ -92,6 +92,8 @@ void execute_at_fixed_addresses(const std::vector<std::string>& command) {
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::personality(ADDR_NO_RANDOMIZE);
+    // Interpreters whose tables are in another order in each run are asked for one order, unless the user has one.
+    for (const char* const seed : {"PYTHONHASHSEED", "PERL_HASH_SEED"}) ::setenv(seed, "0", 0);
     char** last = environ;
     while (last && *last) ++last;
     if (last) std::sort(environ, last, [](const char* one, const char* other) { return std::strcmp(one, other) < 0; });

@@ -19,8 +19,8 @@ struct FixedStart {
 /// Starts a command so that as little as can be of where its memory lies is left to chance: no address is random, the
 /// environment is in the order of the alphabet, and the stack begins at one place however long environment, path and
 /// arguments are. What is random by itself (AT_RANDOM) is the same each time, and times are asked of the kernel and not
-/// of its vDSO, so that they are seen. Input and output are /dev/null. Errors: unavailable when it cannot be executed;
-/// those of TracedProcess.
+/// of its vDSO, so that they are seen. Python and perl are told to begin with one hash seed. Input and output are
+/// /dev/null. Errors: unavailable when it cannot be executed; those of TracedProcess.
 Result<FixedStart> start_fixed(const std::vector<std::string>& command);
 
 /// In a child that is traced: executes a command where no address is random, its environment in the order of the

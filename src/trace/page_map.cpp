@@ -74,6 +74,21 @@ void PageMap::add(std::uint64_t address, std::uint64_t page_bytes) {
     areas_.insert(after, {begin, begin + page_bytes, page_bytes, 0});
 }
 
+void PageMap::cover(std::uint64_t begin, std::uint64_t end, std::uint64_t page_bytes) {
+    begin = (begin + page_bytes - 1) / page_bytes * page_bytes;
+    end = end / page_bytes * page_bytes;
+    if (begin >= end) return;
+    std::vector<Area> areas;
+    for (const Area& area : areas_) {
+        if (area.begin < begin)
+            areas.push_back({area.begin, std::min(area.end, begin), area.page_bytes, area.huge_share});
+        if (area.end > end) areas.push_back({std::max(area.begin, end), area.end, area.page_bytes, area.huge_share});
+    }
+    areas.push_back({begin, end, page_bytes, 0});
+    std::sort(areas.begin(), areas.end(), [](const Area& one, const Area& other) { return one.begin < other.begin; });
+    areas_ = std::move(areas);
+}
+
 Result<std::uint64_t> parse_assumed_pages(const std::string& name) {
     if (name == "4k") return small_page;
     if (name == "2m") return large_page;

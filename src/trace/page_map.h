@@ -22,6 +22,8 @@ class PageMap {
     std::uint64_t page_bytes(std::uint64_t address) const;
     /// One large page, of which `address` is a part.
     void add(std::uint64_t address, std::uint64_t page_bytes);
+    /// All that lies in whole pages of this size between two addresses, whatever it was in.
+    void cover(std::uint64_t begin, std::uint64_t end, std::uint64_t page_bytes);
     /// Transparent huge pages cover part of some mapping: which part is not known, and spread evenly.
     bool partly_known() const { return partly_known_; }
 

@@ -299,8 +299,14 @@ std::size_t TracedProcess::read(std::uint64_t address, void* to, std::size_t byt
 }
 
 bool TracedProcess::write(std::uint64_t address, const void* from, std::size_t bytes) const {
-    if (!memory_) memory_ = Fd(::open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_WRONLY | O_CLOEXEC));
-    return memory_ && ::pwrite(memory_.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
+    const auto write_it = [&] {
+        return memory_ &&
+               ::pwrite(memory_.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
+    };
+    if (write_it()) return true;
+    // What is open is the memory of the program that it was before it executed another.
+    memory_ = Fd(::open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_WRONLY | O_CLOEXEC));
+    return write_it();
 }
 
 }  // namespace tmaprobe::trace

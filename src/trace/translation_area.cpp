@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "trace/injected_call.h"
 #include "trace/sha_routine.h"
@@ -39,6 +40,10 @@ Result<> TranslationArea::map(TracedProcess& process) {
         TRY(inject_system_call(process, SYS_mprotect, {mapped + guard_offset, guard_bytes, PROT_NONE, 0, 0, 0}));
     if (guarded != 0) return fail(ErrorCode::no_permission, "the traced process may not protect its memory");
     base_ = mapped;
+    // A program that the process executes later may have another area where this one is.
+    static std::atomic<std::uint64_t> areas{0};
+    number_ = ++areas;
+    TRY(write(base_ + CodeEmitter::area_number, &number_, sizeof number_));
     table_.clear();
     return start();
 }
@@ -50,20 +55,26 @@ CodeEmitter TranslationArea::second_look() const {
 }
 
 bool TranslationArea::is_there() const {
+    std::uint64_t number = 0;
+    if (process_.read(base_ + CodeEmitter::area_number, &number, sizeof number) != sizeof number || number != number_)
+        return false;
     const std::vector<std::uint8_t> expected = second_look().bytes();
     std::vector<std::uint8_t> now(expected.size());
     return process_.read(base_ + code_offset, now.data(), now.size()) == now.size() && now == expected;
 }
 
-Result<> TranslationArea::start() {
+Result<> TranslationArea::start(std::size_t counters) {
     constexpr std::uint64_t nothing[2] = {0, 0};
-    for (const auto& [offset, address] : table_)
-        if (auto cleared = write(base_ + table_offset + offset, nothing, sizeof nothing); !cleared) return cleared;
+    for (const std::uint64_t place : table_.places()) TRY(write(base_ + table_offset + place, nothing, sizeof nothing));
     table_.clear();
+    if (counters) {
+        const std::vector<std::uint64_t> none(counters, 0);
+        TRY(write(base_ + counters_offset, none.data(), 8 * counters));
+    }
     next_code_ = base_ + code_offset;
     CodeEmitter look(next_code_, base_);
     const std::uint64_t stop = look.second_look(base_ + table_offset);
-    layout_ = {base_, base_ + table_offset, 0, next_code_, stop};
+    layout_ = {base_, base_ + table_offset, base_ + counters_offset, 0, next_code_, stop};
     if (auto appended = append(look.bytes()); !appended) return appended;
     layout_.sha_routine = next_code_;
     const MachineCode routine = sha_routine();
@@ -87,21 +98,34 @@ Result<> TranslationArea::patch_trap(std::uint64_t at) const {
     return write(at, &trap, sizeof trap);
 }
 
+Result<> TranslationArea::put_back(std::uint64_t at, std::uint8_t byte) const { return write(at, &byte, sizeof byte); }
+
 Result<> TranslationArea::enter_in_table(std::uint64_t address, std::uint64_t code) {
-    const auto is_free = [&](std::uint64_t place) {
-        const auto taken = table_.find(place);
-        return taken == table_.end() || taken->second == address;
-    };
-    const std::uint64_t first = CodeEmitter::first_place(address), second = CodeEmitter::second_place(address);
-    const std::uint64_t offset = is_free(first) ? first : second;
-    const std::uint64_t pair[2] = {~address + 1, code};
-    table_[offset] = address;
-    return write(layout_.table + offset, pair, sizeof pair);
+    for (const TargetTable::Pair& entered : table_.enter(address, code)) {
+        const std::uint64_t pair[2] = {~entered.address + 1, entered.code};
+        TRY(write(layout_.table + entered.place, pair, sizeof pair));
+    }
+    return {};
 }
 
 Result<> TranslationArea::open_buffer(std::size_t entries) {
     buffer_begin_ = base_ + guard_offset - 8 * std::clamp<std::size_t>(entries, 1, buffer_entries);
     return write(layout_.slots + CodeEmitter::trace_pointer, &buffer_begin_, sizeof buffer_begin_);
+}
+
+Result<> TranslationArea::allow_steps(std::int64_t steps) const {
+    return write(layout_.slots + CodeEmitter::allowed_steps, &steps, sizeof steps);
+}
+
+Result<std::int64_t> TranslationArea::allowed_steps() const {
+    std::int64_t steps = 0;
+    TRY(read(layout_.slots + CodeEmitter::allowed_steps, &steps, sizeof steps));
+    return steps;
+}
+
+Result<> TranslationArea::read_counters(std::size_t blocks, std::vector<std::uint64_t>& counters) const {
+    counters.resize(blocks);
+    return blocks ? read(layout_.counters, counters.data(), 8 * blocks) : Result<>{};
 }
 
 Result<> TranslationArea::read_buffer(std::vector<std::uint64_t>& entries) const {

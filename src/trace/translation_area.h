@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "trace/block_writer.h"
+#include "trace/target_table.h"
 #include "trace/traced_process.h"
 
 namespace tmaprobe::trace {
 
-/// The translator's memory in the traced process: slots, the table of code addresses, the buffer of what was executed
-/// with a page behind it that nobody may touch, the code.
+/// The translator's memory in the traced process: slots, the table of code addresses, counters, the buffer of what was
+/// executed with a page behind it that nobody may touch, the code.
 class TranslationArea {
   public:
     explicit TranslationArea(const TracedProcess& process) : process_(process) {}
@@ -23,8 +23,8 @@ class TranslationArea {
     void lost() { base_ = 0; }
     /// Whether the process still has what start() wrote: it may have executed another program.
     bool is_there() const;
-    /// Empties it.
-    Result<> start();
+    /// Empties it; so many counters have been used.
+    Result<> start(std::size_t counters = 0);
 
     bool contains(std::uint64_t address) const { return base_ && address >= base_ && address < base_ + area_bytes; }
     const TranslationLayout& layout() const { return layout_; }
@@ -36,11 +36,18 @@ class TranslationArea {
     Result<> patch_jump(std::uint64_t at, std::uint64_t to) const;
     /// Makes it a trap. The thread stops one byte further.
     Result<> patch_trap(std::uint64_t at) const;
+    /// What a trap stands in place of.
+    Result<> put_back(std::uint64_t at, std::uint8_t byte) const;
     /// From now on a branch to an address in a register finds its code.
     Result<> enter_in_table(std::uint64_t address, std::uint64_t code);
 
     /// Empties the buffer, with room for so many entries, or as many as it can have.
     Result<> open_buffer(std::size_t entries);
+    /// How many steps may be executed before the thread stops, by blocks that count.
+    Result<> allow_steps(std::int64_t steps) const;
+    Result<std::int64_t> allowed_steps() const;
+    /// How often each block that counts was executed since start(), by number.
+    Result<> read_counters(std::size_t blocks, std::vector<std::uint64_t>& counters) const;
     /// What was written since open_buffer().
     Result<> read_buffer(std::vector<std::uint64_t>& entries) const;
     /// The program's own values of the general registers, as far as they are displaced.
@@ -48,11 +55,13 @@ class TranslationArea {
     Result<std::uint64_t> read_jump_target() const;
 
     static constexpr std::size_t buffer_entries = std::size_t{1} << 16;
+    static constexpr std::size_t most_blocks = std::size_t{1} << 17;  ///< that have a counter
 
   private:
     static constexpr std::size_t guard_bytes = 8192;
     static constexpr std::size_t table_offset = CodeEmitter::slots_end;
-    static constexpr std::size_t buffer_offset = table_offset + CodeEmitter::table_bytes;
+    static constexpr std::size_t counters_offset = table_offset + CodeEmitter::table_bytes;
+    static constexpr std::size_t buffer_offset = counters_offset + most_blocks * 8;
     static constexpr std::size_t guard_offset = buffer_offset + buffer_entries * 8;
     static constexpr std::size_t code_offset = guard_offset + guard_bytes;
     static constexpr std::size_t code_bytes = std::size_t{16} << 20;
@@ -63,9 +72,9 @@ class TranslationArea {
     CodeEmitter second_look() const;
 
     const TracedProcess& process_;
-    std::uint64_t base_ = 0, next_code_ = 0, buffer_begin_ = 0;
+    std::uint64_t base_ = 0, number_ = 0, next_code_ = 0, buffer_begin_ = 0;
     TranslationLayout layout_;
-    std::unordered_map<std::uint64_t, std::uint64_t> table_;  ///< the addresses that are in it, by offset
+    TargetTable table_;
 };
 
 }  // namespace tmaprobe::trace

@@ -1,22 +1,28 @@
 #include "trace/translator.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tmaprobe::trace {
 
 Translator::Translator(TracedProcess& process, Tracer& tracer, Notes notes)
-    : process_(process), tracer_(tracer), notes_(notes), area_(process), watch_(process) {
-    if (notes == Notes::blocks) entries_per_step_ = 1.0 / longest_block;
-}
+    : process_(process), tracer_(tracer), notes_(notes), area_(process), watch_(process) {}
 
 std::vector<std::uint64_t> Translator::executions() const {
     std::vector<std::uint64_t> sums = counted_;
     for (const Block& block : blocks_)
         for (const PlannedStep& step : block.plan.steps) sums[step.instruction] += block.executions;
     return sums;
+}
+
+std::vector<Translator::BlockCount> Translator::block_counts() const {
+    std::vector<BlockCount> counts;
+    for (const Block& block : blocks_) counts.push_back({block.start, block.executions, block.plan.steps.size()});
+    return counts;
 }
 
 void Translator::count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times) {
@@ -70,7 +76,7 @@ void add(Traced& sum, const Traced& more) {
 
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
     Traced all;
-    while (all.steps < count && !all.ended && all.ended_early == EndedEarly::none) {
+    while (all.steps < count && !all.ended && all.ended_early == EndedEarly::none && !met_) {
         auto part = stretch(count - all.steps, on_step);
         if (!part) return part;
         add(all, *part);
@@ -89,7 +95,15 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
     fs_base_ = registers.native.fs_base;
     gs_base_ = registers.native.gs_base;
     std::uint64_t address = registers.instruction_pointer();
-    if (auto ran = run(address, count, on_step, *traced); !ran) {
+    has_allowed_ = false;
+    TRY(plant());
+    auto ran = run(address, count, on_step, *traced);
+    // Whoever ended is read no more.
+    if (ran && !traced->ended && area_.is_mapped() && area_.is_there()) {
+        ran = collect(*traced);
+        TRY(take_out());
+    }
+    if (!ran) {
         (void)leave_from_anywhere();  // the first failure is the one to tell
         return pass_on(ran);
     }
@@ -98,7 +112,8 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
 
 Result<> Translator::run(std::uint64_t& address, std::size_t count, const OnStep& on_step, Traced& traced) {
     const auto goes_on = [&] {
-        return traced.steps < count && !traced.ended && traced.ended_early == EndedEarly::none && area_.is_mapped();
+        return traced.steps < count && !traced.ended && traced.ended_early == EndedEarly::none && area_.is_mapped() &&
+               !met_;
     };
     drained_nothing_ = false;
     while (goes_on()) {
@@ -107,9 +122,12 @@ Result<> Translator::run(std::uint64_t& address, std::size_t count, const OnStep
             traced.ended_early = EndedEarly::trap_flag;
             return {};
         }
-        if (area_.room_for_code() < room_for_translation)
-            if (auto flushed = flush(); !flushed) return flushed;
+        if (is_full()) {
+            TRY(collect(traced));
+            TRY(flush());
+        }
         if (auto opened = open_buffer(count - traced.steps); !opened) return opened;
+        if (notes_ == Notes::blocks && !has_allowed_) TRY(allow_steps(count - traced.steps));
         if (auto entered = resume_at(address, registers); !entered) return entered;
         // Until the buffer is full, or something has to be done at a place that the steps so far lead to.
         for (;;) {
@@ -121,17 +139,20 @@ Result<> Translator::run(std::uint64_t& address, std::size_t count, const OnStep
             address = event.registers.instruction_pointer();
             const bool links = event.kind == Event::Kind::trap && event.trap.kind != Trap::Kind::in_place;
             if (links && event.trap.kind == Trap::Kind::stale) traced.code_changed = true;
-            if (links && area_.room_for_code() >= room_for_translation) {
+            if (links && !is_full()) {
                 if (auto linked = link(event.trap); !linked) return linked;
                 if (auto resumed = resume_at(address, event.registers); !resumed) return resumed;
                 continue;
             }
             if (auto drained = drain(on_step, traced, event.position); !drained) return drained;
+            if (event.position) TRY(collect(traced, event.position));
             if (auto set = process_.set_registers(event.registers); !set) return set;
             // With links, the area is full: it is emptied before the program goes on.
             if (!links && event.kind == Event::Kind::signal) {
                 if (auto delivered = deliver_signal(address, event, traced); !delivered) return delivered;
-            } else if (!links && event.kind != Event::Kind::buffer_full) {
+            } else if (event.kind == Event::Kind::met) {
+                met_ = true;
+            } else if (!links && event.kind != Event::Kind::buffer_full && event.kind != Event::Kind::enough_steps) {
                 if (auto stepped = step_in_place(address, on_step, traced); !stepped) return stepped;
             }
             break;
@@ -146,6 +167,10 @@ Result<> Translator::step_in_place(std::uint64_t& address, const OnStep& on_step
     std::uint8_t bytes[sizeof system_call] = {};
     const bool known = process_.read(address, bytes, sizeof bytes) == sizeof bytes;
     const bool calls = known && std::memcmp(bytes, system_call, sizeof bytes) == 0;
+    // What it leads out of takes the counters with it.
+    const auto call = before.native.rax;
+    if (calls && (call == SYS_exit || call == SYS_exit_group || call == SYS_execve || call == SYS_execveat))
+        TRY(collect(traced));
     auto stepped = TRY(step_only(1, on_step));
     add(traced, stepped);
     if (traced.ended) return {};
@@ -155,6 +180,11 @@ Result<> Translator::step_in_place(std::uint64_t& address, const OnStep& on_step
     gs_base_ = after.native.gs_base;
     address = after.instruction_pointer();
     if (!calls) return {};
+    // Another program has begun, in memory of its own: run() ends, and the next stretch begins anew.
+    if ((call == SYS_execve || call == SYS_execveat) && !area_.is_there()) {
+        area_.lost();
+        return {};
+    }
     return drop_remapped(before, after);
 }
 
@@ -178,10 +208,84 @@ Result<> Translator::open_buffer(std::size_t remaining) {
     constexpr double cautious = 0.9;
     constexpr std::size_t most_of_a_block = 1 + 4 * longest_block;
     auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
-    // Blocks of other sizes follow, and without addresses that is all that decides: more carefully there.
-    if (notes_ == Notes::blocks) entries = std::max(entries / 2, remaining / longest_block);
     if (drained_nothing_) entries = std::max(entries, most_of_a_block);
     return area_.open_buffer(entries);
+}
+
+bool Translator::is_full() const {
+    return area_.room_for_code() < room_for_translation ||
+           blocks_.size() + blocks_at_once > TranslationArea::most_blocks;
+}
+
+Result<> Translator::allow_steps(std::size_t remaining) {
+    // As open_buffer(): more is executed than is counted down, as much as it was lately.
+    constexpr double cautious = 0.7, most = 1e18;
+    constexpr std::int64_t least = 2 * longest_block;
+    const double wanted = cautious * allowed_per_step_ * static_cast<double>(remaining);
+    allowed_ = std::max(least, static_cast<std::int64_t>(std::min(most, wanted)));
+    has_allowed_ = true;
+    return area_.allow_steps(allowed_);
+}
+
+Result<> Translator::plant() {
+    planted_.clear();
+    for (const std::uint64_t address : awaited_) {
+        if (notes_ != Notes::blocks || is_full()) return {};
+        const std::uint64_t code = TRY(code_for(address));
+        std::uint8_t byte = 0;
+        // Where a block has no instruction to copy it stops anyway.
+        if (!code || traps_.contains(code + 1) || process_.read(code, &byte, sizeof byte) != sizeof byte) continue;
+        TRY(area_.patch_trap(code));
+        traps_[code + 1] = {Trap::Kind::awaited, address, 0};
+        planted_.emplace_back(code, byte);
+    }
+    return {};
+}
+
+Result<> Translator::take_out() {
+    for (const auto& [code, byte] : std::exchange(planted_, {})) {
+        const auto trap = traps_.find(code + 1);
+        // Translations that were dropped meanwhile have taken it with them.
+        if (trap == traps_.end() || trap->second.kind != Trap::Kind::awaited) continue;
+        traps_.erase(trap);
+        TRY(area_.put_back(code, byte));
+    }
+    return {};
+}
+
+Result<> Translator::collect(Traced& traced, const std::optional<Boundary>& position) {
+    if (notes_ != Notes::blocks) return {};
+    const std::size_t before = traced.steps;
+    TRY(area_.read_counters(blocks_.size(), counters_));
+    for (std::size_t number = 0; number < blocks_.size(); ++number) {
+        Block& block = blocks_[number];
+        if (!block.counted) continue;
+        const std::uint64_t more = counters_[number] - block.counter;
+        block.counter = counters_[number];
+        block.executions += more;
+        traced.steps += more * block.plan.steps.size();
+        traced.stepped_in_software += more * block.in_software;
+    }
+    if (position && blocks_[position->block].counted && position->kind != Boundary::Kind::check) {
+        Block& block = blocks_[position->block];
+        const bool is_counted = position->kind == Boundary::Kind::instruction && position->index >= block.counted_at;
+        if (is_counted) {
+            --block.executions;
+            traced.steps -= block.plan.steps.size();
+            traced.stepped_in_software -= block.in_software;
+        }
+        count_executions(block.plan, position->index, 1);
+        traced.steps += position->index;
+    }
+    // What stops for another reason leaves the rest of what was allowed.
+    const bool is_enough = position && position->kind == Boundary::Kind::enough_steps;
+    if (!is_enough) return {};
+    has_allowed_ = false;
+    constexpr std::size_t enough_to_judge = 100'000;
+    const std::int64_t left = TRY(area_.allowed_steps());
+    if (traced.steps - before > enough_to_judge)
+        allowed_per_step_ = static_cast<double>(allowed_ - left) / static_cast<double>(traced.steps - before);
+    return {};
 }
 
 Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position) {

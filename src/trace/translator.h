@@ -23,7 +23,7 @@ using OnStep = std::function<void(const StaticInstruction& instruction, const St
 /// Tracer.
 class Translator {
   public:
-    /// What translated code notes: with blocks alone it is quicker, and steps() takes no OnStep.
+    /// What translated code notes: with blocks alone it counts, which is much quicker, and steps() takes no OnStep.
     enum class Notes { blocks, blocks_and_addresses };
     Translator(TracedProcess& process, Tracer& tracer, Notes notes = Notes::blocks_and_addresses);
 
@@ -37,6 +37,20 @@ class Translator {
     bool translates() const { return area_.is_mapped() && !refused_; }
     /// How often each of them was executed so far.
     std::vector<std::uint64_t> executions() const;
+
+    /// What was executed so far in blocks that begin at one address.
+    struct BlockCount {
+        std::uint64_t start = 0, executions = 0, instructions = 0;  ///< instructions: of one execution
+    };
+    std::vector<BlockCount> block_counts() const;
+
+    /// steps() ends where the program comes to a block that begins at one of these addresses, which is told by met().
+    /// Only with Notes::blocks.
+    void await(std::vector<std::uint64_t> addresses) { awaited_ = std::move(addresses), met_ = false; }
+    bool met() const { return met_; }
+
+    /// Whether this is not the program's memory, but the translator's in it.
+    bool has_for_itself(std::uint64_t address) const { return area_.contains(address); }
 
     /// How often the program changed what is mapped where while this one followed it.
     std::size_t remappings() const { return remappings_; }
@@ -54,10 +68,13 @@ class Translator {
         BlockPlan plan;
         std::uint32_t in_software = 0;  ///< instructions that the processor lacks and a routine does
         std::uint64_t executions = 0;   ///< from its begin to its end
+        bool counted = false;           ///< it has a counter
+        std::uint16_t counted_at = 0;   ///< before which instruction that goes up
+        std::uint64_t counter = 0;      ///< as it was last read
     };
     /// Why the thread stopped that ran translated code, its registers as they are for the program.
     struct Event {
-        enum class Kind { trap, buffer_full, code_gone, signal, ended } kind = Kind::trap;
+        enum class Kind { trap, buffer_full, enough_steps, met, code_gone, signal, ended } kind = Kind::trap;
         Trap trap;
         int signal = 0;
         bool sent = false;                 ///< the signal: by some process
@@ -106,6 +123,14 @@ class Translator {
     Result<> drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position = {});
     std::size_t replay(const Block& block, const std::uint64_t* entries, std::size_t count, const OnStep& on_step);
     void count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times);
+    /// Reads the counters of blocks. Of the one that the thread is in only what is before `position` counts.
+    Result<> collect(Traced& traced, const std::optional<Boundary>& position = {});
+    /// Of the blocks that count, so that about so many steps are executed, or fewer.
+    Result<> allow_steps(std::size_t remaining);
+    bool is_full() const;
+    /// Has the thread stop before the code that is awaited; has it go on there again.
+    Result<> plant();
+    Result<> take_out();
     Result<> open_buffer(std::size_t remaining);
 
     TracedProcess& process_;
@@ -129,6 +154,13 @@ class Translator {
     std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
     std::vector<std::uint64_t> buffer_;
     double entries_per_step_ = 0.5;
+    double allowed_per_step_ = 0.5;  ///< of steps, how many are in blocks that end with a way back
+    std::int64_t allowed_ = 0;
+    bool has_allowed_ = false;
+    std::vector<std::uint64_t> awaited_;
+    std::vector<std::pair<std::uint64_t, std::uint8_t>> planted_;  ///< where traps are for it, and what they replace
+    bool met_ = false;
+    std::vector<std::uint64_t> counters_;  ///< room to read them to
     bool drained_nothing_ = false;
 };
 

@@ -28,14 +28,16 @@ Result<> Translator::prepare() {
 
 Result<> Translator::flush() {
     for (const Block& block : blocks_) count_executions(block.plan, block.plan.steps.size(), block.executions);
+    const std::size_t counters = notes_ == Notes::blocks ? blocks_.size() : 0;
     blocks_.clear();
     boundaries_.clear();
     block_at_.clear();
     blocks_in_page_.clear();
     waiting_.clear();
     traps_.clear();
+    planted_.clear();
     watch_.clear();
-    if (auto started = area_.start(); !started) return started;
+    if (auto started = area_.start(counters); !started) return started;
     traps_[area_.layout().unknown_target] = {Trap::Kind::unknown_target, 0, 0};
     return {};
 }
@@ -137,10 +139,8 @@ Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>
     block.start = block.end = address;
     block.code = area_.next_code();
     block.plan = plan_block(instructions, numbers);
-    if (notes_ == Notes::blocks && !block.plan.has_strings) {
-        block.plan.records.clear();
-        block.plan.entries = 1;
-    }
+    // How far a repeated instruction came is in its registers: such blocks leave these, and all of them are met.
+    block.counted = notes_ == Notes::blocks && !block.plan.has_strings && !instructions.empty();
     for (const StaticInstruction& instruction : instructions) {
         block.end += instruction.length;
         if (tracer_.steps_in_software(instruction)) ++block.in_software;
@@ -149,12 +149,14 @@ Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>
     source.plan = &block.plan;
     source.next = block.end;
     source.checked = memory != CodeMemory::fixed;
+    source.counted = block.counted;
     const auto in_software = [&](const StaticInstruction& instruction) {
         return tracer_.steps_in_software(instruction);
     };
     const auto code_of = [&](std::uint64_t target) { return target == address ? block.code : known_code(target); };
     const WrittenBlock written = write_block(source, block.code, area_.layout(), in_software, code_of);
     if (auto appended = area_.append(written.code); !appended) return appended;
+    block.counted_at = written.counted_at;
 
     boundaries_.insert(boundaries_.end(), written.boundaries.begin(), written.boundaries.end());
     for (const auto& [stop, trap] : written.traps) {

@@ -113,6 +113,11 @@ Result<Translator::Event> Translator::event_of(const Stop& stop) {
         event.trap.target = TRY(area_.read_jump_target());
     }
     event.registers.set_instruction_pointer(event.trap.target);
+    if (event.trap.kind == Trap::Kind::awaited) event.kind = Event::Kind::met;
+    if (event.trap.kind == Trap::Kind::enough_steps) {
+        event.kind = Event::Kind::enough_steps;
+        event.position = boundary_at(at - 1);
+    }
     return event;
 }
 

@@ -343,6 +343,32 @@ bool reads_time_stamp(const StaticInstruction& instruction) {
     return parts.encoding.is(two_byte, 0x31) || (parts.encoding.is(two_byte, 0x01) && parts.modrm == 0xf9);
 }
 
+bool overwrites_flags(const StaticInstruction& instruction) {
+    const X86Encoding encoding = x86_encoding(instruction);
+    if (encoding.vector || encoding.map != X86Encoding::one_byte) return false;
+    // add, or, adc, sbb, and, sub, xor, cmp, by their number in encodings; adc and sbb read the carry.
+    const auto is_arithmetic = [](unsigned number) { return number != 2 && number != 3; };
+    const unsigned opcode = encoding.opcode;
+    const unsigned field = instruction.bytes[encoding.opcode_at + 1] >> 3 & 7;
+    constexpr unsigned test = 0, test_too = 1, negate = 3;
+    switch (opcode) {
+        case 0x80:
+        case 0x81:
+        case 0x83:
+            return is_arithmetic(field);
+        case 0x84:
+        case 0x85:
+        case 0xa8:
+        case 0xa9:
+            return true;
+        case 0xf6:
+        case 0xf7:
+            return field == test || field == test_too || field == negate;
+        default:
+            return opcode < 0x40 && (opcode & 7) < 6 && is_arithmetic(opcode >> 3);
+    }
+}
+
 std::uint16_t popped_by_return(const StaticInstruction& instruction) {
     const X86Encoding encoding = x86_encoding(instruction);
     if (!encoding.is(one_byte, 0xc2)) return 0;

@@ -55,6 +55,9 @@ bool pushes_flags(const StaticInstruction& instruction);
 /// rdtsc and rdtscp.
 bool reads_time_stamp(const StaticInstruction& instruction);
 
+/// Whether all status flags after it are its own, and none of those before it matters to it.
+bool overwrites_flags(const StaticInstruction& instruction);
+
 /// `ret imm16`: the bytes that it takes from the stack besides the address; else 0.
 std::uint16_t popped_by_return(const StaticInstruction& instruction);
 

@@ -33,6 +33,35 @@ TEST(Summarize, MedianAndDeviationDoNotFollowAnOutlier) {
 
 TEST(Summarize, EvenCountTakesTheMiddleOfTwo) { EXPECT_EQ(summarize({4, 1, 3, 2}).median, 2.5); }
 
+// By hand: z = 1.96, 30 of 100, and the ends.
+TEST(ProportionInterval, IsWilsons) {
+    const auto some = proportion_interval(0.3, 100);
+    EXPECT_NEAR(some.low, 0.2189, 1e-4);
+    EXPECT_NEAR(some.high, 0.3958, 1e-4);
+    const auto all = proportion_interval(1, 100);
+    EXPECT_NEAR(all.low, 0.9630, 1e-4);
+    EXPECT_EQ(all.high, 1);
+    const auto none = proportion_interval(0, 100);
+    EXPECT_EQ(none.low, 0);
+    EXPECT_NEAR(none.high, 0.0370, 1e-4);
+    EXPECT_EQ(proportion_interval(0.5, 0).low, 0);
+    EXPECT_EQ(proportion_interval(0.5, 0).high, 1);
+}
+
+TEST(ProportionInterval, HoldsTheTruthIn95Of100) {
+    std::mt19937_64 random(1);
+    for (const double truth : {0.02, 0.3, 0.7}) {
+        constexpr int trials = 2000, of_each = 400;
+        int held = 0;
+        for (int i = 0; i < trials; ++i) {
+            std::binomial_distribution<int> draw(of_each, truth);
+            const auto bounds = proportion_interval(draw(random) / double{of_each}, of_each);
+            held += bounds.low <= truth && truth <= bounds.high;
+        }
+        EXPECT_NEAR(held / double{trials}, 0.95, 0.025) << truth;
+    }
+}
+
 // The ranks of the sign test; each confidence is 1 - 2 * P(X < lower) for X binomial(count, 1/2).
 TEST(MedianInterval, IsTheExactOne) {
     const struct {

@@ -8,6 +8,7 @@
     where_check.py RECORD timeline FUNCTION            the hottest loop is in FUNCTION, and its cycles make sense
     where_check.py RECORD calls SEVEN THREE OF         OF is called by SEVEN for seven tenths of its slots, and by THREE for the rest
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
+    where_check.py RECORD measured ONE OTHER           by samples, OTHER takes three times the time of ONE
 """
 import json
 import sys
@@ -93,6 +94,21 @@ def main(record, what, *words):
             inner, hottest = hottest, where["loops"][hottest["inside"]]
             assert hottest["loop_depth"] == inner["loop_depth"] - 1, (hottest, inner)
             assert hottest["share_with_inner"] >= inner["share_with_inner"], (hottest, inner)
+    if what == "measured" and "samples" not in where:
+        # Where the kernel lets nobody sample, nothing is said to be measured.
+        assert not any("measured" in place for place in where["functions"])
+    elif what == "measured":
+        for places in ("modules", "functions", "loops"):
+            measured = [place["measured"] for place in where[places] if "measured" in place]
+            assert abs(sum(one["share"] for one in measured) - 1) < 1e-9, places
+            assert all(one["low"] <= one["share"] <= one["high"] for one in measured), places
+        assert where["samples"]["event"] == "task-clock" and where["samples"]["taken"] >= 30, where["samples"]
+        share = {place.get("function"): place["measured"] for place in where["functions"] if "measured" in place}
+        one, other = (share[name] for name in words)
+        # A quarter and three quarters, wherever chance has put the samples: bounds are 95%, a test is to hold always.
+        for measured, truth in ((one, 0.25), (other, 0.75)):
+            wide = 2 * (measured["high"] - measured["low"])
+            assert abs(measured["share"] - truth) < wide + 0.03, (measured, truth)
     if what == "ratio":
         share = {place.get("function"): place["share"] for place in where["functions"]}
         one, other = (share[name] for name in words)

@@ -89,5 +89,13 @@ TEST(TakenShare, IsAGapThatTurnsDoNotLeave) {
     EXPECT_DOUBLE_EQ(taken_share(2e9, 4e6, 3, taken), 0.25);
 }
 
+TEST(MostOfRare, IsThatOfPoisson) {
+    // Upper ends of exact 95% intervals: 3.69, 5.57, 18.39, 119 (for 98).
+    EXPECT_NEAR(most_of_rare(0), 3.69, 0.3);
+    EXPECT_NEAR(most_of_rare(1), 5.57, 0.3);
+    EXPECT_NEAR(most_of_rare(10), 18.39, 0.3);
+    EXPECT_NEAR(most_of_rare(98), 119.4, 0.5);
+}
+
 }  // namespace
 }  // namespace tmaprobe::counters::perf

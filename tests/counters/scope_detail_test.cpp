@@ -58,6 +58,27 @@ class ScopeDetails : public testing::Test {
     static constexpr const char* busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
 };
 
+TEST_F(ScopeDetails, EachOfSeveralGroupsIsCountedByItself) {
+    const pid_t first = busy_process(), second = busy_process();
+    PerfOptions options;
+    options.seconds = 0.2;
+    options.detail.further_pids = {second};
+    options.detail.groups = {{first}, {second}, {first, second}, {}};
+    const auto sample = measure({Scope::Kind::process, first, {}}, options, {});
+    for (const pid_t child : {first, second}) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    }
+    ASSERT_TRUE(sample) << sample.error().what;
+    ASSERT_EQ(sample->by_cpu.size(), 4u);
+    const auto raw = [&](int group) { return sample->by_cpu.at(group).at(0).reading.raw; };
+    EXPECT_GT(raw(0), 0u);
+    EXPECT_GT(raw(1), 0u);
+    EXPECT_EQ(raw(2), raw(0) + raw(1));
+    EXPECT_EQ(raw(2), sample->events.at(0).reading.raw);
+    EXPECT_EQ(sample->by_cpu.at(3).at(0).note, record::Note::not_counted);
+}
+
 TEST_F(ScopeDetails, WithADelayCountingBeginsLater) {
     PerfOptions options;
     options.detail.delay_ms = 400;

@@ -137,6 +137,7 @@ long FakeKernel::open_event(const void* attributes, int group) {
     const std::uint64_t config = static_cast<const perf_event_attr*>(attributes)->config;
     if (const auto failing = failing_configs.find(config); failing != failing_configs.end())
         return refuse(failing->second);
+    if (lends_counters && !static_cast<const perf_event_attr*>(attributes)->exclude_guest) return refuse(EOPNOTSUPP);
     const auto leader = counters.find(group);
     if (leader != counters.end() && leader->second.members >= largest_group) return refuse(EINVAL);
     // Named so that /proc/self/fd shows it as the kernel shows a counter.

@@ -31,6 +31,8 @@ class FakeKernel {
     void fail_config(std::uint64_t config, int error) { failing_configs[config] = error; }
     /// What reads of an event with this config give, one after the other; the last is repeated.
     void script(std::uint64_t config, std::vector<FakeCount> counts) { scripts[config] = std::move(counts); }
+    /// Events that count in virtual machines are refused, as a host with a mediated vPMU does.
+    bool lends_counters = false;
     /// Groups larger than this are refused with EINVAL.
     std::size_t largest_group = 100;
 

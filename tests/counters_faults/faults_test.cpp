@@ -179,6 +179,20 @@ TEST_F(RegionFaults, OversizedGroupIsSplitAndStillCounts) {
     for (const auto& counted : sample.events) EXPECT_EQ(counted.reading.raw, 1000u) << counted.name;
 }
 
+TEST(Faults, AHostThatLendsItsCountersIsCountedWithoutItsGuests) {
+    FakeKernel kernel;
+    kernel.lends_counters = true;
+    auto groups = plan().passes[0].groups;
+    for (auto& group : groups)
+        for (auto& event : group.events) event.definition.pmu = "hardware";
+    const auto set = CounterSet::open(groups, {});
+    ASSERT_TRUE(set);
+    for (const auto& opened : set->opened()) {
+        EXPECT_EQ(opened.error, 0);
+        EXPECT_TRUE(opened.without_guests);
+    }
+}
+
 TEST_F(RegionFaults, EndOfFileIsNotCounted) {
     kernel.script(second, {{0, 0, 0, 0, 0}});
     measure_region();

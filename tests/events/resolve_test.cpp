@@ -117,6 +117,38 @@ TEST(Resolve, KeepsTheLatencyOfAnEvent) {
     EXPECT_GT(event->retire_latency->mean, 10);
 }
 
+TEST(Resolve, OffcoreResponsesHaveTheirValueBesideTheEvent) {
+    struct {
+        const char *folder, *spelling;
+        std::uint64_t config, config1;
+    } const cases[] = {{"sapphirerapids", "OCR.DEMAND_DATA_RD.L3_MISS", 0x12a, 0x3fbfc00001},
+                       {"icelakex", "ocr.reads_to_core.remote_dram", 0x1b7, 0x730000477},
+                       {"sierraforest", "OCR.DEMAND_RFO.L3_MISS:u", 0x1b7, 0x3fbfc00002},
+                       {"alderlake", "cpu_atom/OCR.DEMAND_DATA_RD.ANY_RESPONSE/", 0x1b7, 0x10001},
+                       {"alderlake", "cpu_core/OCR.DEMAND_DATA_RD.ANY_RESPONSE/", 0x12a, 0x10001},
+                       {"icelakex", "cpu/event=0xb7,umask=0x1,offcore_rsp=0x730000477/", 0x1b7, 0x730000477}};
+    for (const auto& [folder, spelling, config, config1] : cases) {
+        const auto table = load({}, folder);
+        ASSERT_TRUE(table);
+        const auto event = resolve(*table, spelling);
+        ASSERT_TRUE(event) << event.error().what;
+        EXPECT_EQ(event->config, config) << spelling;
+        EXPECT_EQ(event->config1, config1) << spelling;
+    }
+}
+
+TEST(Resolve, AnOffcoreResponseThatIsNotListedIsRefusedWithAnotherWay) {
+    const auto refusal = [](const char* folder) {
+        const auto table = load({}, folder);
+        const auto event = resolve(*table, "OCR.PF_L1D_AND_SW.PMM_HIT_LOCAL_PMM.ANY_SNOOP");
+        return event ? Error{} : event.error();
+    };
+    EXPECT_THAT(refusal("icelakex").what, HasSubstr("offcore responses of many"));
+    EXPECT_THAT(refusal("icelakex").hint, HasSubstr("cpu/event=0xb7,umask=0x1,offcore_rsp=VALUE/"));
+    EXPECT_THAT(refusal("alderlake").hint, HasSubstr("cpu_atom/event=0xb7,umask=0x1,offcore_rsp=VALUE/"));
+    EXPECT_THAT(refusal("amdzen4").what, HasSubstr("events of Intel's cores"));
+}
+
 TEST(Resolve, TellsGuestsAloneFromAll) {
     const auto table = load({}, "skylakex");
     ASSERT_TRUE(table);

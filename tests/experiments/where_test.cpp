@@ -142,11 +142,70 @@ TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
     EXPECT_DOUBLE_EQ(of_module(where, "").high, 250.0 / 400);
 }
 
+TEST(Where, MeasuredSharesStandBesideTheSlots) {
+    auto of_windows = attribution({window(1, {{0x1000, slots(60, 0)}, {0x10008, slots(40, 0)}})}, true);
+    auto& samples = of_windows.samples.emplace();
+    samples.about.event = "task-clock";
+    samples.about.taken = 100;
+    samples.about.lost = 3;
+    samples.most_of_a_sample = 4;
+    // 0x10010 has no slots, and nobody knows what 0x50000 is.
+    samples.processes.push_back(
+        {::getpid(), of_windows.mappings[0], {0x1000, 80, 0x10008, 200, 0x10010, 120, 0x50000, 100}});
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(of_windows, warnings);
+    ASSERT_TRUE(where.samples);
+    EXPECT_EQ(where.samples->lost, 3u);
+    EXPECT_EQ(where.samples->not_placed, 20u) << "of 100 that were taken: 100 of what all 500 weigh";
+    const auto &made = of_module(where, ""), &gone = of_module(where, "/gone/program");
+    ASSERT_TRUE(made.measured && gone.measured);
+    EXPECT_DOUBLE_EQ(made.measured->share, 0.2);
+    EXPECT_DOUBLE_EQ(gone.measured->share, 0.8);
+    // What is as good as 100 equal samples: by hand, as Wilson's interval.
+    EXPECT_NEAR(made.measured->low, 0.1334, 1e-4);
+    EXPECT_NEAR(made.measured->high, 0.2888, 1e-4);
+    ASSERT_EQ(where.instructions.size(), 3u);
+    EXPECT_TRUE(where.instructions[2].slots.empty()) << "it is listed all the same";
+    EXPECT_DOUBLE_EQ(where.instructions[2].measured->share, 0.3);
+    for (const auto* places : {&where.modules, &where.functions, &where.loops, &where.lines, &where.instructions}) {
+        double all = 0;
+        for (const auto& place : *places) all += place.measured ? place.measured->share : 0;
+        EXPECT_NEAR(all, 1, 1e-9);
+    }
+}
+
+TEST(Where, WithoutSamplesNothingIsMeasured) {
+    auto of_windows = attribution({window(1, {{0x1000, slots(60, 0)}})}, true);
+    of_windows.samples.emplace().about.event = "task-clock";  // none was taken
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(of_windows, warnings);
+    EXPECT_FALSE(where.samples);
+    EXPECT_FALSE(where.functions[0].measured);
+}
+
 /// `data` of an access by the instruction at 0x1000.
 void access(counters::AttributedWindow& window, std::uint64_t data, std::uint64_t dram, std::uint64_t translation = 0) {
     counters::AccessSlots::Access access{0x1000, data, false, slots(0, dram)};
     access.slots[static_cast<std::size_t>(SlotCause::translation)] = translation;
     window.accesses.add(access);
+}
+
+TEST(Where, InstructionsHaveWhatTheirLoadsAndBranchesMet) {
+    auto first = window(1, {{0x1000, slots(10, 90)}, {0x1010, slots(10, 0)}});
+    auto second = window(3, {{0x1000, slots(10, 90)}});
+    first.events.add(0x1000, {100, 50, 10, 400, 5});
+    second.events.add(0x1000, {100, 100, 0, 500, 0});
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({first, second}, true), warnings);
+    ASSERT_EQ(where.instructions.size(), 2u);
+    ASSERT_TRUE(where.instructions[0].counts);
+    const record::InstructionCounts& counts = *where.instructions[0].counts;
+    EXPECT_DOUBLE_EQ(counts.loads, 350.0 / 400);
+    EXPECT_DOUBLE_EQ(counts.load_cycles, 1900.0 / 350);
+    EXPECT_DOUBLE_EQ(counts.load_misses, 10.0 / 350);
+    EXPECT_DOUBLE_EQ(counts.mispredictions, 5.0 / 400);
+    EXPECT_FALSE(where.instructions[1].counts);
+    EXPECT_FALSE(where.lines[0].counts);
 }
 
 TEST(Where, DataAreToldApartByWhatTheyLieIn) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "judge/assessor.h"
 #include "judge/count_index.h"
 
 namespace tmaprobe::judge {
@@ -84,6 +85,51 @@ TEST(Assess, MixesNoPrivilegeLevels) {
     const auto mixed = assessed(table, events)["backend_bound"];
     EXPECT_EQ(mixed.status, record::Status::unavailable) << "stalls in user mode as a share of all cycles";
     EXPECT_THAT(mixed.reason, HasSubstr("no count of de_no_dispatch_per_slot.backend_stalls"));
+}
+
+TEST(Assessor, GivesTheValuesOfAssessForOneIntervalAfterAnother) {
+    for (const char* cpu : {"amdzen4", "amdzen3", "sapphirerapids"}) {
+        const auto table = table_of(cpu);
+        AssessRequest request;
+        request.metrics = choose_metrics(table, 2, {}).value();
+        Assessor assessor(table, request);
+        auto events = zen4_counts();
+        for (int interval = 0; interval < 4; ++interval) {
+            if (interval == 2) events[5].reading = {};                          // its group had no turn
+            if (interval == 3) std::swap(events[1], events[3]);                 // another order
+            for (auto& event : events) event.reading.value *= 1.25 + interval;  // not all metrics are shares
+            const auto values = assessor.values(events);
+            ASSERT_TRUE(values) << values.error().what;
+            const auto wanted = assess(table, events, request);
+            ASSERT_TRUE(wanted);
+            ASSERT_EQ((*values)->size(), wanted->size());
+            for (std::size_t i = 0; i < wanted->size(); ++i) {
+                const auto& metric = (**values)[i];
+                EXPECT_EQ(metric.name, (*wanted)[i].name);
+                EXPECT_EQ(metric.status, (*wanted)[i].status) << cpu << " " << metric.name << " " << interval;
+                EXPECT_EQ(metric.unit, (*wanted)[i].unit);
+                EXPECT_EQ(metric.parent, (*wanted)[i].parent);
+                if (has_value(metric))
+                    EXPECT_DOUBLE_EQ(metric.value, (*wanted)[i].value) << cpu << " " << metric.name << " " << interval;
+            }
+        }
+    }
+}
+
+TEST(Assessor, BringsSeveralPassesToOneLengthAsAssessDoes) {
+    const auto table = table_of("amdzen4");
+    AssessRequest request;
+    request.metrics = choose_metrics(table, 2, {}).value();
+    auto events = zen4_counts();
+    events.push_back(counted("ls_not_halted_cyc", 2000, 1, 1));
+    events[3] = counted("de_no_dispatch_per_slot.backend_stalls", 6000, 1, 1);  // of a run that was twice as long
+    Assessor assessor(table, request);
+    const auto values = assessor.values(events);
+    ASSERT_TRUE(values) << values.error().what;
+    const auto wanted = assessed(table, events, request);
+    for (const auto& metric : **values)
+        if (metric.name == "backend_bound") EXPECT_DOUBLE_EQ(metric.value, 0.5);
+    for (const auto& metric : **values) EXPECT_DOUBLE_EQ(metric.value, wanted.at(metric.name).value) << metric.name;
 }
 
 TEST(ChooseMetrics, WalksTheTreeDepthFirst) {

@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NoValueCase{"NaN", Outcome::unavailable, "not a finite"},
                     NoValueCase{"1e308 * 10", Outcome::unavailable, "not a finite"},
                     // perf gives 0, A, and 1 here: numbers made from nothing.
+                    NoValueCase{R"(A + topdown\-be\-bound)", Outcome::unavailable, "no count of topdown-be-bound"},
                     NoValueCase{"max(missing, 0)", Outcome::unavailable, "no count of missing"},
                     NoValueCase{"A if missing else B", Outcome::unavailable, "no count of missing"},
                     NoValueCase{"0 | missing", Outcome::unavailable, "no count of missing"},

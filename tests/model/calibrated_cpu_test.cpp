@@ -38,6 +38,29 @@ TEST(Calibrate, PutsWhatWasFoundInThePlaceOfTheTablesFigures) {
     EXPECT_EQ(cpu.frequency_hz, 2.5e9);
 }
 
+TEST(Calibrate, TheLastLevelGetsTheShareThatWasFound) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    const double whole = *table_figure("size.l3", cpu), share = 10 << 20;
+    EXPECT_EQ(whole, (2 + 105) * (1 << 20));
+    EXPECT_THAT(calibrate(found({{"size.l3", "bytes", share, share, share, 7, 0, ""}}), known_facts(), cpu),
+                testing::ElementsAre("size.l3"));
+    EXPECT_EQ(table_figure("size.l3", cpu), share);
+    // More than the CPU has, or less than its second level, is no share of the third.
+    for (const double wrong : {whole, 1e6})
+        EXPECT_THAT(calibrate(found({{"size.l3", "bytes", wrong, wrong, wrong, 7, 0, ""}}), known_facts(), cpu),
+                    testing::IsEmpty());
+}
+
+TEST(Calibrate, AWalksOwnStepIsWhatTheSecondTlbAndTheCacheLeaveOfIt) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    EXPECT_EQ(table_figure("translation.walk", cpu), 7 + 15 + 5);
+    calibrate(
+        found({{"translation.walk", "cycles", 63, 60, 64, 7, 0, ""}, {"lines.l3", "cycles", 6.4, 6.2, 6.5, 7, 0, ""}}),
+        known_facts(), cpu);
+    EXPECT_EQ(cpu.translation.walk_step_cycles, 63u - 7 - 15);
+    EXPECT_EQ(table_figure("lines.l3", cpu), 6.4);
+}
+
 TEST(Calibrate, WhatHasAReasonAgainstItOrNoPlaceIsLeftOut) {
     events::CpuGeometry cpu = sapphire_rapids();
     const auto before = table_figure("load.l2", cpu);
@@ -56,6 +79,7 @@ TEST(Calibrate, ALatencyIsACorrectionThatComesLast) {
                 testing::SizeIs(1));
     ASSERT_EQ(cpu.corrections.size(), before + 1);
     EXPECT_EQ(cpu.corrections.back().latency, 3u);
+    EXPECT_TRUE(cpu.corrections.back().latency_of_chain);
     const std::regex names(cpu.corrections.back().instructions);
     for (const char* name : {"MULSDrr", "VMULPDYrm", "MULSSrr"}) EXPECT_TRUE(std::regex_match(name, names)) << name;
     for (const char* name : {"MULSDrr_Int", "IMUL64rr", "VPMULLDrr"})

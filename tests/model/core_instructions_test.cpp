@@ -24,12 +24,93 @@ const Bytes set_al = {0xb0, 0x01};                        // mov $1, %al
 const Bytes add_constant = {0x48, 0x83, 0xc0, 0x01};      // add $1, %rax
 const Bytes count_bits = {0xf3, 0x48, 0x0f, 0xb8, 0xc3};  // popcnt %rbx, %rax
 
+const Bytes load_rax_by_rsi = {0x48, 0x8b, 0x06};               // mov (%rsi), %rax
+const Bytes copy_rsi_to_rdi = {0x48, 0x89, 0xf7};               // mov %rsi, %rdi
+const Bytes add_rax_to_memory = {0x48, 0x01, 0x07};             // add %rax, (%rdi)
+const Bytes multiply_memory = {0x48, 0x0f, 0xaf, 0x07};         // imul (%rdi), %rax
+const Bytes lower_stack = {0x48, 0x83, 0xec, 0x08};             // sub $8, %rsp
+const Bytes address_of_stack = {0x48, 0x8d, 0x4c, 0x24, 0x08};  // lea 8(%rsp), %rcx
+const Bytes no_operation = {0x90};
+const Bytes add_double = {0xf2, 0x0f, 0x58, 0xc1};       // addsd %xmm1, %xmm0
+const Bytes multiply_double = {0xf2, 0x0f, 0x59, 0xc2};  // mulsd %xmm2, %xmm0
+
+TEST(Correction, MayLetResultsBeThereSoonerForItsOwnInstructions) {
+    CoreParameters parameters = zen4();
+    const double multiplies = cycles_per_step(parameters, {multiply_double});
+    events::Correction correction;
+    correction.instructions = "ADDSDrr";
+    correction.latency = 5;
+    correction.sooner_among_alike = 2;
+    parameters.corrections.push_back(correction);
+    EXPECT_NEAR(cycles_per_step(parameters, {add_double}), 3, 0.1);
+    EXPECT_NEAR(cycles_per_step(parameters, {add_double, multiply_double}), (5 + multiplies) / 2, 0.1);
+    // What was measured by a chain is the time among alike.
+    events::Correction measured;
+    measured.instructions = "ADDSDrr";
+    measured.latency = 4;
+    measured.latency_of_chain = true;
+    parameters.corrections.push_back(measured);
+    EXPECT_NEAR(cycles_per_step(parameters, {add_double}), 4, 0.1);
+    EXPECT_NEAR(cycles_per_step(parameters, {add_double, multiply_double}), (6 + multiplies) / 2, 0.1);
+}
+
 TEST(StackEngine, LetsPopsRunAsLoads) {
     CoreParameters parameters = zen4();
     EXPECT_GT(cycles_per_step(parameters, {pop_rcx}, 8), 0.9);  // a chain through the stack pointer
     parameters.stack_engine = true;
     EXPECT_NEAR(cycles_per_step(parameters, {pop_rcx}, 8), 1 / 3.0, 0.05);
     EXPECT_LT(cycles_per_step(parameters, {push_rax}, 8), 1.1);
+}
+
+TEST(StackEngine, SynchronizesWhereAnOperationNeedsThePointer) {
+    CoreParameters parameters = zen4();
+    parameters.stack_engine = parameters.stack_engine_synchronizes = true;
+    parameters.general_store_cycles = 1;
+    parameters.stores_committed = 2;
+    EXPECT_NEAR(cycles_per_step(parameters, {push_rax, lower_stack}, 0), 1 / 2.0, 0.05);
+    parameters.stack_synchronization_cycles = 1;
+    EXPECT_NEAR(cycles_per_step(parameters, {push_rax, lower_stack}, 0), 2 / 2.0, 0.05);
+    EXPECT_LT(cycles_per_step(parameters, {push_rax, address_of_stack}, 0), 0.35);
+}
+
+TEST(RenamedMemory, IsNamedByRegistersThatNobodyHasWritten) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 7;
+    parameters.renames_memory = parameters.renames_memory_by_registers = true;
+    EXPECT_LT(cycles_per_step(parameters, {store_rax, load_rax}), 0.6);
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_rax_by_rsi}), 7 / 2.0, 0.2);
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, copy_rsi_to_rdi, load_rax}), 7 / 3.0, 0.2);
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax, multiply_memory}), 10 / 2.0, 0.3);
+    EXPECT_NEAR(cycles_per_step(parameters, {add_rax_to_memory}), 8, 1.1);
+    parameters.renames_read_modify_write = true;
+    EXPECT_NEAR(cycles_per_step(parameters, {add_rax_to_memory}), 1, 0.1);
+}
+
+TEST(RenamedMemory, MayBeForetoldOfPairsThatAreFew) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 7;
+    parameters.renames_memory = parameters.renames_memory_by_registers = true;
+    parameters.foretold_forwards = 4;
+    EXPECT_LT(cycles_per_step(parameters, {store_rax, load_rax_by_rsi}), 0.6);
+    std::vector<Bytes> eight;
+    for (int i = 0; i < 8; ++i) eight.insert(eight.end(), {store_rax, load_rax_by_rsi});
+    EXPECT_NEAR(cycles_per_step(parameters, eight), 7 / 2.0, 0.2);
+}
+
+TEST(RenamedMemory, FollowsTheStackPointer) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 7;
+    parameters.stack_engine = true;
+    parameters.renames_memory = parameters.renames_memory_by_registers = true;
+    EXPECT_LT(cycles_per_step(parameters, {push_rax, lower_stack, {0x48, 0x83, 0xc4, 0x08}, {0x58}}, 0), 1.0);
+    EXPECT_GT(cycles_per_step(parameters, {push_rax, {0x48, 0x89, 0xe4}, {0x58}}, 0), 2.0);  // mov %rsp, %rsp
+}
+
+TEST(NoOperations, MayTakeNoSlot) {
+    CoreParameters parameters = zen4();
+    EXPECT_NEAR(cycles_per_step(parameters, {move_rax_to_rbx, no_operation}), 1 / 6.0, 0.02);
+    parameters.fuses_no_operations = true;
+    EXPECT_LT(cycles_per_step(parameters, {move_rax_to_rbx, no_operation}), 1 / 7.0);
 }
 
 // An eliminated copy is of the value that was there: writing its source again has nothing to do with it.
@@ -47,6 +128,26 @@ TEST(StoreForwarding, OfLessThanIsLoadedFails) {
     EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_eax}), 5 / 2.0, 0.3);
 }
 
+const Bytes store_al = {0x88, 0x07}, store_cl_1 = {0x88, 0x4f, 0x01};  // mov %al, (%rdi); mov %cl, 1(%rdi)
+const Bytes extend_byte = {0x0f, 0xb6, 0x07};                          // movzbl (%rdi), %eax
+const Bytes convert_from_memory = {0xf3, 0x0f, 0x2c, 0x07};            // cvttss2si (%rdi), %eax
+
+TEST(StoreForwarding, IsByTheByte) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 7;
+    const auto at = [](std::size_t step) { return 0x10000000u + (step % 3 == 1 ? 1u : 0u); };
+    const trace::Trace trace = trace_of({store_al, store_cl_1, extend_byte}, 3000, at);
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    EXPECT_NEAR(static_cast<double>(simulate(parameters, trace, memory).cycles) / 1000, 7, 0.4);
+}
+
+TEST(StoreForwarding, OfWhatAConversionReadsIsWhole) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 5;
+    parameters.store_forward_failed_cycles = 50;
+    EXPECT_LT(cycles_per_step(parameters, {store_eax, convert_from_memory}), 20);
+}
+
 TEST(Stores, LeaveSeveralACycleWhereTheGeometrySaysSo) {
     CoreParameters parameters = zen4();
     parameters.general_store_cycles = 1;
@@ -54,6 +155,9 @@ TEST(Stores, LeaveSeveralACycleWhereTheGeometrySaysSo) {
     parameters.stores_committed = 2;
     EXPECT_NEAR(cycles_per_step(parameters, {store_rax}), 0.5, 0.06);
     EXPECT_NEAR(cycles_per_step(parameters, {store_rax}, 64), 1, 0.1);  // each to a line of its own
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax}, 32), 0.5, 0.06);
+    parameters.store_block_bytes = 32;
+    EXPECT_NEAR(cycles_per_step(parameters, {store_rax}, 32), 1, 0.1);
 }
 
 TEST(Flags, ThatAreNotWrittenStay) {

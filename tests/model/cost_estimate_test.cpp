@@ -9,7 +9,7 @@
 namespace tmaprobe::model {
 namespace {
 
-using Window = std::map<std::uint64_t, SampledCode>;
+using Window = WindowCosts;
 
 TEST(CostEstimate, WhatWasSimulatedAsAWholeIsExact) {
     const std::map<std::uint64_t, double> executions{{1, 10}, {2, 5}};
@@ -52,6 +52,42 @@ TEST(CostEstimate, TheErrorIsThatOfManySamples) {
     const double mean = sum / runs, deviation = std::sqrt(squares / runs - mean * mean);
     EXPECT_NEAR(told / runs / deviation, 1, 0.15);
     EXPECT_NEAR(mean, 1e6 * 2 + 5e5 * 5, 3e4);
+}
+
+TEST(CostEstimate, WhatWasAwaitedCountsOnlyForWhatChanceHardlyMeets) {
+    // One is everywhere, and dear where it was waited for: that says nothing of the rest of the run.
+    const std::vector<Window> by_chance(40, Window{{1, {10, 10}}});
+    const std::vector<Window> awaited(4, Window{{1, {10, 50}}, {2, {5, 20}}});
+    const auto estimate = estimate_cost({{1, 10'000}, {2, 100}}, by_chance, awaited);
+    EXPECT_DOUBLE_EQ(estimate.by_address.at(1), 10'000);
+    EXPECT_DOUBLE_EQ(estimate.by_address.at(2), 400);
+    EXPECT_DOUBLE_EQ(estimate.standard_error, 0);
+}
+
+TEST(CostEstimate, OfWhatWasAwaitedHasItsError) {
+    const std::vector<Window> by_chance(40, Window{{1, {10, 10}}});
+    std::vector<Window> awaited;
+    for (int i = 0; i < 10; ++i) awaited.push_back({{2, {5, i % 2 ? 15.0 : 25.0}}});
+    const auto estimate = estimate_cost({{1, 10'000}, {2, 1000}}, by_chance, awaited);
+    EXPECT_DOUBLE_EQ(estimate.by_address.at(2), 4000);
+    // 950 executions are not known, from ten windows that are 1 cycle an execution apart either way.
+    EXPECT_NEAR(estimate.standard_error, 950 / std::sqrt(10), 10);
+}
+
+TEST(CostEstimate, WhatIsSharedCostsWhatTheWayToItMakesIt) {
+    // One instruction is shared by two ways, of which it is quick in one; by chance windows had more of that.
+    Random random(3);
+    std::vector<Window> windows;
+    for (int i = 0; i < 100; ++i) {
+        const auto quick = static_cast<double>(100 + random.below(100)), slow = static_cast<double>(random.below(100));
+        windows.push_back({{1, {quick + slow, quick + 3 * slow}}, {2, {quick, quick}}, {3, {slow, slow}}});
+    }
+    const auto estimate = estimate_cost({{1, 2e6}, {2, 1e6}, {3, 1e6}}, windows);
+    EXPECT_NEAR(estimate.cycles, 4e6 + 2e6, 1e3);
+    EXPECT_LT(estimate.standard_error, 1e3);
+    double sum = 0;
+    for (const auto& [address, cycles] : estimate.by_address) sum += cycles;
+    EXPECT_NEAR(sum, estimate.cycles, 1);
 }
 
 TEST(CostEstimate, OfNothingIsNothing) {

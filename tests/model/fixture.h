@@ -12,6 +12,7 @@
 #include "events/table.h"
 #include "machine/host.h"
 #include "metrics/evaluate.h"
+#include "metrics/expression.h"
 #include "model/model.h"
 
 namespace tmaprobe::model {
@@ -102,16 +103,20 @@ inline Evaluated model_of(counters::Workload& workload, const std::string& targe
         return out;
     }
     const std::vector<std::string> wanted = tree_metrics(*table);
-    EXPECT_TRUE((*source)->prepare(plan_of(*table, wanted)).has_value());
+    const counters::Plan plan = plan_of(*table, wanted);
+    EXPECT_TRUE((*source)->prepare(plan).has_value());
     auto sample = (*source)->measure(workload, {0, 0, iterations});
     if (!sample) {
         ADD_FAILURE() << sample.error().what;
         return out;
     }
     out.sample = std::move(*sample);
+    std::map<std::string, std::string> planned;  // as expressions spell it, by the name that is shown
+    for (const auto& event : plan.passes[0].groups[0].events)
+        planned[metrics::without_escapes(event.name)] = event.name;
     metrics::Counts counts;
     for (const auto& event : out.sample.events)
-        counts[event.name] = {event.reading.value, event.reading.value, event.reading.value, true};
+        counts[planned[event.name]] = {event.reading.value, event.reading.value, event.reading.value, true};
     auto values = metrics::evaluate(table->metrics, wanted, counts, constants_of_test(*table));
     if (!values) {
         ADD_FAILURE() << values.error().what;

@@ -107,6 +107,60 @@ TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
     EXPECT_NEAR(last, 136 + 1000, 20);
 }
 
+/// Cycles from one line to the next of a block that is walked through twice, asked for a little faster than they come;
+/// the second time counts.
+double cycles_a_line(const ModelledCpu& geometry, std::uint64_t bytes, bool stores, double asked_each) {
+    MemorySystem memory(geometry, all(large), {});
+    constexpr std::uint64_t start = std::uint64_t{1} << 40;
+    trace::StaticInstruction instruction;
+    (stores ? instruction.stores : instruction.loads) = true;
+    for (std::uint64_t at = 0; at < bytes; at += 64)
+        memory.warm(instruction, {0, stores ? 0 : start + at, stores ? start + at : 0});
+    memory.begin_window();
+    const double lines = static_cast<double>(bytes) / 64;
+    std::uint64_t last = 0;
+    for (double line = 0; line < lines; ++line) {
+        const auto cycle = static_cast<std::uint64_t>(line * asked_each);
+        const std::uint64_t address = start + static_cast<std::uint64_t>(line) * 64;
+        memory.advance(cycle);
+        last = stores ? memory.store(address, 0, cycle) : cycle + memory.load(address, 0, cycle).extra;
+    }
+    return static_cast<double>(last) / lines;
+}
+
+TEST(MemorySystem, EachLevelSendsLinesAtItsOwnRate) {
+    ModelledCpu geometry = plain();
+    geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number
+    geometry.l2.line_cycles = geometry.l2.write_back_cycles = 2;
+    geometry.l3.line_cycles = 6.5;
+    EXPECT_NEAR(cycles_a_line(geometry, 192 * kib, false, 1), 2, 0.05);
+    EXPECT_NEAR(cycles_a_line(geometry, 192 * kib, true, 3), 4, 0.1) << "what was written goes back the same way";
+    EXPECT_NEAR(cycles_a_line(geometry, 1 * mib, false, 5.5), 6.5, 0.1);
+    geometry.l2.line_cycles = geometry.l3.line_cycles = 0;
+    EXPECT_NEAR(cycles_a_line(geometry, 192 * kib, false, 1), 1, 0.1) << "no rate is known";
+}
+
+TEST(MemorySystem, LinesOfOneBankOfTheSecondLevelFollowOneAnotherMoreSlowly) {
+    ModelledCpu geometry = plain();
+    geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number
+    geometry.l2.banks = 4;
+    geometry.l2.bank_cycles = 3;
+    for (const auto& [stride, expected] : {std::pair{64, 1.0}, {256, 3.0}}) {
+        MemorySystem memory(geometry, all(large), {});
+        const auto address = [&](int i) { return (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i * stride); };
+        constexpr int lines = 1024;
+        for (int i = 0; i < lines; ++i) memory.warm(a_load(), {0, address(i), 0});
+        memory.begin_window();
+        std::uint64_t last = 0;
+        for (int i = 0; i < lines; ++i) {
+            const auto cycle = static_cast<std::uint64_t>(i);
+            memory.advance(cycle);
+            last = cycle + memory.load(address(i), 0, cycle).extra;
+        }
+        EXPECT_NEAR(static_cast<double>(last) / lines, expected, 0.1);
+    }
+}
+
 TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
     ModelledCpu geometry = plain();
     geometry.prefetchers = {true, 8, 12};
@@ -314,19 +368,20 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
     EXPECT_GT(missed_of(noise), 0.7);
 }
 
-/// Two functions, called in turn through a pointer, whose returns lie so far apart: share of mispredicted calls.
-double missed_calls(std::uint64_t apart) {
+/// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
+/// 0x8000 + `from`: share of mispredicted calls.
+double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {
     constexpr unsigned bits = 2, first_bit = 2;
     BranchPredictor predictor(bits, first_bit);
     trace::StaticInstruction call, back;
     call.address = 0x5000;
     call.length = 2;
     call.branch = call.call = call.indirect = true;
-    back.length = 1;
+    back.length = length;
     back.branch = back.returns = back.indirect = true;
     int missed = 0;
     for (int i = 0; i < 2000; ++i) {
-        back.address = i % 2 ? 0x8000 : 0x8000 + apart;
+        back.address = 0x8000 + from + (i % 2 ? 0 : apart);
         const bool wrong = predictor.mispredicts(call, true, back.address);
         predictor.mispredicts(back, true, 0x5002);
         if (i >= 1000) missed += wrong;
@@ -339,6 +394,8 @@ TEST(BranchPredictor, WhereItIsKnownOnlySomeBitsOfTakenBranchesTellIndirectOnesA
     EXPECT_EQ(missed_calls(8), 0);
     EXPECT_GT(missed_calls(16), 0.9);
     EXPECT_GT(missed_calls(1 << 20), 0.9);
+    EXPECT_EQ(missed_calls(1, 2, 2), 0) << "the last byte, not the first, decides";
+    EXPECT_GT(missed_calls(1, 2, 3), 0.9);
 }
 
 TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {

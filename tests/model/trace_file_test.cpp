@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "base/file.h"
 #include "core_fixture.h"
+#include "model/trace_encoding.h"
 #include "model/trace_writer.h"
 
 namespace tmaprobe::model {
@@ -119,6 +121,67 @@ TEST_F(TraceFiles, KnowLargePages) {
     ASSERT_TRUE(shown);
     EXPECT_EQ(shown->page_map.page_bytes(0x40000000), 2u << 20);
     EXPECT_EQ(shown->page_map.page_bytes(0x80000000), 4096u);
+}
+
+TEST_F(TraceFiles, HaveTheMappingsOfTheirProcesses) {
+    process::MemoryMapping program, heap;
+    program.begin = 0x400000;
+    program.end = 0x402000;
+    program.offset = 0x1000;
+    program.inode = 77;
+    program.path = "/usr/bin/a b";
+    program.executable = true;
+    heap.begin = 0x10000000;
+    heap.end = 0x10200000;
+    heap.path = "[heap]";
+    heap.writable = true;
+    const auto trace = loop(1000, [](std::size_t k) { return 4096 + 8 * k; });
+    const auto writer = TraceWriter::create(path_, {"x86_64", "", "./a", "2"});
+    ASSERT_TRUE(writer);
+    EXPECT_EQ((*writer)->window(trace), 0u);
+    EXPECT_EQ((*writer)->window(trace), 1u);
+    WindowFacts first, second;
+    first.logged = {0};
+    second.logged = {1};
+    second.mappings = {program, heap};
+    ASSERT_EQ(finish_trace(writer->get(), {first, second}, true), "");
+    const auto file = TraceFile::open(path_);
+    ASSERT_TRUE(file) << file.error().what;
+    ASSERT_EQ(file->mappings().size(), 1u);
+    program.inode = 1;  // which file it was on the other machine nobody asks
+    EXPECT_EQ(file->mappings()[0], (std::vector{program, heap}));
+    EXPECT_EQ(file->moments()[0].mappings, TraceMoment::no_mappings);
+    EXPECT_EQ(file->moments()[1].mappings, 0u);
+    // What warms caches before a window is of the same process.
+    EXPECT_EQ(file->mappings_of_window(0), 0u);
+    EXPECT_EQ(file->mappings_of_window(1), 0u);
+}
+
+/// A trace of the first version is one of this without mappings: the mark, and a last block that ends before them.
+TEST_F(TraceFiles, OfTheFirstVersionAreReadWithoutMappings) {
+    const auto whole = [](const std::string& bytes) { return std::vector<std::uint8_t>(bytes.begin(), bytes.end()); };
+    const auto block = [](const std::vector<std::uint8_t>& raw) {
+        std::string packed(ZSTD_compressBound(raw.size()), 0);
+        packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 3));
+        std::string bytes(8, 0);
+        for (int i = 0; i < 4; ++i) {
+            bytes[i] = static_cast<char>(raw.size() >> 8 * i);
+            bytes[4 + i] = static_cast<char>(packed.size() >> 8 * i);
+        }
+        return bytes + packed;
+    };
+    // Its header, no steps, and an end without moments.
+    const auto header = whole(std::string("\6x86_64\0\3./a\0012", 14));
+    ASSERT_TRUE(write_file(
+        path_, std::string(trace_magic_1) + block(header) + block({}) + block({0, 0, 0, 0}) + std::string(8, '\xff')));
+    const auto file = TraceFile::open(path_);
+    ASSERT_TRUE(file) << file.error().what;
+    EXPECT_EQ(file->header().workload, "./a");
+    EXPECT_TRUE(file->mappings().empty());
+    // In this version the mappings are missing.
+    ASSERT_TRUE(write_file(
+        path_, std::string(trace_magic) + block(header) + block({}) + block({0, 0, 0, 0}) + std::string(8, '\xff')));
+    EXPECT_FALSE(TraceFile::open(path_));
 }
 
 TEST_F(TraceFiles, AreRefusedWhenCutShortOrDamaged) {

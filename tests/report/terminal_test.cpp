@@ -71,6 +71,13 @@ TEST(Terminal, WhatMakesAFigureLessThanMeasuredStandsInTheFirstLines) {
     EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, tmaprobe's own tree"));
     record.runs[0].extra.model.emplace().clock_check.emplace().verdict = record::ClockVerdict::doubtful;
     EXPECT_THAT(first_lines(record), HasSubstr("DOUBTFUL by the clock"));
+    record.runs[0].extra.model->clock_check.reset();
+    record::Sampling& sampling = record.runs[0].extra.model->sampling.emplace();
+    sampling.looks = 41;
+    sampling.looks_met = 30;
+    EXPECT_THAT(first_lines(record), Not(HasSubstr("DOUBTFUL")));
+    sampling.looks_met = 4.1;
+    EXPECT_THAT(first_lines(record), HasSubstr("DOUBTFUL: of code that took 10% of its time"));
     record.partial = true;
     EXPECT_THAT(first_lines(record), HasSubstr("INTERRUPTED"));
     record.source.kind = record::SourceKind::perf;

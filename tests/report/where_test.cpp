@@ -51,6 +51,30 @@ TEST(WhereWords, SayTheCauseItsLineAndTheNextStep) {
     EXPECT_THAT(finding_of(where, where.functions[2]).sentence, HasSubstr("100.0% of them doing its work"));
 }
 
+TEST(WhereWords, WhatSamplesMetMoreOftenThanTheModelIsSaid) {
+    auto where = parsed();
+    EXPECT_TRUE(missed_by_the_model(where).empty());
+    EXPECT_EQ(words_of_samples(where), "");
+    where.functions[0].measured = {0.5, 0.45, 0.55};
+    where.functions[2].measured = {0.3, 0.26, 0.35};
+    where.functions.push_back(place("unseen", 90, 95, {}));
+    where.functions.back().low = where.functions.back().high = 0;
+    where.functions.back().measured = {0.2, 0.15, 0.24};
+    where.samples = {"task-clock", 0, 4e6, 1234, 7, 0, 2};
+    const auto missed = missed_by_the_model(where);
+    ASSERT_EQ(missed.size(), 2u) << "the first has as many slots";
+    EXPECT_THAT(missed[0], HasSubstr("30.0% of samples (26..35%) are in copy"));
+    EXPECT_THAT(missed[1], HasSubstr("(15..24%) are in unseen (json.c:90-95), to which the model puts 0.0% of slots"));
+    const std::string words = words_of_samples(where);
+    EXPECT_THAT(words, HasSubstr("1234 samples"));
+    EXPECT_THAT(words, HasSubstr("by time, up to 4 ms of a thread's processor time apart"));
+    EXPECT_THAT(words, HasSubstr("7 were lost"));
+    EXPECT_THAT(words, HasSubstr("2 threads were not sampled"));
+    where.samples = {"cycles", 2, 1e6, 10, 0, 0, 0};
+    EXPECT_THAT(words_of_samples(where), HasSubstr("1000000 cycles apart"));
+    EXPECT_THAT(words_of_samples(where), Not(HasSubstr("late")));
+}
+
 TEST(WhereWords, OfAStrippedProgramAreAddresses) {
     CodePlace place;
     place.module = "/usr/bin/reader";

@@ -30,7 +30,7 @@ double call_ns(const unsigned char* first, const unsigned char* second) {
     return best;
 }
 
-enum class Branch { jump, taken, not_taken, indirect, call };
+enum class Branch { jump, taken, not_taken, indirect, call, short_jump };
 
 /// A function with one branch at `from` to `to`; all else is the same in each.
 void write(unsigned char* code, Branch kind, int from, int to) {
@@ -59,6 +59,10 @@ void write(unsigned char* code, Branch kind, int from, int to) {
         case Branch::call:
             put(from, "\xe8", 1, called);
             code[called] = 0xc3;
+            break;
+        case Branch::short_jump:
+            code[from] = 0xeb;
+            code[from + 1] = static_cast<unsigned char>(to - from - 2);
             break;
     }
     code[returns_at] = 0xc3;
@@ -91,6 +95,22 @@ int main() {
             std::printf(" %d: %.1f", bit, call_ns(one, other));
         }
         std::printf("\n");
+    }
+    // A branch of two bytes: which of them the address is that of.
+    struct Pair {
+        const char* what;
+        int one, other;
+    };
+    constexpr std::array<Pair, 6> pairs{{{"same first byte's bits 2-7, last byte's bit 2 differs", 0x132, 0x133},
+                                         {"same last byte's bits 2-7, first byte's bit 2 differs", 0x133, 0x134},
+                                         {"same first byte's, last byte's bits 2 and 3 differ", 0x136, 0x137},
+                                         {"same last byte's, first byte's bits 2 and 3 differ", 0x137, 0x138},
+                                         {"both alike", 0x131, 0x132},
+                                         {"both differ", 0x132, 0x136}}};
+    for (const Pair& pair : pairs) {
+        write(one, Branch::short_jump, pair.one, 0x160);
+        write(other, Branch::short_jump, pair.other, 0x160);
+        std::printf("short jump: %-55s %5.1f ns\n", pair.what, call_ns(one, other));
     }
     return 0;
 }

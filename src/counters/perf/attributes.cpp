@@ -36,6 +36,16 @@ bool is_software(const PlannedEvent& event) { return event.definition.pmu == "so
 
 bool is_tracepoint(const PlannedEvent& event) { return event.definition.pmu == "tracepoint"; }
 
+const machine::Pmu* core_of(const PlannedEvent& event, const std::vector<machine::Pmu>& pmus) {
+    constexpr int pmu_type_shift = 32;
+    const auto& definition = event.definition;
+    const bool kernels = definition.pmu == "hardware" || definition.pmu == "hw_cache";
+    const auto found = std::ranges::find_if(pmus, [&](const auto& pmu) {
+        return pmu.name == definition.pmu || (kernels && pmu.type == definition.config >> pmu_type_shift);
+    });
+    return found == pmus.end() ? nullptr : &*found;
+}
+
 bool needs_kernel(const PlannedEvent& event) {
     return is_software(event) && (event.definition.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
                                   event.definition.config == PERF_COUNT_SW_CPU_MIGRATIONS);

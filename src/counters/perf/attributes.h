@@ -16,6 +16,10 @@ bool is_tracepoint(const PlannedEvent& event);
 
 /// True for software events that happen in the kernel only: with exclude_kernel they read 0, which is
 /// wrong, so they must not be opened that way.
+/// The core PMU whose event it is: by name, or by the number that the kernel's own names carry where there are several
+/// kinds of cores; null: none of these.
+const machine::Pmu* core_of(const PlannedEvent& event, const std::vector<machine::Pmu>& pmus);
+
 bool needs_kernel(const PlannedEvent& event);
 
 /// The attributes of one event. Software events ask for the kernel's part always, since they count what

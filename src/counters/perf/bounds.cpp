@@ -29,6 +29,11 @@ void RateSpread::add_idle(double enabled_ns) {
     longest_idle_ = std::max(longest_idle_, idle_);
 }
 
+double most_of_rare(double seen) {
+    const double root = std::sqrt(seen + 1) + 0.98;
+    return root * root;
+}
+
 double taken_share(double enabled_ns, double interval_ns, std::size_t groups, const RateSpread& spread) {
     constexpr double patience_ns = 10e6;  // a busy machine's timers are late
     const double turns_ns = 2 * interval_ns * static_cast<double>(groups) + patience_ns;

@@ -34,6 +34,10 @@ class RateSpread {
 /// a rate that varies as much as it amounts to. The kernel's clock adds two rotation edges of jitter.
 double multiplex_error(double share, double enabled_ns, double interval_ns, const RateSpread& spread, double window_ns);
 
+/// What may be expected at most (97.5%) of an event that was seen so often, however rare it is (Poisson, by the roots'
+/// normal approximation): of one that was not seen, four.
+double most_of_rare(double seen);
+
 /// The share of an event's time in which somebody else had its counter: a gap in one piece that groups taking turns do
 /// not leave. 0: there was none. What an event would have counted there is not known: taken to be between nothing and
 /// twice its mean.

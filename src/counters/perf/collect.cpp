@@ -32,20 +32,22 @@ void scale_to_residency(Judged& judged, std::uint64_t residency_ns) {
     reading.value = static_cast<double>(reading.raw) / share_of(reading);
 }
 
-/// Which of an event's counts are wanted: all, or those of one CPU or one thread.
+/// Which of an event's counts are wanted: all, or those of one CPU, of one thread or of these threads.
 struct Wanted {
     std::optional<int> cpu{};
     std::optional<pid_t> thread{};
+    const std::set<pid_t>* threads = nullptr;
 };
 
-Judged count_event(const CounterSet& set, std::size_t position, const Span& span, bool extrapolate,
+Judged count_event(const Layout& layout, std::size_t position, const Span& span, bool extrapolate,
                    const Wanted& wanted) {
     std::vector<Judged> instances;
-    const auto place = set.place(position);
+    const auto& place = layout.places[position];
     const std::size_t threads = place.cpus.empty() ? place.count : place.count / place.cpus.size();
     for (std::size_t index = 0; index < place.count; ++index) {
         if (wanted.cpu && place.cpus[index / threads] != *wanted.cpu) continue;
         if (wanted.thread && place.threads[index % threads] != *wanted.thread) continue;
+        if (wanted.threads && !wanted.threads->contains(place.threads[index % threads])) continue;
         const RawCount before = span.before ? (*span.before)[place.first + index] : RawCount{};
         instances.push_back(judge(before, (*span.after)[place.first + index], span.bracketing, span.elapsed_ns,
                                   span.enabled_before_ns));
@@ -53,20 +55,26 @@ Judged count_event(const CounterSet& set, std::size_t position, const Span& span
     return combine(instances, extrapolate);
 }
 
-record::Event collect_event(const Pass& pass, const PassPlace& place, const CounterSet& set, std::size_t position,
+record::Event collect_event(const Pass& pass, const PassPlace& place, const Layout& layout, std::size_t position,
                             const Span& span, const Residency& residency, const Wanted& wanted) {
-    const OpenedEvent& opened = set.opened()[position];
-    record::Event event = describe(pass.groups[opened.group].events[opened.index]);
+    const OpenedEvent& opened = layout.opened[position];
+    const PlannedEvent& planned = pass.groups[opened.group].events[opened.index];
+    record::Event event = describe(planned);
+    // Where there are kinds of cores, the kernel's own names are of one of them.
+    if (!residency.empty() && (event.pmu == "hardware" || event.pmu == "hw_cache")) {
+        const auto& pmus = known_core_pmus();
+        if (const machine::Pmu* core = core_of(planned, pmus)) event.pmu = core->name;
+    }
     event.pass = place.pass;
     event.group = place.first_group + static_cast<int>(opened.group);
     const auto on_pmu = residency.find(event.pmu);
-    if (opened.error == ENODEV && set.is_elsewhere(position)) {
+    if (opened.error == ENODEV && layout.places[position].elsewhere) {
         event.note = record::Note::other_cores;
     } else if (opened.error) {
         event.note =
             opened.error == EACCES || opened.error == EPERM ? record::Note::no_permission : record::Note::not_supported;
     } else {
-        Judged judged = count_event(set, position, span, on_pmu == residency.end(), wanted);
+        Judged judged = count_event(layout, position, span, on_pmu == residency.end(), wanted);
         if (on_pmu != residency.end()) scale_to_residency(judged, on_pmu->second);
         event.reading = judged.reading;
         const bool elsewhere =
@@ -78,31 +86,46 @@ record::Event collect_event(const Pass& pass, const PassPlace& place, const Coun
 
 }  // namespace
 
-std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const CounterSet& set, const Span& span,
+std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const Layout& layout, const Span& span,
                                    const Residency& residency) {
     std::vector<record::Event> events;
-    for (std::size_t position = 0; position < set.opened().size(); ++position)
-        events.push_back(collect_event(pass, place, set, position, span, residency, {}));
+    for (std::size_t position = 0; position < layout.opened.size(); ++position)
+        events.push_back(collect_event(pass, place, layout, position, span, residency, {}));
     return events;
 }
 
-std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place,
-                                                         const CounterSet& set, const Span& span) {
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const Layout& layout,
+                                                         const Span& span) {
     std::map<int, std::vector<record::Event>> by_cpu;
-    for (std::size_t position = 0; position < set.opened().size(); ++position)
-        for (const int cpu : set.place(position).cpus)
-            by_cpu[cpu].push_back(collect_event(pass, place, set, position, span, {}, {cpu, {}}));
+    for (std::size_t position = 0; position < layout.opened.size(); ++position)
+        for (const int cpu : layout.places[position].cpus)
+            by_cpu[cpu].push_back(collect_event(pass, place, layout, position, span, {}, {cpu, {}}));
     return by_cpu;
 }
 
 std::map<int, std::vector<record::Event>> collect_by_thread(const Pass& pass, const PassPlace& place,
-                                                            const CounterSet& set, const Span& span) {
+                                                            const Layout& layout, const Span& span) {
     std::map<int, std::vector<record::Event>> by_thread;
-    for (std::size_t position = 0; position < set.opened().size(); ++position)
-        for (const pid_t thread : set.place(position).threads)
+    for (std::size_t position = 0; position < layout.opened.size(); ++position)
+        for (const pid_t thread : layout.places[position].threads)
             if (thread > 0)  // no task of what belongs to the machine
-                by_thread[thread].push_back(collect_event(pass, place, set, position, span, {}, {{}, thread}));
+                by_thread[thread].push_back(collect_event(pass, place, layout, position, span, {}, {{}, thread}));
     return by_thread;
+}
+
+std::map<int, std::vector<record::Event>> collect_by_group(const Pass& pass, const PassPlace& place,
+                                                           const Layout& layout, const Span& span,
+                                                           const std::vector<std::set<pid_t>>& groups) {
+    std::map<int, std::vector<record::Event>> by_group;
+    for (std::size_t position = 0; position < layout.opened.size(); ++position) {
+        const auto& threads = layout.places[position].threads;
+        // Of a machine's PMU there is no task to tell apart.
+        if (!threads.empty() && std::ranges::all_of(threads, [](pid_t thread) { return thread <= 0; })) continue;
+        for (std::size_t group = 0; group < groups.size(); ++group)
+            by_group[static_cast<int>(group)].push_back(
+                collect_event(pass, place, layout, position, span, {}, {{}, {}, &groups[group]}));
+    }
+    return by_group;
 }
 
 void note_unimplemented(std::vector<record::Event>& events, const std::set<std::uint64_t>& listed) {
@@ -131,21 +154,23 @@ void add_rates(std::vector<RateSpread>& spreads, const std::vector<record::Event
 }
 
 void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,
-                double rotation_ns) {
+                const Sharing& sharing) {
     std::set<int> groups;
     for (const auto& event : events) groups.insert(event.group);
+    const double rotation_ns = sharing.rotation_ns;
     for (std::size_t index = 0; index < events.size(); ++index) {
         auto& event = events[index];
         const double share = share_of(event.reading);
         if (event.reading.time_running_ns == 0 || share >= whole_share) continue;
         const RateSpread spread = index < spreads.size() ? spreads[index] : RateSpread{};
         const auto enabled_ns = static_cast<double>(event.reading.time_enabled_ns);
-        const double taken = taken_share(enabled_ns, rotation_ns, groups.size(), spread);
+        const double taken = sharing.in_turns ? 0 : taken_share(enabled_ns, rotation_ns, groups.size(), spread);
         const double error = multiplex_error(share, enabled_ns, rotation_ns, spread, window_ns) + taken;
         if (taken > 0 && event.note == record::Note::none) event.note = record::Note::counters_taken;
         // What was really counted is a lower bound of its own.
         event.low = std::max(static_cast<double>(event.reading.raw), event.reading.value * (1 - error));
-        event.high = event.reading.value * (1 + error);
+        event.high =
+            std::max(event.reading.value * (1 + error), most_of_rare(static_cast<double>(event.reading.raw)) / share);
     }
 }
 

@@ -32,21 +32,32 @@ struct Span {
 /// be opened or counted ("other_cores": nothing of what was counted ran on this PMU's cores, which is no
 /// fault). Hybrid events are scaled to their residency only, never to the whole time: their
 /// time_enabled is the residency.
-std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const CounterSet& set, const Span& span,
+std::vector<record::Event> collect(const Pass& pass, const PassPlace& place, const Layout& layout, const Span& span,
                                    const Residency& residency);
 
 /// The same for each CPU by itself, where CPUs were named to be opened on; none elsewhere.
-std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place,
-                                                         const CounterSet& set, const Span& span);
+std::map<int, std::vector<record::Event>> collect_by_cpu(const Pass& pass, const PassPlace& place, const Layout& layout,
+                                                         const Span& span);
 
 /// The same for each thread by itself, where threads were named.
 std::map<int, std::vector<record::Event>> collect_by_thread(const Pass& pass, const PassPlace& place,
-                                                            const CounterSet& set, const Span& span);
+                                                            const Layout& layout, const Span& span);
+
+/// The same for each of these groups of threads, where threads were named; a thread may be in several.
+std::map<int, std::vector<record::Event>> collect_by_group(const Pass& pass, const PassPlace& place,
+                                                           const Layout& layout, const Span& span,
+                                                           const std::vector<std::set<pid_t>>& groups);
+
+/// How counters are shared.
+struct Sharing {
+    double rotation_ns = 0;  ///< after which others have their turn
+    bool in_turns = false;   ///< by us: then a long gap is no sign of another user
+};
 
 /// Sets low and high of every event that was counted part of the time. `spreads` has one entry per event,
 /// or none.
 void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> spreads, double window_ns,
-                double rotation_ns);
+                const Sharing& sharing);
 
 /// Notes "not_implemented" for common events of an Arm PMU that count 0 and are not among those that it lists (see
 /// machine::listed_common_events; none listed: nothing is noted).

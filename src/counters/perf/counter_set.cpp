@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <numeric>
 
 #include "base/log.h"
 #include "counters/perf/attributes.h"
@@ -44,9 +44,8 @@ CpuMap make_cpu_map(const std::vector<int>& cpus) {
 /// The wanted CPUs on which the event's PMU counts.
 std::vector<int> cpus_of(const PlannedEvent& event, const std::vector<int>& wanted,
                          const std::vector<machine::Pmu>& pmus) {
-    const auto pmu =
-        std::find_if(pmus.begin(), pmus.end(), [&](const auto& p) { return p.name == event.definition.pmu; });
-    if (pmu == pmus.end() || pmu->cpus.empty() || wanted == std::vector<int>{-1}) return wanted;
+    const machine::Pmu* pmu = core_of(event, pmus);
+    if (!pmu || pmu->cpus.empty() || wanted == std::vector<int>{-1}) return wanted;
     std::vector<int> both;
     for (const int cpu : wanted)
         if (std::find(pmu->cpus.begin(), pmu->cpus.end(), cpu) != pmu->cpus.end()) both.push_back(cpu);
@@ -64,6 +63,16 @@ std::optional<CountingTarget> machine_wide_target(const PlannedEvent& event, con
     target.kernel = true;  // such a PMU knows no privilege levels, and refuses to leave any out
     return target.cpus.empty() ? std::nullopt : std::optional(target);
 }
+
+}  // namespace
+
+Instances instances_of(const PlannedEvent& event, const CountingTarget& target, const std::vector<machine::Pmu>& pmus) {
+    if (is_clock_event(event)) return {};
+    if (const auto whole = machine_wide_target(event, pmus)) return {whole->cpus, whole->threads};
+    return {cpus_of(event, target.cpus, pmus), target.threads};
+}
+
+namespace {
 
 /// libperf opens without PERF_FLAG_FD_CLOEXEC and tells nobody the descriptors, so they are found by what
 /// they are. A program that is started later must not hold our counters open.
@@ -97,26 +106,6 @@ void log_open(const PlannedEvent& event, const perf_event_attr& attributes, bool
         +attributes.enable_on_exec, is_leader ? "leader" : "member", error == 0 ? "open" : std::strerror(error));
 }
 
-/// While it lives, as many files may be open as this process may allow itself. What is started later has the limit
-/// that it would have without us.
-class CounterSet::MoreOpenFiles {
-  public:
-    MoreOpenFiles() {
-        if (::getrlimit(RLIMIT_NOFILE, &before_) != 0 || before_.rlim_cur == before_.rlim_max) return;
-        const rlimit most{before_.rlim_max, before_.rlim_max};
-        raised_ = ::setrlimit(RLIMIT_NOFILE, &most) == 0;
-    }
-    MoreOpenFiles(const MoreOpenFiles&) = delete;
-    MoreOpenFiles& operator=(const MoreOpenFiles&) = delete;
-    ~MoreOpenFiles() {
-        if (raised_) ::setrlimit(RLIMIT_NOFILE, &before_);
-    }
-
-  private:
-    rlimit before_{};
-    bool raised_ = false;
-};
-
 /// One scheduling group: its libperf list and the maps it was opened with.
 struct CounterSet::Evlist {
     perf_evlist* list = perf_evlist__new();
@@ -143,7 +132,6 @@ struct CounterSet::Member {
     int cpus = 0, threads = 0;
     std::size_t first = 0;  ///< of its counts in what read() fills in
     bool software = false, mapped = false;
-    bool elsewhere = false;  ///< no wanted CPU is of its PMU
 };
 
 CounterSet::CounterSet() = default;
@@ -159,7 +147,7 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
     if (is_leader && target.cpus != std::vector<int>{-1}) {
         const auto cpus = cpus_of(event, target.cpus, pmus);
         if (cpus.empty()) {
-            members_[position].elsewhere = true;
+            layout_.places[position].elsewhere = true;
             return ENODEV;
         }
         list.cpus = make_cpu_map(cpus);
@@ -191,7 +179,13 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
         perf_evsel__delete(handle);
         const bool only_kernel_refused = (error == EACCES || error == EPERM) && is_software(event) &&
                                          !needs_kernel(event) && !attributes->exclude_kernel;
-        if (only_kernel_refused)
+        // While a host lends its counters to virtual machines (a mediated vPMU), it takes no event that counts in them.
+        const bool guests_refused =
+            error == EOPNOTSUPP && !is_software(event) && !attributes->exclude_guest && !attributes->exclude_host;
+        if (guests_refused) {
+            attributes->exclude_guest = 1;
+            layout_.opened[position].without_guests = true;
+        } else if (only_kernel_refused)
             attributes->exclude_kernel = attributes->exclude_hv = 1;
         else if (error != EINTR)
             break;
@@ -199,11 +193,23 @@ int CounterSet::open_member(Evlist& list, std::size_t position, const PlannedEve
     return error;
 }
 
+const std::vector<machine::Pmu>& known_core_pmus() {
+    static const std::vector<machine::Pmu> known = machine::core_pmus();
+    return known;
+}
+
 Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const CountingTarget& target) {
+    std::vector<std::size_t> all(groups.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return open_some(groups, target, all);
+}
+
+Result<CounterSet> CounterSet::open_some(const std::vector<EventGroup>& groups, const CountingTarget& target,
+                                         const std::vector<std::size_t>& chosen) {
     initialise_library();
     CounterSet set;
     set.more_open_files_ = std::make_unique<MoreOpenFiles>();
-    const auto pmus = machine::core_pmus();
+    const auto& pmus = known_core_pmus();
     const auto new_list = [&](const CountingTarget& of) -> Evlist* {
         auto list = std::make_unique<Evlist>();
         auto threads = of.threads;
@@ -219,15 +225,17 @@ Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const
         std::optional<CountingTarget> machine_wide;
         if (!groups[group].events.empty()) machine_wide = machine_wide_target(groups[group].events.front(), pmus);
         const CountingTarget& whose = machine_wide ? *machine_wide : target;
-        Evlist* list = new_list(whose);
-        if (!list) return out_of_memory();
+        const bool wanted = std::ranges::find(chosen, group) != chosen.end();
+        Evlist* list = wanted ? new_list(whose) : nullptr;
+        if (wanted && !list) return out_of_memory();
         for (std::size_t index = 0; index < groups[group].events.size(); ++index) {
             const auto& event = groups[group].events[index];
-            set.opened_.push_back({group, index, 0, false});
+            set.layout_.opened.push_back({group, index, 0, false});
+            set.layout_.places.push_back({});
             set.members_.push_back({});
-            const std::size_t position = set.opened_.size() - 1;
-            OpenedEvent& opened = set.opened_.back();
-            if (is_clock_event(event)) continue;  // no counter of the kernel's
+            const std::size_t position = set.members_.size() - 1;
+            OpenedEvent& opened = set.layout_.opened.back();
+            if (!wanted || is_clock_event(event)) continue;  // the latter have no counter of the kernel's
             opened.error = set.open_member(*list, position, event, whose, pmus);
             if (may_be_group(opened.error) && list->leader && !event.metric_only) {
                 Evlist* own = new_list(whose);
@@ -238,15 +246,15 @@ Result<CounterSet> CounterSet::open(const std::vector<EventGroup>& groups, const
             if (is_hopeless(opened.error)) return explain_open(opened.error, event, whose);
         }
     }
+    for (std::size_t position = 0; position < set.members_.size(); ++position)
+        if (set.members_[position].event) set.layout_.places[position] = set.place_of(set.members_[position]);
     close_on_exec();
     return set;
 }
 
 bool CounterSet::any_open() const {
-    return std::any_of(opened_.begin(), opened_.end(), [](const auto& event) { return event.error == 0; });
+    return std::ranges::any_of(opened(), [](const auto& event) { return event.error == 0; });
 }
-
-bool CounterSet::is_elsewhere(std::size_t event) const { return members_[event].elsewhere; }
 
 bool CounterSet::reads_in_user_space() const {
     bool any = false;
@@ -290,12 +298,11 @@ Result<> CounterSet::disable() {
     return {};
 }
 
-CounterSet::Place CounterSet::place(std::size_t event) const {
-    const Member& member = members_[event];
-    Place place{member.first, static_cast<std::size_t>(member.cpus) * static_cast<std::size_t>(member.threads), {}, {}};
+Place CounterSet::place_of(const Member& member) const {
+    Place place{member.first, static_cast<std::size_t>(member.cpus) * static_cast<std::size_t>(member.threads)};
     for (int index = 0; index < member.threads; ++index)
         place.threads.push_back(perf_thread_map__pid(member.list->threads.get(), index));
-    if (member.list && member.list->cpus)
+    if (member.list->cpus)
         for (int index = 0; index < member.cpus; ++index)
             place.cpus.push_back(perf_cpu_map__cpu(member.list->cpus.get(), index).cpu);
     return place;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "counters/perf/open_files.h"
 #include "counters/plan.h"
 #include "machine/pmu_devices.h"
 
@@ -17,6 +18,9 @@ struct perf_evlist;
 struct perf_evsel;
 
 namespace tmaprobe::counters::perf {
+
+/// The machine's core PMUs, read once: none comes or goes while a program runs.
+const std::vector<machine::Pmu>& known_core_pmus();
 
 /// Whose events are opened, and how they start.
 struct CountingTarget {
@@ -42,6 +46,30 @@ struct OpenedEvent {
     std::size_t group = 0, index = 0;  ///< in the pass
     int error = 0;                     ///< errno; 0: it is open
     bool moved = false;                ///< its group refused it (too large), so it counts in a group of its own
+    bool without_guests = false;       ///< the kernel lets nobody count in its virtual machines, and so not here
+};
+
+/// On what an event is opened.
+struct Instances {
+    std::vector<int> cpus;       ///< none: none of the wanted CPUs is of its PMU; {-1}: wherever the threads run
+    std::vector<pid_t> threads;  ///< {-1}: whatever runs there
+    std::size_t count() const { return cpus.size() * threads.size(); }
+};
+Instances instances_of(const PlannedEvent& event, const CountingTarget& target, const std::vector<machine::Pmu>& pmus);
+
+/// Where the counts of an event lie in what read() fills in: one per CPU and thread, CPUs outermost; none for an event
+/// that is not open.
+struct Place {
+    std::size_t first = 0, count = 0;
+    std::vector<int> cpus{};       ///< of its counts; empty: any CPU
+    std::vector<pid_t> threads{};  ///< of its counts, of each CPU
+    bool elsewhere = false;        ///< none of the wanted CPUs is of its PMU (hybrids)
+};
+
+/// What was opened and where its counts are, one of each for every event of the pass.
+struct Layout {
+    std::vector<OpenedEvent> opened;
+    std::vector<Place> places;
 };
 
 /// Owns every descriptor and mapping of one pass's events; all are closed with it, also when a later
@@ -57,11 +85,14 @@ class CounterSet {
     /// Opens what can be opened; events that cannot are reported by opened(), never silently left out.
     /// Errors: only those that no event can escape (too many files, no such process), as errno's cause.
     static Result<CounterSet> open(const std::vector<EventGroup>& groups, const CountingTarget& target);
+    /// Of these groups alone (their places in `groups`); the others' events are not opened, and have no error.
+    static Result<CounterSet> open_some(const std::vector<EventGroup>& groups, const CountingTarget& target,
+                                        const std::vector<std::size_t>& chosen);
 
-    const std::vector<OpenedEvent>& opened() const { return opened_; }
+    const Layout& layout() const { return layout_; }
+    const std::vector<OpenedEvent>& opened() const { return layout_.opened; }
+    const Place& place(std::size_t event) const { return layout_.places[event]; }
     bool any_open() const;
-    /// True for an event of a PMU that none of the wanted CPUs belongs to (hybrids).
-    bool is_elsewhere(std::size_t event) const;
     /// True when each hardware event is mapped, on a counter now, and readable with its time from user space.
     bool reads_in_user_space() const;
 
@@ -75,15 +106,6 @@ class CounterSet {
     /// Starts what belongs to the machine and no task's exec starts.
     Result<> enable_system_wide();
 
-    /// Where the counts of opened()[i] lie in what read() fills in: one per CPU and thread, CPUs outermost;
-    /// none for an event that is not open.
-    struct Place {
-        std::size_t first = 0, count = 0;
-        std::vector<int> cpus;       ///< of its counts; empty: any CPU
-        std::vector<pid_t> threads;  ///< of its counts, of each CPU
-    };
-    Place place(std::size_t event) const;
-
     /// Software events cost a system call each: read first at a region's start and last at its end, they
     /// stay outside of what hardware events count.
     enum class Order { software_first, hardware_first };
@@ -91,17 +113,17 @@ class CounterSet {
     void read(std::vector<RawCount>& counts, Order order = Order::hardware_first) const;
 
   private:
-    class MoreOpenFiles;
     struct Evlist;
     struct Member;
     int open_member(Evlist& list, std::size_t position, const PlannedEvent& event, const CountingTarget& target,
                     const std::vector<machine::Pmu>& pmus);
+    Place place_of(const Member& member) const;
     void read_kind(std::vector<RawCount>& counts, bool software) const;
     std::size_t instances_ = 0;
     std::unique_ptr<MoreOpenFiles> more_open_files_;  ///< outlives the descriptors
     std::vector<std::unique_ptr<Evlist>> lists_;
     std::vector<Member> members_;
-    std::vector<OpenedEvent> opened_;
+    Layout layout_;
 };
 
 }  // namespace tmaprobe::counters::perf

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "counters/perf/errors.h"
 #include "counters/perf/region.h"
 #include "counters/perf/session.h"
+#include "counters/perf/targets.h"
+#include "counters/perf/turns.h"
 #include "machine/pmu_devices.h"
 #include "machine/sysfs.h"
 
@@ -36,26 +39,43 @@ bool needs_core_counter(const PlannedEvent& event, const std::vector<machine::Pm
 
 /// Opens and closes every pass once. Fails when none of the hardware events can be had, or nothing at all.
 Result<> try_out(const Plan& plan, const CountingTarget& target) {
-    const auto pmus = machine::core_pmus();
+    const auto& pmus = known_core_pmus();
     const PlannedEvent* refused = nullptr;
     int error = 0;
     bool counts_hardware = false, wants_hardware = false, counts_any = false;
+    const auto look_at = [&](const Pass& pass, const OpenedEvent& opened) {
+        const auto& event = pass.groups[opened.group].events[opened.index];
+        const bool hardware = needs_core_counter(event, pmus);
+        wants_hardware = wants_hardware || hardware;
+        counts_any = counts_any || opened.error == 0;
+        counts_hardware = counts_hardware || (hardware && opened.error == 0);
+        if (opened.error && (!refused || (hardware && !needs_core_counter(*refused, pmus)))) {
+            refused = &event;
+            error = opened.error;
+        }
+    };
+    const std::size_t files = files_left();
     for (const auto& pass : plan.passes) {
-        auto set = TRY(CounterSet::open(pass.groups, target));
-        for (const auto& opened : set.opened()) {
-            const auto& event = pass.groups[opened.group].events[opened.index];
-            const bool hardware = needs_core_counter(event, pmus);
-            wants_hardware = wants_hardware || hardware;
-            counts_any = counts_any || opened.error == 0;
-            counts_hardware = counts_hardware || (hardware && opened.error == 0);
-            if (opened.error && (!refused || (hardware && !needs_core_counter(*refused, pmus)))) {
-                refused = &event;
-                error = opened.error;
-            }
+        auto turns = turns_of(pass.groups, target, files);
+        if (turns.empty()) return explain_open(EMFILE, pass.groups.front().events.front(), target);
+        for (const Turn& turn : turns) {
+            auto set = TRY(CounterSet::open_some(pass.groups, part_of(target, turn), turn.groups));
+            for (const auto& opened : set.opened())
+                if (std::ranges::find(turn.groups, opened.group) != turn.groups.end()) look_at(pass, opened);
         }
     }
     if (!refused || (wants_hardware ? counts_hardware : counts_any)) return {};
     return explain_open(error, *refused, target);
+}
+
+/// Of a process, whose counts have its own time: it had none.
+bool never_on_a_cpu(const std::vector<record::Event>& events) {
+    bool any = false;
+    for (const auto& event : events) {
+        if (event.reading.time_enabled_ns > 0) return false;
+        any = any || event.note == record::Note::not_counted;
+    }
+    return any;
 }
 
 /// Events from which the cost of start and stop is taken off. A group is treated as one: to correct some of
@@ -85,13 +105,15 @@ class PerfSource final : public CounterSource {
         : scope_(std::move(scope)), options_(std::move(options)), control_(std::move(control)) {}
 
     SourceTraits traits() const override { return {}; }
-    std::vector<PmuLimits> limits() const override { return probe_limits(); }
+    std::vector<PmuLimits> limits() const override {
+        return options_.limits.empty() ? probe_limits() : options_.limits;
+    }
 
     Result<> prepare(const Plan& plan) override {
         region_.reset();
         plan_ = plan;
         rotation_ns_ = default_rotation_ns;
-        for (const auto& pmu : machine::core_pmus()) {
+        for (const auto& pmu : known_core_pmus()) {
             if (pmu.mux_interval_ms > 0) rotation_ns_ = pmu.mux_interval_ms * 1e6;
             listed_.merge(machine::listed_common_events(pmu));
         }
@@ -117,7 +139,16 @@ class PerfSource final : public CounterSource {
         if (!sample || sample->nothing_seen) return sample;
         note_unimplemented(sample->events, listed_);
         for (auto& [cpu, events] : sample->by_cpu) note_unimplemented(events, listed_);
-        for (auto& warning : warnings_of(sample->events, plan_.policy)) sample->warnings.push_back(std::move(warning));
+        if (scope_.kind == Scope::Kind::process && never_on_a_cpu(sample->events)) {
+            sample->warnings.push_back({"was_asleep",
+                                        "what was counted was on no CPU meanwhile: there was nothing to count",
+                                        "a longer --seconds, or wait until it works"});
+            return sample;
+        }
+        const bool in_turns =
+            std::ranges::any_of(sample->warnings, [](const auto& warning) { return warning.id == "counted_in_turns"; });
+        for (auto& warning : warnings_of(sample->events, in_turns ? Policy::multiplex : plan_.policy))
+            sample->warnings.push_back(std::move(warning));
         return sample;
     }
 
@@ -160,13 +191,13 @@ class PerfSource final : public CounterSource {
         sample.elapsed_ns = measured.elapsed_ns;
         const Pass& pass = plan_.passes[repetition.pass];
         const auto events_of = [&](const Span& span) {
-            return collect(pass, place(repetition.pass), region_->set(), span, measured.residency);
+            return collect(pass, place(repetition.pass), region_->set().layout(), span, measured.residency);
         };
         sample.events = events_of(measured.whole);
         set_clock_events(sample.events, {measured.elapsed_ns, measured.elapsed_ticks});
         for (const Span& window : measured.windows) add_rates(region_spreads_, events_of(window));
         const auto windows = static_cast<double>(std::max<std::size_t>(1, measured.windows.size()));
-        set_bounds(sample.events, region_spreads_, static_cast<double>(measured.elapsed_ns) / windows, rotation_ns_);
+        set_bounds(sample.events, region_spreads_, static_cast<double>(measured.elapsed_ns) / windows, {rotation_ns_});
         report_overhead(sample);
         return sample;
     }

@@ -16,6 +16,9 @@ std::vector<PmuLimits> probe_limits();
 /// the topdown events behind it, where the hypervisor has none.
 bool slots_open(const machine::Pmu& pmu);
 
+/// Whether the kernel lets this thread count the event.
+bool opens(const PlannedEvent& event);
+
 /// errno of opening task-clock on this thread; 0: software events count.
 int software_error();
 
@@ -27,6 +30,7 @@ struct PerfOptions {
     std::function<void(const Interval&)> on_interval{};
     double seconds = 0;  ///< for which processes and CPUs are counted; 0: until they end, or a signal comes
     ScopeDetail detail{};
+    std::vector<PmuLimits> limits{};  ///< as probed already; empty: they will be, when they are asked for
 };
 
 /// Real counters through perf_event_open (libperf). Errors: unavailable, no_permission with the remedy.

@@ -138,6 +138,11 @@ bool slots_open(const machine::Pmu& pmu) {
     return accepted_together(group_of(pmu.name, 0, {slots_event})) == 1;
 }
 
+bool opens(const PlannedEvent& event) {
+    const auto set = CounterSet::open({{event.definition.pmu, {event}}}, {});
+    return set && set->any_open();
+}
+
 int software_error() {
     auto clock = event_of("software", 1);
     const auto set = CounterSet::open({{"software", {clock}}}, {});
@@ -146,7 +151,7 @@ int software_error() {
 
 std::vector<PmuLimits> probe_limits() {
     std::vector<PmuLimits> all;
-    const auto pmus = machine::core_pmus();
+    const auto& pmus = known_core_pmus();
     for (const auto& pmu : pmus) {
         auto limits = probe(pmu);
         if (!limits) continue;

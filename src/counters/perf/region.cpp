@@ -16,7 +16,7 @@ class Nothing final : public Workload {
     void run(std::uint64_t) override {}
 };
 
-std::uint64_t sum_of_deltas(const CounterSet::Place& place, const std::vector<RawCount>& before,
+std::uint64_t sum_of_deltas(const Place& place, const std::vector<RawCount>& before,
                             const std::vector<RawCount>& after) {
     std::uint64_t sum = 0;
     for (std::size_t index = place.first; index < place.first + place.count; ++index)

@@ -14,7 +14,7 @@ Residency operator-(const Residency& later, const Residency& earlier) {
 }
 
 std::optional<ResidencyCounters> ResidencyCounters::open(CountingTarget target) {
-    const auto pmus = machine::core_pmus();
+    const auto& pmus = known_core_pmus();
     if (pmus.size() < 2 || target.cpus != std::vector<int>{-1}) return std::nullopt;
     ResidencyCounters counters;
     std::vector<EventGroup> groups;
@@ -39,7 +39,7 @@ Residency ResidencyCounters::read() const {
     set_.read(counts);
     for (std::size_t event = 0; event < pmus_.size(); ++event) {
         if (set_.opened()[event].error) continue;
-        const auto place = set_.place(event);
+        const auto& place = set_.place(event);
         std::uint64_t& running = spent[pmus_[event]];
         for (std::size_t index = place.first; index < place.first + place.count; ++index)
             running += counts[index].running_ns;

@@ -1,19 +1,17 @@
 #include "counters/perf/session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
-#include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
-#include "counters/perf/attributes.h"
 #include "counters/perf/clock_events.h"
+#include "counters/perf/targets.h"
+#include "counters/perf/turns.h"
 #include "machine/perf_access.h"
 #include "machine/pmu_devices.h"
 #include "process/held_command.h"
@@ -32,6 +30,8 @@ constexpr std::uint64_t first_window_ns = 5 * ms;
 constexpr std::size_t windows_before_doubling = 24;
 constexpr std::size_t most_windows = 400;
 
+constexpr double shortest_turn_ns = 50e6;
+
 bool has_topdown(const Pass& pass) {
     for (const auto& group : pass.groups)
         for (const auto& event : group.events)
@@ -39,67 +39,17 @@ bool has_topdown(const Pass& pass) {
     return false;
 }
 
-Result<CountingTarget> make_target(const Session& session, const std::optional<process::HeldCommand>& command) {
-    CountingTarget target;
-    target.user = session.plan.user;
-    target.kernel = session.plan.kernel;
-    target.inherit = session.options.detail.inherit && !session.options.detail.apart;
-    switch (session.scope.kind) {
-        case Scope::Kind::process: {
-            target.threads = TRY(threads_of(session.scope, session.options.detail));
-            target.other_process = true;
-            break;
-        }
-        case Scope::Kind::cpus:
-            target.threads = {-1};
-            target.cpus = session.scope.cpus;
-            target.inherit = false;
-            break;
-        default:
-            target.threads = {command->pid()};
-            target.start_on_exec = !session.options.detail.delay_ms;
-    }
-    return target;
-}
-
-/// On a busy machine a thread that ends is listed for a while, and can no longer be counted.
-bool is_ending(pid_t thread) {
-    constexpr unsigned exiting = 0x4;  // the kernel's PF_EXITING
-    const std::string line = read_line(fmt::format("/proc/{0}/task/{0}/stat", thread));
-    const std::size_t name_ends = line.rfind(')');
-    char state = 0;
-    unsigned flags = 0;
-    if (name_ends == std::string::npos ||
-        std::sscanf(line.c_str() + name_ends + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
-        return true;
-    return state == 'Z' || state == 'X' || (flags & exiting);
-}
-
-/// A process may end threads while its counters are opened: then it is tried without these. Those that start are
-/// counted with the threads that start them.
-Result<CounterSet> open_set(const Session& session, const std::optional<process::HeldCommand>& command,
-                            const std::vector<EventGroup>& groups) {
-    auto target = TRY(make_target(session, command));
-    for (int in_vain = 0;;) {
-        auto set = CounterSet::open(groups, target);
-        if (set || session.scope.kind != Scope::Kind::process || in_vain == 3) return set;
-        const auto there = TRY(threads_of(session.scope, session.options.detail));
-        const auto ended = std::erase_if(target.threads, [&](pid_t thread) {
-            return std::ranges::find(there, thread) == there.end() || is_ending(thread);
-        });
-        if (target.threads.empty()) target.threads = there;
-        in_vain += ended == 0;
-    }
-}
-
 /// One pass's counters and everything that is taken from them while they run.
 class Recording {
   public:
-    Recording(const Session& session, CounterSet set, std::optional<ResidencyCounters> residency)
+    Recording(const Session& session, CountsInTurns set, std::optional<ResidencyCounters> residency)
         : session_(session),
           pass_(session.plan.passes[session.pass]),
           set_(std::move(set)),
           residency_(std::move(residency)) {}
+
+    /// The threads of control groups that are told apart.
+    void tell_apart(std::vector<std::set<pid_t>> groups) { groups_ = std::move(groups); }
 
     /// What no exec starts.
     Result<> enable_system_wide() { return set_.enable_system_wide(); }
@@ -139,14 +89,17 @@ class Recording {
         counted_ = {};
         since_ = now();
         spreads_.clear();
-        has_counted_ = counting_;
     }
 
     /// One step: rates for the bounds, and the series if there is an interval.
     void tick() {
         if (!counting_) return;
         set_.read(now_counts_);
-        end_step(now());
+        // An interval has a turn of every group.
+        if (session_.options.interval_ms == 0 || ++turns_taken_ % set_.turns() == 0) end_step(now());
+        // Exchanging counters stops the threads that are counted again and again: it is to be a tenth of the time at
+        // most.
+        if (session_.options.interval_ms > 0 || set_.turn_took_ns() > 10 * set_.exchange_took_ns()) set_.next();
     }
     bool has_counted() const { return has_counted_; }
 
@@ -158,28 +111,107 @@ class Recording {
         const Instant counted = counting_ ? counted_.plus(end.since(since_)) : counted_;
         if (counting_ && (session_.options.interval_ms > 0 || ticks_ > 0)) end_step(end);
         const Span all = span(base_counts_, now_counts_, counted.ns);
-        sample.events = collect(pass_, session_.place, set_, all, residency_total() - base_residency_);
+        sample.events = collect(pass_, session_.place, set_.layout(), all, residency_total() - base_residency_);
         set_clock_events(sample.events, counted);
         const double step = ticks_ ? static_cast<double>(counted.ns) / static_cast<double>(ticks_) : 0;
-        set_bounds(sample.events, spreads_, step, session_.rotation_ns);
-        if (session_.scope.kind == Scope::Kind::cpus) sample.by_cpu = collect_by_cpu(pass_, session_.place, set_, all);
-        if (session_.options.detail.apart) sample.by_cpu = collect_by_thread(pass_, session_.place, set_, all);
+        set_bounds(sample.events, spreads_, step, sharing(sample.events, counted.ns));
+        if (set_.turns() > 1) sample.warnings.push_back(in_turns());
+        if (session_.scope.kind == Scope::Kind::cpus)
+            sample.by_cpu = collect_by_cpu(pass_, session_.place, set_.layout(), all);
+        say_unplugged(sample);
+        say_without_guests(sample);
+        if (session_.options.detail.apart) sample.by_cpu = collect_by_thread(pass_, session_.place, set_.layout(), all);
+        // In turns, what all threads did is kept together.
+        if (!groups_.empty() && set_.turns() == 1)
+            sample.by_cpu = collect_by_group(pass_, session_.place, set_.layout(), all, groups_);
         sample.series = std::move(series_);
         add_residency(sample);
     }
 
     std::size_t ticks() const { return ticks_; }
 
+    /// How often to call tick(); 0: never.
+    std::uint64_t tick_length() const {
+        const auto& options = session_.options;
+        if (set_.turns() > 1) return turn_ns();
+        if (options.interval_ms > 0) return static_cast<std::uint64_t>(options.interval_ms) * ms;
+        if (session_.plan.policy == Policy::multiplex) return first_window_ns;
+        return has_topdown(pass_) ? topdown_refresh_ns : 0;
+    }
+    /// Whether later windows may be longer, and at last there may be none.
+    bool may_thin_out() const {
+        return session_.options.interval_ms == 0 && session_.plan.policy == Policy::multiplex && set_.turns() == 1;
+    }
+
   private:
+    /// Long enough for the kernel to rotate the groups of a turn, short enough for each to have some.
+    std::uint64_t turn_ns() const {
+        const auto turns = static_cast<double>(set_.turns());
+        const auto& options = session_.options;
+        double turn = std::max(shortest_turn_ns, 3 * session_.rotation_ns * static_cast<double>(set_.groups_at_once()));
+        if (options.seconds > 0) turn = std::min(turn, options.seconds * 1e9 / (2 * turns));
+        if (options.interval_ms > 0) turn = options.interval_ms * 1e6 / turns;
+        return static_cast<std::uint64_t>(std::max(1e6, turn));
+    }
+
+    /// After how much counted time other groups have their turn. All CPUs and threads take turns together, so that each
+    /// turn is one sample of them all.
+    Sharing sharing(const std::vector<record::Event>& events, std::uint64_t elapsed_ns) const {
+        if (set_.turns() == 1 || elapsed_ns == 0) return {session_.rotation_ns};
+        std::uint64_t enabled = elapsed_ns;
+        for (const auto& event : events) enabled = std::max(enabled, event.reading.time_enabled_ns);
+        return {set_.mean_turn_ns() * static_cast<double>(enabled) / static_cast<double>(elapsed_ns), true};
+    }
+
+    record::Warning in_turns() const {
+        const bool threads = session_.scope.kind == Scope::Kind::process;
+        return {
+            "counted_in_turns",
+            fmt::format("{} counters are needed, and only {} more files may be open: groups were counted in {} turns "
+                        "of {:.0f} ms, and scaled{}",
+                        set_.wanted_files(), set_.files(), set_.turns(), set_.mean_turn_ns() * 1e-6,
+                        threads ? "; a thread that came and went between two turns is in none" : ""),
+            "sudo prlimit --pid $$ --nofile=65536 raises the limit for this shell; or fewer metrics, threads or CPUs"};
+    }
+
+    void say_without_guests(Sample& sample) const {
+        const auto counts = [](const OpenedEvent& event) { return event.without_guests && event.error == 0; };
+        if (std::ranges::none_of(set_.layout().opened, counts)) return;
+        sample.warnings.push_back({"guests_not_counted",
+                                   "virtual machines of this host have the counters while they run: what runs in them "
+                                   "is not counted",
+                                   "count inside the virtual machine"});
+    }
+
+    /// A CPU that goes offline takes its counters with it: their time ends early.
+    void say_unplugged(Sample& sample) const {
+        std::map<int, std::uint64_t> times;
+        std::uint64_t whole = 0;
+        for (const auto& [cpu, events] : sample.by_cpu)
+            for (const auto& event : events) {
+                if (event.reading.time_enabled_ns) times[cpu] = std::max(times[cpu], event.reading.time_enabled_ns);
+                whole = std::max(whole, event.reading.time_enabled_ns);
+            }
+        std::string gone;
+        for (const auto& [cpu, time] : times)
+            if (static_cast<double>(time) < 0.99 * static_cast<double>(whole) - 10e6)
+                gone += (gone.empty() ? "" : ", ") + fmt::format("{} (counted for {:.3g} of {:.3g} s)", cpu,
+                                                                 static_cast<double>(time) * 1e-9,
+                                                                 static_cast<double>(whole) * 1e-9);
+        if (gone.empty()) return;
+        sample.warnings.push_back({"cpu_went_offline", "went offline while it was counted: CPU " + gone,
+                                   "echo 1 > /sys/devices/system/cpu/cpuN/online"});
+    }
+
     /// What was counted since the last step, of which the counts have just been read.
     void end_step(const Instant& end) {
         const Instant spent = end.since(last_);
         auto events =
-            collect(pass_, session_.place, set_, span(last_counts_, now_counts_, spent.ns), residency_delta());
+            collect(pass_, session_.place, set_.layout(), span(last_counts_, now_counts_, spent.ns), residency_delta());
         set_clock_events(events, spent);
         add_rates(spreads_, events);
         if (session_.options.interval_ms > 0) {
-            set_bounds(events, {}, 0, session_.rotation_ns);
+            set_bounds(events, {}, 0, sharing(events, spent.ns));
             note_unimplemented(events, session_.listed);
             series_.push_back({last_.ns - start_.ns, spent.ns, std::move(events)});
             if (session_.options.on_interval) session_.options.on_interval(series_.back());
@@ -219,8 +251,9 @@ class Recording {
     }
 
     const Session& session_;
+    std::vector<std::set<pid_t>> groups_;
     const Pass& pass_;
-    CounterSet set_;
+    CountsInTurns set_;
     std::optional<ResidencyCounters> residency_;
     std::vector<RawCount> base_counts_, last_counts_, now_counts_;
     std::vector<RateSpread> spreads_;
@@ -229,15 +262,8 @@ class Recording {
     Instant start_, last_;
     Instant since_, counted_;  ///< when counting went on, and how long it took before that
     bool counting_ = false, has_counted_ = false;
-    std::size_t ticks_ = 0;
+    std::size_t ticks_ = 0, turns_taken_ = 0;
 };
-
-std::uint64_t tick_length(const Session& session) {
-    if (session.options.interval_ms > 0) return static_cast<std::uint64_t>(session.options.interval_ms) * ms;
-    if (session.plan.policy == Policy::multiplex) return first_window_ns;
-    if (has_topdown(session.plan.passes[session.pass])) return topdown_refresh_ns;
-    return 0;
-}
 
 /// Follows what another program asks for. False: nobody can ask any more.
 bool follow(process::ControlChannel& control, Recording& recording) {
@@ -259,46 +285,7 @@ record::Warning never_began(const ScopeDetail& when) {
             when.delay_ms.value_or(0) >= 0 ? "a shorter --delay" : "--control is what begins it, by the word enable"};
 }
 
-/// The threads of one process.
-Result<std::vector<pid_t>> threads_of(pid_t process) {
-    std::vector<pid_t> threads;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
-        const std::string name = entry.path().filename();
-        pid_t thread = 0;
-        if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc{})
-            threads.push_back(thread);
-    }
-    if (threads.empty())
-        return fail(ErrorCode::unavailable, fmt::format("there is no process {}", process),
-                    "ps -e shows those there are");
-    return threads;
-}
-
 }  // namespace
-
-std::vector<pid_t> pids_of(const Scope& scope, const ScopeDetail& detail) {
-    std::vector<pid_t> pids{scope.pid};
-    pids.insert(pids.end(), detail.further_pids.begin(), detail.further_pids.end());
-    return pids;
-}
-
-Result<std::vector<pid_t>> threads_of(const Scope& scope, const ScopeDetail& detail) {
-    std::vector<pid_t> threads;
-    for (const pid_t thread : detail.threads) {
-        std::error_code error;
-        if (!std::filesystem::exists(fmt::format("/proc/{0}/task/{0}", thread), error))
-            return fail(ErrorCode::unavailable, fmt::format("there is no thread {}", thread),
-                        "ps -eL shows those there are");
-        threads.push_back(thread);
-    }
-    if (!threads.empty()) return threads;
-    for (const pid_t process : pids_of(scope, detail)) {
-        const auto more = TRY(threads_of(process));
-        threads.insert(threads.end(), more.begin(), more.end());
-    }
-    return threads;
-}
 
 Result<Sample> run_session(const Session& session, Workload& workload, const Repetition& repetition) {
     const auto argv = workload.command();
@@ -311,16 +298,23 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
         command.emplace(std::move(held));
     }
     process::SignalWatch signals;
-    auto set = TRY(open_set(session, command, groups));
-    const auto target = TRY(make_target(session, command));
+    const auto* held = command ? &*command : nullptr;
+    std::vector<std::set<pid_t>> members;
+    add_members(session.options.detail, members);
+    auto set = TRY(CountsInTurns::open(
+        groups, session.options.detail.apart, [&] { return target_of(session, held); },
+        [&](const CountingTarget& target, const Turn& turn) { return open_on(session, target, turn.groups); }));
+    const auto target = TRY(target_of(session, held));
+    add_members(session.options.detail, members);
 
     Sample sample;
     sample.iterations = repetition.iterations;
     Recording recording(session, std::move(set), ResidencyCounters::open(target));
+    if (!session.options.detail.apart) recording.tell_apart(std::move(members));
     std::size_t calls = 0, stride = 1;
     const ScopeDetail& when = session.options.detail;
-    const bool thin_out = session.options.interval_ms == 0 && session.plan.policy == Policy::multiplex;
-    process::Ticks ticks{tick_length(session),
+    const bool thin_out = recording.may_thin_out();
+    process::Ticks ticks{recording.tick_length(),
                          [&] {
                              if (++calls % stride == 0) {
                                  recording.tick();

@@ -29,6 +29,12 @@ struct LookRecord {
     std::uint64_t address;
 };
 
+/// The same, of looks that did not fit.
+struct LostRecord {
+    perf_event_header header;
+    std::uint64_t event, lost;
+};
+
 }  // namespace
 
 TimeProfile::~TimeProfile() {
@@ -36,7 +42,7 @@ TimeProfile::~TimeProfile() {
 }
 
 void TimeProfile::add(pid_t process, pid_t thread) {
-    if (watched_.size() >= most_watched || !known_.insert(thread).second) return;
+    if (!known_.insert(thread).second || watched_.size() >= most_watched) return;
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -53,6 +59,8 @@ void TimeProfile::add(pid_t process, pid_t thread) {
     if (watched.ring == MAP_FAILED) return;
     watched_.push_back(std::move(watched));
 }
+
+std::uint64_t TimeProfile::apart_ns() { return period_ns; }
 
 double TimeProfile::cost_ns() const { return look_ns * static_cast<double>(taken_); }
 
@@ -88,6 +96,10 @@ void TimeProfile::read(Watched& watched) {
             looks_[watched.process][look.address] += watched.counts;
             watched.sum += watched.counts;
             ++taken_;
+        } else if (look.header.type == PERF_RECORD_LOST && look.header.size >= sizeof(LostRecord)) {
+            LostRecord record{};
+            copy(tail, &record, sizeof record);
+            lost_ += record.lost;
         }
         tail += look.header.size;
     }

@@ -32,6 +32,13 @@ class TimeProfile {
     const std::map<pid_t, Looks>& looks() const { return looks_; }
     /// What the looks that stand for most count.
     std::uint64_t most_of_a_look() const { return most_of_a_look_; }
+    /// How many there were, and how many there was no room for.
+    std::uint64_t taken() const { return taken_; }
+    std::uint64_t lost() const { return lost_; }
+    /// Threads that are not looked at: they are too many, or the kernel does not allow it.
+    std::uint64_t left_out() const { return known_.size() - watched_.size(); }
+    /// Nanoseconds of a thread's processor time between two of its looks, as long as none stands for more.
+    static std::uint64_t apart_ns();
     /// About what they took from the threads.
     double cost_ns() const;
 
@@ -48,7 +55,7 @@ class TimeProfile {
     std::vector<Watched> watched_;
     std::set<pid_t> known_;  ///< threads
     std::map<pid_t, Looks> looks_;
-    std::uint64_t taken_ = 0, most_of_a_look_ = 1;
+    std::uint64_t taken_ = 0, lost_ = 0, most_of_a_look_ = 1;
 };
 
 }  // namespace tmaprobe::counters::perf

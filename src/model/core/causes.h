@@ -25,6 +25,9 @@ class SlotObserver {
   public:
     virtual ~SlotObserver() = default;
     virtual void slots(SlotCause cause, std::uint32_t step, std::uint64_t count) = 0;
+    /// A load had its data so many cycles after it was issued.
+    virtual void loaded(std::uint32_t, std::uint64_t /*cycles*/, bool /*missed_l1*/) {}
+    virtual void mispredicted(std::uint32_t) {}
 };
 
 }  // namespace tmaprobe::model::core

@@ -11,6 +11,7 @@ namespace tmaprobe::model::core {
 
 /// A register as far as dependencies go: all widths of one register are one unit, flags are two.
 using Unit = std::uint16_t;
+constexpr Unit no_unit = 0xffff;
 constexpr std::uint64_t line_bytes = 64;  ///< of a cache
 constexpr std::size_t most_units = 1024, most_ports = 64, most_pools = 16;
 
@@ -70,6 +71,7 @@ struct InstructionDescriptor {
     std::uint16_t load_latency = 0;                                  ///< of its load, from issue, in the first level
     std::uint16_t latency = 0;                                       ///< of its operation: the longest
     std::uint8_t load_bytes = 0, store_bytes = 0;
+    std::uint8_t alike = 0, sooner_among_alike = 0;  ///< a group, 0: none, whose members hand on results so much sooner
     std::uint8_t length = 0;
     std::uint8_t fetch_cycles = 0, decode_cycles = 0;  ///< that it takes longer in any case, and from the decoders
     std::uint8_t op_cache_entries = 1;
@@ -79,11 +81,22 @@ struct InstructionDescriptor {
     bool executes = true;                                ///< false: done at renaming (copies, zeros, no-operations)
     std::int16_t constant = 0;                           ///< that is added to a register at renaming
     bool writes_general = false, writes_vector = false;  ///< takes a physical register
-    bool moves_stack = false;  ///< push, pop, call, return: the stack pointer changes at renaming
-    bool reads_stack = false;  ///< an explicit operand
+    bool moves_stack = false;             ///< push, pop, call, return: the stack pointer changes at renaming
+    bool reads_stack = false;             ///< an explicit operand
+    Unit stack = no_unit;                 ///< of the stack pointer, if so
+    std::int32_t stack_change = 0;        ///< bytes that a push, a pop or a sum with a constant moves it by
+    std::uint16_t registers_written = 0;  ///< a bit for each general one of x86, but for what `stack_change` says
     bool renamable_load = false, renamable_store = false;  ///< plain, of a general register
     bool fused = false;                                    ///< the first half of a fused pair
+    bool joins_previous = false;                           ///< takes no slot of its own, but room in the op cache
     trace::StaticInstruction what;                         ///< a copy: the trace of a window ends with the window
+
+    /// The first register that its operation reads; no_unit: it reads none.
+    Unit source() const {
+        for (const Use& use : uses)
+            if (use.part == Part::operation) return use.unit;
+        return no_unit;
+    }
 };
 
 }  // namespace tmaprobe::model::core

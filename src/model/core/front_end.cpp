@@ -23,8 +23,8 @@ void FrontEnd::wait_until(double cycle, SlotCause cause) {
     late_since_ = cycle;
 }
 
-void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, Admission& admission) {
-    if (parameters_.changes.perfect_front_end) {
+void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission) {
+    if (at_hand || parameters_.changes.perfect_front_end) {
         admission.supplied = static_cast<std::uint64_t>(fetched_until_);
         admission.supply = late_;
         return;

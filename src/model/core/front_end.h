@@ -18,7 +18,8 @@ class FrontEnd {
     /// `before`: what the op cache holds at first; null: nothing.
     FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before);
     /// Sets when and why not earlier an instruction reaches the micro-op queue. In program order.
-    void supply(const InstructionDescriptor& what, std::uint64_t address, Admission& admission);
+    /// `at_hand`: it is there at once, whatever that takes.
+    void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
     void renamed(std::uint64_t cycle, unsigned slots);
     void took_branch();
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.

@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace tmaprobe::model::core {
-namespace {
-
-constexpr unsigned issue_after_renaming = 1;
-constexpr unsigned commit_after_data = 2;  ///< of a store that nothing holds up
-
-}  // namespace
-
 Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>& schedulers, Descriptors& descriptors,
                    const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches)
     : parameters_(parameters),
@@ -29,14 +22,17 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       general_registers_(parameters.general_registers),
       vector_registers_(parameters.vector_registers),
       stores_retire_(parameters.store_buffer),
+      foretold_(parameters.foretold_forwards),
       wrong_path_(parameters, trace, memory,
                   [this](std::size_t step) -> const InstructionDescriptor& { return descriptor(step, false); }),
       seen_(2 * trace.instructions.size(), nullptr),
       ready_(most_units, 0),
       producers_(window.execution ? most_units : 0, StepTimes::nothing),
-      added_(most_units, 0) {
+      added_(most_units, 0),
+      alike_(most_units, 0) {
     for (const unsigned entries : schedulers) schedulers_.emplace_back(entries);
     if (window.execution) window.execution->steps.assign(trace.steps.size(), {});
+    if (parameters.changes.prefetch_distance) look_ahead();
 }
 
 Simulated Pipeline::run() {
@@ -86,6 +82,9 @@ bool Pipeline::fuses_with_next(const InstructionDescriptor& first, std::size_t s
 void Pipeline::execute(std::size_t number) {
     const trace::Step& step = trace_.steps[number];
     step_ = static_cast<std::uint32_t>(number);
+    const bool chosen = window_.chosen && (*window_.chosen)[step.instruction];
+    at_hand_ = chosen && parameters_.changes.chosen_at_hand;
+    never_waits_ = chosen && parameters_.changes.chosen_never_wait;
     const InstructionDescriptor* what = &descriptor(number, false);
     const trace::StaticInstruction& instruction = trace_.instructions[step.instruction];
     if (!what->modelled) {
@@ -102,16 +101,26 @@ void Pipeline::execute(std::size_t number) {
     unsigned slots = what->slots;
     if (what->moves_stack) {
         stack_moved_ = true;
-    } else if (stack_moved_ && what->reads_stack && parameters_.stack_engine_synchronizes) {
+    }
+    const bool synchronizes =
+        !what->moves_stack && stack_moved_ && what->reads_stack && parameters_.stack_engine_synchronizes;
+    if (synchronizes) {
         stack_moved_ = false;
         ++slots;
     }
+    const bool ahead = prefetches(*what, step);
+    if (ahead) ++slots;
     const std::uint64_t renamed = slots_.rename(admission, step_, slots);
+    if (synchronizes && parameters_.stack_synchronization_cycles)
+        ready_[what->stack] =
+            std::max(ready_[what->stack], renamed + issue_after_renaming) + parameters_.stack_synchronization_cycles;
     front_end_.renamed(renamed, slots);
     ports_.advance(renamed);
     timeline_.count_until(renamed);
     memory_.advance(renamed);
-    const Times times = time(*what, step, renamed);
+    named_ = parameters_.renames_memory_by_registers ? places_.named_by(*what) : NamedPlace{};
+    const Times times = never_waits_ ? at_once(*what, step, renamed) : time(*what, step, renamed);
+    if (ahead) prefetch_ahead(*what, step, times);
     if (window_.execution) note_execution(*what, times);
     define(*what, times);
     const auto [done, retired] = retire(*what, step, times);
@@ -119,19 +128,20 @@ void Pipeline::execute(std::size_t number) {
         window_.execution->steps[number].done = done;
         window_.execution->steps[number].retired = retired;
     }
+    if (parameters_.renames_memory_by_registers) places_.executed(*what);
     count(*what);
     if (what->branch) branch(*what, number, times);
 }
 
 Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t address) {
     Admission admission;
-    front_end_.supply(what, address, admission);
+    front_end_.supply(what, address, never_waits_, admission);
     admission.room = what.slots ? retirement_.room_at(what.slots) : 0;
     const auto wait_for = [&](std::uint64_t cycle) { admission.room = std::max(admission.room, cycle); };
     if (what.loads) wait_for(load_buffer_.room_at());
     if (what.writes_general) wait_for(general_registers_.room_at());
     if (what.writes_vector) wait_for(vector_registers_.room_at());
-    if (what.executes) {
+    if (what.executes && !never_waits_) {
         const std::uint64_t earliest = std::max({admission.supplied, admission.room, slots_.cycle()});
         unsigned wanted[most_pools + 1] = {};
         for (const PortUse& use : what.ports)
@@ -144,20 +154,24 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
         admission.store_buffer_full = admission.room > slots_.cycle();
         admission.store_retires = stores_retire_.room_at();
     }
-    const std::uint64_t serialized =
-        std::max(serialized_until_, what.serializes ? retirement_.last_retired_at() : std::uint64_t{0});
+    const std::uint64_t serialized = std::max(
+        serialized_until_, what.serializes && !never_waits_ ? retirement_.last_retired_at() : std::uint64_t{0});
     admission.serializes = serialized > admission.room;
     wait_for(serialized);
     // One from the sequencer shares its cycle neither with what comes before it nor with what comes after.
-    const bool alone = what.microcoded && parameters_.microcode_alone;
+    const bool alone = what.microcoded && parameters_.microcode_alone && !never_waits_;
     admission.begins_cycle = alone || last_alone_;
     last_alone_ = alone;
     return admission;
 }
 
 std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
-    for (const Use& use : what.uses)
-        if (use.part == part) from = std::max(from, use.usable_from(ready_[use.unit]));
+    if (at_hand_) return from;
+    for (const Use& use : what.uses) {
+        if (use.part != part) continue;
+        const bool alike = what.alike && alike_[use.unit] == what.alike;
+        from = std::max(from, use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0)));
+    }
     return from;
 }
 
@@ -215,68 +229,6 @@ Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::S
     return times;
 }
 
-void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t ready, Times& times) {
-    std::uint64_t issued = take_ports(what, Part::load, ready, times.renamed);
-    if (parameters_.same_address_loads)
-        while (!same_address_.serves(step.load, issued, parameters_.same_address_loads))
-            issued = take_ports(what, Part::load, issued + 1, times.renamed);
-    times.issued = issued;
-    times.port_waited = issued - ready;
-    if (what.prefetch) {
-        if (step.load) memory_.prefetch(step.load, issued);
-        return;
-    }
-    times.loaded = issued + what.load_latency;
-    times.waits = SlotCause::l1;
-    if (!step.load) return;
-    bool whole = false;
-    const RecentStore* from =
-        what.what.string || what.what.gather ? nullptr : forwarding_.find(step.load, what.load_bytes, whole);
-    if (from && from->committed > issued) {
-        times.waits = SlotCause::forwarding;
-        if (from->data_at > issued) times.forwarded_from = from->step;
-        const trace::MemoryOperand& memory = what.what.memory;
-        const bool same_operand =
-            from->bytes == what.load_bytes && from->base == memory.base && from->displacement == memory.displacement;
-        const bool renamed = parameters_.renames_memory && whole && what.renamable_load && from->plain &&
-                             from->address == step.load && (parameters_.renames_memory_operands || same_operand);
-        const bool never_fails = parameters_.changes.forwarding_never_fails && !whole;
-        // What would be forwarded could be renamed, too.
-        if (renamed || (never_fails && parameters_.renames_memory))
-            times.loaded = std::max(times.renamed + issue_after_renaming, from->source_at);
-        else if (whole || never_fails)
-            times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + parameters_.store_forward_cycles);
-        else
-            // It begins again when the store has left its buffer: in order, after all before it.
-            times.loaded = std::max({issued, from->data_at, from->committed - commit_after_data}) +
-                           parameters_.store_forward_failed_cycles;
-    } else {
-        const Loaded answer = memory_.load(step.load, what.what.address, issued);
-        times.loaded += answer.extra;
-        times.missed = answer.extra > 0;
-        times.waits = answer.waits;
-        if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
-            times.loaded += parameters_.split_line_cycles;
-            take_ports(what, Part::load, issued, times.renamed);
-        }
-        if (times.missed) timeline_.lasts(During::miss, issued, times.loaded);
-        if (is_aliased(what, step, issued)) {
-            // It goes again once the whole addresses are compared.
-            times.loaded += parameters_.aliased_load_cycles;
-            if (!times.missed) times.waits = SlotCause::aliasing;
-            ++facts_.loads_aliased;
-        }
-    }
-    timeline_.lasts(During::load, issued, times.loaded);
-}
-
-/// A store whose address comes later than the load looks for it is passed, as any other.
-bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const {
-    if (!parameters_.aliased_load_cycles || what.what.string || what.what.gather) return false;
-    const RecentStore* store = page_places_.find(step.load, what.load_bytes);
-    return store && store->committed > issued && store->address_at <= issued + what.load_latency;
-}
-
 void Pipeline::operate(const InstructionDescriptor& what, Times& times) {
     const std::uint64_t from = what.loads ? times.loaded : times.renamed + issue_after_renaming;
     const std::uint64_t ready = known(what, Part::operation, from);
@@ -301,19 +253,21 @@ void Pipeline::store(const InstructionDescriptor& what, Times& times) {
     if (!what.loads && !what.operation_uses) times.issued = times.stored;
 }
 
-int Pipeline::added_source(const InstructionDescriptor& what) const {
-    for (const Use& use : what.uses)
-        if (use.part == Part::operation) return added_[use.unit];
-    return 0;
-}
-
 void Pipeline::define(const InstructionDescriptor& what, const Times& times) {
     std::uint64_t source = 0;
     for (const Definition& definition : what.definitions) {
+        alike_[definition.unit] = definition.part == Part::operation ? what.alike : 0;
+        if (never_waits_) {
+            ready_[definition.unit] = times.done;
+            added_[definition.unit] = 0;
+            continue;
+        }
         if (definition.as_soon_as_source) {
             if (what.moves_stack) continue;
             if (!source) source = known(what, Part::operation, times.renamed + issue_after_renaming);
-            const int added = what.constant ? added_source(what) + what.constant : 0;
+            const Unit from = what.source();
+            const int added = what.constant ? (from == no_unit ? 0 : added_[from]) + what.constant : 0;
+            if (!what.constant && from != no_unit) alike_[definition.unit] = alike_[from];
             const bool fits = std::abs(added) < static_cast<int>(parameters_.adds_constants_below);
             ready_[definition.unit] = !what.constant || fits ? source : times.operated + definition.latency;
             added_[definition.unit] = static_cast<std::int16_t>(fits ? added : 0);
@@ -355,8 +309,8 @@ void Pipeline::note_execution(const InstructionDescriptor& what, const Times& ti
 std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescriptor& what, const trace::Step& step,
                                                          const Times& times) {
     std::uint64_t done = times.done;
-    if (what.executes && what.operation_uses) done = std::max(done, times.operated + what.latency);
-    if (what.stores) done = std::max(done, times.stored + 1);
+    if (what.executes && what.operation_uses && !never_waits_) done = std::max(done, times.operated + what.latency);
+    if (what.stores && !never_waits_) done = std::max(done, times.stored + 1);
     const std::uint64_t before = retirement_.last_retired_at();
     const std::uint64_t retired =
         retirement_.add({0, times.issued, done, times.port_waited, 0, step_, times.waits}, what.slots);
@@ -372,28 +326,22 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
     if (what.writes_general) general_registers_.take(retired);
     if (what.writes_vector) vector_registers_.take(retired);
     if (!what.stores) return {done, retired};
-    // Stores leave in order: one a cycle, or several to one line.
-    const std::uint64_t owned = step.store ? memory_.store(step.store, what.what.address, retired) : retired;
-    const std::uint64_t line = step.store / line_bytes;
-    const bool together = line == committed_line_ && committed_in_cycle_ < parameters_.stores_committed;
-    const std::uint64_t committed = std::max(owned, last_committed_ + (together ? 0 : 1));
-    committed_in_cycle_ = committed == last_committed_ ? committed_in_cycle_ + 1 : 1;
-    committed_line_ = line;
-    last_committed_ = committed;
+    const std::uint64_t committed = commit(what, step, retired);
     store_buffer_.take(committed);
     stores_retire_.take(retired);
     if (!step.store || what.what.string) return {done, retired};
     const RecentStore recent{step.store,
                              times.addressed,
                              times.stored,
-                             what.operation_uses ? times.operated + what.latency : times.operated,
+                             what.operation_uses && !never_waits_ ? times.operated + what.latency : times.operated,
                              committed,
                              0,
                              what.store_bytes,
                              what.renamable_store,
                              what.what.memory.base,
                              what.what.memory.displacement,
-                             step_};
+                             step_,
+                             named_};
     forwarding_.add(recent);
     if (parameters_.aliased_load_cycles) page_places_.add(recent);
     return {done, retired};
@@ -419,7 +367,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
         ++facts_.branches_taken;
         front_end_.took_branch();
     }
-    const bool wrong = branches_.mispredicts(branch, taken, next);
+    const bool wrong = branches_.mispredicts(branch, taken, next) && !never_waits_;
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);
     if (what.conditional && window_.wrong_paths_load) {
         if (wrong) wrong_path_.follow(step, taken, times.renamed, resolved, ready_);
@@ -427,6 +375,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     }
     if (!wrong) return;
     ++facts_.mispredicts;
+    if (window_.observer) window_.observer->mispredicted(step_);
     slots_.mispredicted(step_, resolved, resolved + parameters_.recovery_cycles);
     front_end_.restart(resolved + parameters_.mispredict_penalty);
 }

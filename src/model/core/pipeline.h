@@ -19,6 +19,8 @@ class Descriptors {
     virtual const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) = 0;
 };
 
+constexpr unsigned issue_after_renaming = 1;  ///< cycles
+
 /// One window. For each executed instruction it works out when it is renamed, issued, done and retired; nothing is done
 /// for a cycle in which nothing happens.
 class Pipeline {
@@ -42,15 +44,23 @@ class Pipeline {
     void execute(std::size_t step);
     Admission admit(const InstructionDescriptor& what, std::uint64_t address);
     Times time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed);
+    /// Takes no time, and what it accesses is brought to the first level all the same.
+    Times at_once(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed);
     void load(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued, Times& times);
+    void look_ahead();
+    bool prefetches(const InstructionDescriptor& what, const trace::Step& step) const;
+    void prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
+    bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
+    unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
     bool is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const;
     void operate(const InstructionDescriptor& what, Times& times);
     void store(const InstructionDescriptor& what, Times& times);
     void define(const InstructionDescriptor& what, const Times& times);
-    int added_source(const InstructionDescriptor& what) const;
     /// The cycles in which it is done and retires.
     std::pair<std::uint64_t, std::uint64_t> retire(const InstructionDescriptor& what, const trace::Step& step,
                                                    const Times& times);
+    /// The cycle in which a store leaves the store buffer.
+    std::uint64_t commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired);
     void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
@@ -73,6 +83,9 @@ class Pipeline {
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;
+    ForwardingPredictor foretold_;
+    NamedPlaces places_;
+    NamedPlace named_;  ///< by what is executed
     PagePlaces page_places_;
     SameAddress same_address_;
     WrongPath wrong_path_;
@@ -81,11 +94,20 @@ class Pipeline {
     std::vector<std::uint32_t> producers_;            ///< of each unit: the step
     std::uint32_t step_ = 0;                          ///< that is executed
     std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written
-    std::uint64_t last_committed_ = 0, committed_line_ = ~0ull;
+    std::vector<std::uint8_t> alike_;                 ///< which group of instructions wrote each unit; 0: none
+    std::uint64_t last_committed_ = 0, committed_block_ = ~0ull;
     unsigned committed_in_cycle_ = 0;
     std::uint64_t memory_order_ = 0;  ///< no access is issued before: a locked operation or a fence
     std::uint64_t serialized_until_ = 0, memory_done_ = 0;
     bool stack_moved_ = false, last_alone_ = false;
+    bool at_hand_ = false, never_waits_ = false;  ///< the instruction that is executed (CoreChanges)
+    /// How often an instruction loaded so far, and missed.
+    struct Loads {
+        unsigned all = 0, missed = 0;
+        bool prefetched = false;  ///< from now on
+    };
+    std::vector<Loads> loads_;          ///< by instruction, where any are to be prefetched
+    std::vector<std::uint64_t> ahead_;  ///< of each step: what the same instruction loads later on; 0: not known
 };
 
 }  // namespace tmaprobe::model::core

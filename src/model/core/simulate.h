@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "events/cpu_geometry.h"
+#include "events/smt.h"
 #include "model/core/facts.h"
 #include "model/core/op_cache.h"
 #include "trace/trace.h"
@@ -26,6 +27,11 @@ struct CoreChanges {
              memory_buffers = 1;     ///< times as many entries; registers and schedulers with the first
     bool perfect_front_end = false;  ///< delivers what it is asked for; branches are still mispredicted
     bool forwarding_never_fails = false;
+    std::vector<events::SmtStructure> halved;  ///< the other half is a busy sibling's
+    // Of the instructions that Window::chosen names:
+    bool chosen_at_hand = false;     ///< they wait for no value: registers and forwarded stores
+    bool chosen_never_wait = false;  ///< they take their slots and nothing else, nor does anything wait for them
+    unsigned prefetch_distance = 0;  ///< loads that miss often are prefetched as many executions before; 0: none
 
     bool operator==(const CoreChanges&) const = default;
 };
@@ -55,6 +61,8 @@ class MemoryTiming {
     virtual std::uint64_t store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) = 0;
     /// A hint that nothing waits for.
     virtual void prefetch(std::uint64_t address, std::uint64_t cycle) = 0;
+    /// What lies there is in the first level from now on, and nothing waited for it.
+    virtual void bring(std::uint64_t) {}
     /// A load that nobody will ask the result of, but that brings its line all the same; cycles beyond a first-level
     /// hit until what depends on it could go on.
     virtual unsigned load_in_vain(std::uint64_t, std::uint64_t) { return 0; }
@@ -93,13 +101,14 @@ struct Execution {
 
 /// How much of the trace to simulate.
 struct Window {
-    std::size_t first = 0, count = 0;   ///< steps of the trace
-    std::size_t lead_in = 0;            ///< of these, executed before counting starts
-    std::function<void()> on_counting;  ///< called when the lead-in is over
-    SlotObserver* observer = nullptr;   ///< hears of every slot, lead-in included
-    const OpCache* op_cache = nullptr;  ///< as it is before the window; null: empty
-    bool wrong_paths_load = true;       ///< what the right path asks for later
-    Execution* execution = nullptr;     ///< takes what goes on, if it is wanted
+    std::size_t first = 0, count = 0;                   ///< steps of the trace
+    std::size_t lead_in = 0;                            ///< of these, executed before counting starts
+    std::function<void()> on_counting;                  ///< called when the lead-in is over
+    SlotObserver* observer = nullptr;                   ///< hears of every slot, lead-in included
+    const OpCache* op_cache = nullptr;                  ///< as it is before the window; null: empty
+    bool wrong_paths_load = true;                       ///< what the right path asks for later
+    Execution* execution = nullptr;                     ///< takes what goes on, if it is wanted
+    const std::vector<std::uint8_t>* chosen = nullptr;  ///< by number: instructions that CoreChanges are about
     /// Called between two cycles where other regions open, and at the end: what the steps with these regions
     /// (Step::regions) took, lead-in included. Empty: nobody asks.
     std::function<void(std::uint32_t regions, const PipelineFacts& took)> on_regions;

@@ -4,32 +4,46 @@
 
 namespace tmaprobe::model::core {
 
-const RecentStore* StoreForwarding::find(std::uint64_t address, unsigned bytes, bool& whole) const {
+const RecentStore* StoreForwarding::find(std::uint64_t address, unsigned count, bool& whole) const {
     const RecentStore* youngest = nullptr;
-    const std::uint64_t last = (address + std::max(1u, bytes) - 1) / place_bytes;
     bool all_of_one = true;
-    for (std::uint64_t place = address / place_bytes; place <= last; ++place) {
-        const RecentStore& store = places_[place % entries];
-        if (!overlap(store, address, bytes)) {
+    for (std::uint64_t at = address; at < address + std::max(1u, count); ++at) {
+        const std::uint64_t number = last_[at % bytes];
+        const RecentStore& store = stores_[number % most_stores];
+        // Another byte with the same low bits, or too long ago.
+        if (!number || store.number != number || at < store.address || at >= store.address + store.bytes) {
             all_of_one = false;
             continue;
         }
-        if (youngest && youngest->number != store.number) all_of_one = false;
-        if (!youngest || store.number > youngest->number) youngest = &store;
+        if (youngest && youngest->number != number) all_of_one = false;
+        if (!youngest || number > youngest->number) youngest = &store;
     }
-    whole = youngest && all_of_one && youngest->address <= address &&
-            address + bytes <= youngest->address + youngest->bytes;
+    whole = youngest && all_of_one;
     return youngest;
 }
 
 void StoreForwarding::add(const RecentStore& store) {
-    ++stores_;
-    const std::uint64_t last = (store.address + std::max<unsigned>(1, store.bytes) - 1) / place_bytes;
-    for (std::uint64_t place = store.address / place_bytes; place <= last; ++place) {
-        RecentStore& here = places_[place % entries];
-        here = store;
-        here.number = stores_;
+    ++number_;
+    RecentStore& here = stores_[number_ % most_stores];
+    here = store;
+    here.number = number_;
+    for (unsigned i = 0; i < store.bytes; ++i) last_[(store.address + i) % bytes] = number_;
+}
+
+bool ForwardingPredictor::foretells(std::uint64_t instruction, std::uint64_t stores_since) {
+    if (entries_.empty()) return false;
+    Entry* entry = entries_.data();
+    for (Entry& each : entries_) {
+        if (each.instruction == instruction) {
+            entry = &each;
+            break;
+        }
+        if (each.used < entry->used) entry = &each;
     }
+    const bool known = entry->instruction == instruction && entry->stores_since == stores_since;
+    const bool foretold = known && entry->seen >= sure;
+    *entry = {instruction, stores_since, ++uses_, known ? entry->seen + 1 : 1};
+    return foretold;
 }
 
 const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include "model/core/named_places.h"
+
 namespace tmaprobe::model::core {
 
 /// An executed store.
@@ -21,23 +23,41 @@ struct RecentStore {
     std::int8_t base = -1;   ///< register of its address
     std::int64_t displacement = 0;
     std::uint32_t step = 0;  ///< of the trace
+    NamedPlace named;
 };
 
-/// The last store to each eight bytes of memory, as far as a table of a fixed size knows.
+/// The last store to each byte of memory, of the last stores.
 class StoreForwarding {
   public:
-    StoreForwarding() : places_(entries) {}
+    StoreForwarding() : stores_(most_stores), last_(bytes, 0) {}
     /// The youngest store that writes any of these bytes; null: none. `whole`: it writes all of them.
     const RecentStore* find(std::uint64_t address, unsigned bytes, bool& whole) const;
     void add(const RecentStore& store);
+    /// How many stores there were since.
+    std::uint64_t stores_since(const RecentStore& store) const { return number_ - store.number; }
 
   private:
-    static constexpr std::size_t entries = 1024, place_bytes = 8;
-    static bool overlap(const RecentStore& store, std::uint64_t address, unsigned bytes) {
-        return store.bytes && store.address < address + bytes && address < store.address + store.bytes;
-    }
-    std::vector<RecentStore> places_;
-    std::uint64_t stores_ = 0;
+    static constexpr std::size_t most_stores = 1024, bytes = 8192;
+    std::vector<RecentStore> stores_;  ///< by number
+    std::vector<std::uint64_t> last_;  ///< number of the last store to a byte, by the low bits of its address
+    std::uint64_t number_ = 0;
+};
+
+/// Learns how many stores before a load is the one that it gets its data from.
+class ForwardingPredictor {
+  public:
+    explicit ForwardingPredictor(unsigned entries) : entries_(entries) {}
+    /// Whether that was foretold of the load at this place in the code; it learns from the answer.
+    bool foretells(std::uint64_t instruction, std::uint64_t stores_since);
+
+  private:
+    static constexpr unsigned sure = 2;  ///< times that it has to have been so
+    struct Entry {
+        std::uint64_t instruction = 0, stores_since = 0, used = 0;
+        unsigned seen = 0;
+    };
+    std::vector<Entry> entries_;  ///< the one that was not used for longest gives way
+    std::uint64_t uses_ = 0;
 };
 
 /// The last store to each eight bytes of a page, whichever page: what a core compares first.

@@ -80,6 +80,12 @@ bool Describer::applies(const CorrectionOf& correction, const InstructionDescrip
     switch (correction.what.when) {
         case Correction::When::scaled_index:
             return memory.index != trace::MemoryOperand::none && memory.scale > 1;
+        case Correction::When::sum_of_three: {
+            // rbp and r13 are encoded with a constant, be it 0.
+            constexpr std::int8_t rbp = 5, r13 = 13;
+            const bool constant = memory.displacement != 0 || memory.base == rbp || memory.base == r13;
+            return memory.base != trace::MemoryOperand::none && memory.index != trace::MemoryOperand::none && constant;
+        }
         case Correction::When::relative:
             return memory.base == trace::MemoryOperand::instruction_pointer;
         default:
@@ -95,22 +101,25 @@ Result<std::unique_ptr<Describer>> Describer::make(const LlvmTarget& target, con
 
 Result<> Describer::read_corrections() {
     for (const Correction& correction : parameters_.corrections) {
-        CorrectionOf own{std::regex(correction.instructions), correction, std::nullopt};
-        if (correction.ports) {
-            own.ports.emplace();
-            for (const auto& [resource, cycles] : *correction.ports) {
-                const std::uint64_t ports = schedule_.ports_of(resource);
-                if (!ports)
-                    return fail(ErrorCode::bad_input,
-                                "LLVM's model of '" + parameters_.llvm_cpu + "' has no resource '" + resource + "'",
-                                "the corrections of its instructions name it");
-                own.ports->push_back(
-                    {ports, static_cast<std::uint8_t>(cycles), Part::operation, schedule_.pool_of(ports)});
-            }
-        }
+        CorrectionOf own{std::regex(correction.instructions), correction, {}, {}};
+        if (correction.ports) own.ports = TRY(ports_of(*correction.ports, Part::operation));
+        if (correction.store_ports) own.store_ports = TRY(ports_of(*correction.store_ports, Part::store));
         corrections_.push_back(std::move(own));
     }
     return {};
+}
+
+Result<std::vector<PortUse>> Describer::ports_of(const std::map<std::string, unsigned>& resources, Part part) const {
+    std::vector<PortUse> uses;
+    for (const auto& [resource, cycles] : resources) {
+        const std::uint64_t ports = schedule_.ports_of(resource);
+        if (!ports)
+            return fail(ErrorCode::bad_input,
+                        "LLVM's model of '" + parameters_.llvm_cpu + "' has no resource '" + resource + "'",
+                        "the corrections of its instructions name it");
+        uses.push_back({ports, static_cast<std::uint8_t>(cycles), part, schedule_.pool_of(ports)});
+    }
+    return uses;
 }
 
 bool Describer::decode(const Bytes& bytes, std::uint64_t address, llvm::MCInst& out) const {
@@ -249,13 +258,20 @@ void Describer::set_load_latency(const llvm::MCInst& code, const Scheduled& fact
     else if (out.what.plain_load && !out.stores && out.operation_uses == 0 && facts.latency >= general_load_)
         modelled = facts.latency;
     out.load_latency = static_cast<std::uint16_t>(modelled);
-    const bool simple = !into_vector && (!x86_ || out.what.memory.index == trace::MemoryOperand::none);
+    const trace::MemoryOperand& operand = out.what.memory;
+    const bool plain_index = parameters_.plain_index_costs_nothing && operand.scale == 1 && operand.displacement == 0;
+    const bool simple = !into_vector && (!x86_ || operand.index == trace::MemoryOperand::none || plain_index);
     if (parameters_.load_cycles && simple) {
         // Some models give every load the latency of one with an index.
         const unsigned excess = general_load_ > parameters_.load_cycles ? general_load_ - parameters_.load_cycles : 0;
         out.load_latency =
             static_cast<std::uint16_t>(std::max(parameters_.load_cycles, modelled - std::min(modelled, excess)));
         if (modelled <= general_load_) out.load_latency = static_cast<std::uint16_t>(parameters_.load_cycles);
+    }
+    if (into_vector && parameters_.vector_load_cycles) {
+        const unsigned excess =
+            vector_load_ > parameters_.vector_load_cycles ? vector_load_ - parameters_.vector_load_cycles : 0;
+        out.load_latency = static_cast<std::uint16_t>(modelled - std::min(modelled, excess));
     }
     const auto on_registers = out.operation_uses ? latency_on_registers(code.getOpcode()) : std::nullopt;
     // LLVM's latency of an operation on memory is that of its way through memory, which is worked out here.
@@ -280,7 +296,7 @@ void Describer::set_slots(const Scheduled& facts, InstructionDescriptor& out) co
     }
     if (x86_ && (out.what.call || out.what.returns)) micro_ops = std::max(micro_ops, 2u);
     if (!out.executes) micro_ops = 1;
-    out.slots = static_cast<std::uint16_t>(std::max(1u, micro_ops));
+    out.slots = static_cast<std::uint16_t>(out.joins_previous ? 0u : std::max(1u, micro_ops));
     out.microcoded = parameters_.microcode_above && out.slots > parameters_.microcode_above;
 }
 
@@ -299,25 +315,35 @@ const std::vector<std::size_t>& Describer::corrections_of(unsigned opcode) {
     return found->second;
 }
 
+void Describer::replace_ports(const std::vector<PortUse>& by, Part part, InstructionDescriptor& out) {
+    Few<PortUse, 12> ports;
+    for (const Part each : {Part::load, Part::operation, Part::store}) {
+        if (each == part)
+            for (const PortUse& use : by) ports.push(use);
+        else
+            for (const PortUse& use : out.ports)
+                if (use.part == each) ports.push(use);
+    }
+    (part == Part::operation ? out.operation_uses : out.store_uses) = static_cast<std::uint8_t>(by.size());
+    out.ports = ports;
+}
+
 void Describer::correct(const llvm::MCInst& code, InstructionDescriptor& out) {
     for (const std::size_t index : corrections_of(code.getOpcode())) {
         const CorrectionOf& correction = corrections_[index];
         const Correction& what = correction.what;
         if (!applies(correction, out)) continue;
+        if (what.sooner_among_alike) {
+            out.alike = static_cast<std::uint8_t>(index + 1);
+            out.sooner_among_alike = static_cast<std::uint8_t>(*what.sooner_among_alike);
+        }
         if (what.latency)
             for (Definition& definition : out.definitions)
                 if (definition.part == Part::operation && !(out.moves_stack && definition.as_soon_as_source))
-                    definition.latency = static_cast<std::uint16_t>(*what.latency);
-        if (correction.ports) {
-            Few<PortUse, 12> ports;
-            for (const PortUse& use : out.ports)
-                if (use.part == Part::load) ports.push(use);
-            for (const PortUse& use : *correction.ports) ports.push(use);
-            for (const PortUse& use : out.ports)
-                if (use.part == Part::store) ports.push(use);
-            out.operation_uses = static_cast<std::uint8_t>(correction.ports->size());
-            out.ports = ports;
-        }
+                    definition.latency = static_cast<std::uint16_t>(
+                        *what.latency + (what.latency_of_chain ? out.sooner_among_alike : 0));
+        if (correction.ports) replace_ports(*correction.ports, Part::operation, out);
+        if (correction.store_ports) replace_ports(*correction.store_ports, Part::store, out);
         if (what.fetch_cycles) out.fetch_cycles = static_cast<std::uint8_t>(*what.fetch_cycles);
         if (what.micro_ops) {
             out.slots = static_cast<std::uint16_t>(*what.micro_ops);

@@ -29,10 +29,11 @@ class Describer {
     struct CorrectionOf {
         std::regex instructions;
         Correction what;
-        std::optional<std::vector<PortUse>> ports;
+        std::optional<std::vector<PortUse>> ports, store_ports;
     };
     Describer(const LlvmTarget& target, const CoreParameters& parameters);
     Result<> read_corrections();
+    Result<std::vector<PortUse>> ports_of(const std::map<std::string, unsigned>& resources, Part part) const;
     void learn_memory_parts();
     bool decode(const std::vector<std::uint8_t>& bytes, std::uint64_t address, llvm::MCInst& out) const;
     void add_uses(const llvm::MCInst& code, const Scheduled& facts, InstructionDescriptor& out) const;
@@ -40,6 +41,7 @@ class Describer {
     void add_ports(const Scheduled& facts, InstructionDescriptor& out) const;
     void set_load_latency(const llvm::MCInst& code, const Scheduled& facts, InstructionDescriptor& out);
     void set_slots(const Scheduled& facts, InstructionDescriptor& out) const;
+    static void replace_ports(const std::vector<PortUse>& by, Part part, InstructionDescriptor& out);
     void correct(const llvm::MCInst& code, InstructionDescriptor& out);
     void fuse(InstructionDescriptor& out) const;
     const std::vector<std::size_t>& corrections_of(unsigned opcode);

@@ -29,6 +29,13 @@ unsigned bytes_in_memory(llvm::StringRef name, const trace::StaticInstruction& w
     if (what.string) return what.string_bytes;
     if (what.push || what.pop) return 8;
     if (any_prefix(name, {"MOVSX", "MOVZX"})) return name.ends_with("8") ? 1 : name.ends_with("16") ? 2 : 4;
+    llvm::StringRef conversion = name;
+    conversion.consume_front("V");
+    if (conversion.consume_front("CVT")) {
+        conversion.consume_front("T");
+        if (any_prefix(conversion, {"SS2", "SI2"})) return 4;
+        if (any_prefix(conversion, {"SD2", "SI642"})) return 8;
+    }
     if (any_prefix(name, {"MOVS", "VMOVS"}) || name.contains("SS") || name.contains("SD")) {
         if (name.contains("SSrm") || name.contains("SSmr") || name.contains("SSZrm") || name.contains("SSZmr"))
             return 4;
@@ -45,8 +52,6 @@ unsigned bytes_in_memory(llvm::StringRef name, const trace::StaticInstruction& w
     if (any_prefix(name, {"VPBROADCASTW", "PINSRW", "PEXTRW", "VPINSRW", "VPEXTRW"})) return 2;
     if (any_prefix(name, {"VPBROADCASTD", "VBROADCASTSS", "PINSRD", "PEXTRD", "VPINSRD", "VPEXTRD"})) return 4;
     if (any_prefix(name, {"VPBROADCASTQ", "VBROADCASTSD", "PINSRQ", "PEXTRQ", "VPINSRQ", "VPEXTRQ"})) return 8;
-    if (any_prefix(name, {"CVTSI642", "VCVTSI642"})) return 8;
-    if (any_prefix(name, {"CVTSI2", "VCVTSI2"})) return 4;
     if (any_prefix(name, {"SET"})) return 1;
     if (name.contains("Z256") || name.contains("Yrm") || name.contains("Ymr")) return 32;
     if (name.contains("Z128")) return 16;
@@ -75,7 +80,7 @@ Flags flags_of_condition(std::int64_t condition) {
     }
 }
 
-/// What an instruction adds to a 64-bit register, and nothing else.
+/// What an instruction adds to a 64-bit register, and nothing else; of a subtraction, what it takes away.
 std::optional<std::int64_t> added_constant(llvm::StringRef name, const llvm::MCInst& code) {
     constexpr unsigned base = 1, index = 3, displacement = 4;
     const auto constant = [&](unsigned i) {
@@ -87,6 +92,38 @@ std::optional<std::int64_t> added_constant(llvm::StringRef name, const llvm::MCI
     if (name != "LEA64r" || !code.getOperand(base).getReg() || code.getOperand(index).getReg()) return std::nullopt;
     return constant(displacement);
 }
+
+/// Which general registers it writes, and by how much it moves the stack pointer where that is a constant.
+void note_registers_written(const LlvmTarget& target, const Schedule& naming, const llvm::MCInst& code,
+                            InstructionDescriptor& out) {
+    const llvm::MCInstrDesc& description = target.instructions->get(code.getOpcode());
+    const llvm::StringRef name = target.instructions->getName(code.getOpcode());
+    const auto writes = [&](unsigned id) {
+        if (naming.is_general(id))
+            out.registers_written = static_cast<std::uint16_t>(out.registers_written |
+                                                               1u << (target.registers->getEncodingValue(id) & 15u));
+    };
+    const unsigned stack = naming.stack_pointer();
+    const bool into_stack =
+        description.getNumDefs() > 0 && code.getOperand(0).isReg() && code.getOperand(0).getReg() == stack;
+    for (unsigned i = 0; i < description.getNumDefs() && i < code.getNumOperands(); ++i)
+        if (code.getOperand(i).isReg() && code.getOperand(i).getReg()) writes(code.getOperand(i).getReg());
+    for (const llvm::MCPhysReg id : description.implicit_defs()) writes(id);
+
+    constexpr int word = 8;
+    const bool one_word = any_prefix(name, {"PUSH64", "POP64", "CALL64", "FARCALL64"}) || name == "RET64";
+    if (one_word && !into_stack) out.stack_change = out.what.push ? -word : word;
+    const unsigned source =
+        code.getNumOperands() > 1 && code.getOperand(1).isReg() ? unsigned{code.getOperand(1).getReg()} : 0u;
+    if (const auto constant = added_constant(name, code); into_stack && source == stack && constant)
+        out.stack_change = static_cast<std::int32_t>(any_prefix(name, {"SUB", "DEC"}) ? -*constant : *constant);
+    if (out.stack_change)
+        out.registers_written =
+            static_cast<std::uint16_t>(out.registers_written & ~(1u << target.registers->getEncodingValue(stack)));
+}
+
+/// Of the operands of one that only adds up an address.
+bool is_sum_of_address(llvm::StringRef name) { return name.starts_with("LEA"); }
 
 }  // namespace
 
@@ -124,6 +161,9 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
         (any_prefix(name, {"BT"}) && !name.starts_with("BTR")))
         leaves_alone(others);
 
+    // LLVM has the accumulator among what they write.
+    if (any_of(name, {"CWD", "CDQ", "CQO"}) && out.uses.count > 0) leaves_alone(out.uses.items[0].unit);
+
     // The rest of a register stays when a part of it is written.
     if (description.getNumDefs() > 0 && reg(0) && naming.is_general(reg(0))) {
         const llvm::StringRef written = target.registers->getName(reg(0));
@@ -147,6 +187,7 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
     }
     if (any_prefix(name, {"NOOP", "ENDBR"})) {
         out.executes = false;
+        out.joins_previous = parameters.fuses_no_operations && name.starts_with("NOOP");
         out.uses.count = out.definitions.count = 0;
         out.loads = false;
     }
@@ -171,12 +212,15 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
     }
 
     const bool on_stack = (out.what.push || out.what.pop) && !out.what.string;
+    const Unit stack = naming.units(naming.stack_pointer()).front();
+    out.stack = stack;
+    const bool of_addresses = !parameters.stack_synchronization_cycles;
     for (const Use& use : out.uses)
-        out.reads_stack = out.reads_stack || use.unit == naming.units(naming.stack_pointer()).front();
+        out.reads_stack = out.reads_stack ||
+                          (use.unit == stack && (of_addresses || (use.part != Part::load && !is_sum_of_address(name))));
     if (on_stack && parameters.stack_engine) {
         out.moves_stack = true;
         out.reads_stack = false;
-        const Unit stack = naming.units(naming.stack_pointer()).front();
         for (Definition& definition : out.definitions) {
             // The stack pointer is moved on beside the data; into itself it is loaded.
             if (definition.unit == stack && !(out.what.pop && reg(0) == naming.stack_pointer()))
@@ -191,6 +235,16 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
     if (short_constant && !name.ends_with("8") && out.what.bytes[0] == operand_size_prefix)
         out.decode_cycles = static_cast<std::uint8_t>(parameters.length_changing_prefix_cycles);
 
+    if (parameters.renames_memory_by_registers || parameters.foretold_forwards) {
+        note_registers_written(target, naming, code, out);
+        const bool wide = name.contains("32") || name.contains("64");
+        const bool modifies = parameters.renames_read_modify_write && out.loads && out.stores && !out.locked && wide &&
+                              any_prefix(name, {"ADD", "SUB", "INC", "DEC", "AND", "OR", "XOR"});
+        out.renamable_load = modifies || any_of(name, {"MOV64rm", "MOV32rm"}) || (out.what.pop && on_stack);
+        out.renamable_store =
+            modifies || any_of(name, {"MOV64mr", "MOV32mr", "MOV64mi32", "MOV32mi"}) || (out.what.push && on_stack);
+        return;
+    }
     // What a core that renames memory can tell by the operands alone: base and displacement, no index, no stack engine.
     const bool by_operands =
         out.what.explicit_memory && out.what.memory.index == trace::MemoryOperand::none && !out.writes_vector;
@@ -201,8 +255,9 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
     out.renamable_load =
         by_operands && out.loads && (plain || adds_constant || (parameters.renames_memory_operands && !out.stores));
     out.renamable_store =
-        by_operands &&
-        ((out.stores && !out.loads && any_prefix(name, {"MOV"}) && out.what.general_registers) || adds_constant);
+        by_operands && ((out.stores && !out.loads && any_prefix(name, {"MOV64m", "MOV32m", "MOV16m", "MOV8m"}) &&
+                         out.what.general_registers) ||
+                        adds_constant);
 }
 
 }  // namespace tmaprobe::model::core

@@ -1,14 +1,39 @@
 #include "model/core/simulate.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "model/core/pipeline.h"
 #include "model/llvm/describe.h"
 
 namespace tmaprobe::model::core {
 namespace {
+
+/// Those that are of the core; caches and the like are others'.
+std::vector<unsigned*> parts_of(CoreParameters& core, events::SmtStructure structure) {
+    using enum events::SmtStructure;
+    switch (structure) {
+      case slots:
+            return {&core.slot_width, &core.decode_width, &core.decode_bytes, &core.op_cache_width, &core.retire_width};
+        case micro_op_queue:
+            return {&core.micro_op_queue};
+        case op_cache:
+            return {&core.op_cache_windows};
+        case reorder_buffer:
+            return {&core.reorder_buffer};
+        case load_buffer:
+            return {&core.load_buffer};
+        case store_buffer:
+            return {&core.store_buffer};
+        case registers:
+            return {&core.general_registers, &core.vector_registers};
+        default:
+            return {};
+    }
+}
 
 CoreParameters changed(CoreParameters parameters) {
     const CoreChanges& changes = parameters.changes;
@@ -18,6 +43,8 @@ CoreParameters changed(CoreParameters parameters) {
     for (unsigned* entries : {&parameters.reorder_buffer, &parameters.general_registers, &parameters.vector_registers})
         *entries *= changes.reorder_buffer;
     for (unsigned* entries : {&parameters.load_buffer, &parameters.store_buffer}) *entries *= changes.memory_buffers;
+    for (const events::SmtStructure structure : changes.halved)
+        for (unsigned* whole : parts_of(parameters, structure)) *whole = (*whole + 1) / 2;
     return parameters;
 }
 
@@ -30,7 +57,7 @@ class OwnCore final : public Core, private Descriptors {
         auto describer = TRY(Describer::make(*target_, parameters_));
         parameters_ = changed(describer->schedule().completed(parameters_));
         for (const Scheduler& scheduler : describer->schedule().schedulers())
-            schedulers_.push_back(scheduler.entries * parameters_.changes.reorder_buffer);
+            schedulers_.push_back(shared_entries(scheduler.entries * parameters_.changes.reorder_buffer));
         describer_ = std::move(describer);
         return {};
     }
@@ -46,6 +73,12 @@ class OwnCore final : public Core, private Descriptors {
     std::vector<std::string> port_names() const override { return describer_->schedule().port_names(); }
 
   private:
+    unsigned shared_entries(unsigned entries) const {
+        const auto& halved = parameters_.changes.halved;
+        const bool halves = std::ranges::find(halved, events::SmtStructure::schedulers) != halved.end();
+        return halves ? (entries + 1) / 2 : entries;
+    }
+
     const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) override {
         // Addresses on all supported systems leave the top bit free for user code.
         std::unique_ptr<InstructionDescriptor>& found = descriptors_[instruction.address << 1 | (fused ? 1 : 0)];

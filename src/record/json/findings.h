@@ -239,7 +239,8 @@ struct Description<record::CoreValues> {
     static constexpr std::string_view name = "core", meaning = "One core of those that were counted as a whole";
     static constexpr auto fields =
         std::make_tuple(field("core", &T::core, "Its number"), field("cpus", &T::cpus, "Its logical CPUs"),
-                        field("metrics", &T::metrics, "Values by name, in their units; null: none"));
+                        field("metrics", &T::metrics, "Values by name, in their units; null: none"),
+                        optional("name", &T::name, "The control group, where several were told apart"));
 };
 
 template <>

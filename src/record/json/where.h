@@ -2,9 +2,52 @@
 #pragma once
 
 #include "base/json/fields.h"
+#include "record/json/speed_up.h"
 #include "record/where.h"
 
 namespace tmaprobe::json {
+
+template <>
+struct Description<record::InstructionCounts> {
+    using T = record::InstructionCounts;
+    static constexpr std::string_view name = "instruction_counts",
+                                      meaning = "What one instruction met when it was executed, as the model has it";
+    static constexpr auto fields = std::make_tuple(
+        optional("loads", &T::loads, "Share of its executions that loaded from memory").at_least(0),
+        optional("load_cycles", &T::load_cycles, "Of one load, from its issue until the data were there: the mean")
+            .at_least(0),
+        optional("load_misses", &T::load_misses, "Share of its loads that the first-level cache did not have")
+            .at_least(0),
+        optional("mispredictions", &T::mispredictions, "Share of its executions").at_least(0));
+};
+
+template <>
+struct Description<record::MeasuredShare> {
+    using T = record::MeasuredShare;
+    static constexpr std::string_view name = "measured_share",
+                                      meaning = "A share of the samples that were taken on this machine";
+    static constexpr auto fields = std::make_tuple(
+        field("share", &T::share, "Of the samples in the program's own code").at_least(0),
+        field("low", &T::low, "Where it lies with 95% confidence (Wilson's interval): at least").at_least(0),
+        field("high", &T::high, "At most").at_least(0));
+};
+
+template <>
+struct Description<record::PlaceSamples> {
+    using T = record::PlaceSamples;
+    static constexpr std::string_view name = "place_samples",
+                                      meaning = "How samples of where the program is were taken on this machine";
+    static constexpr auto fields = std::make_tuple(
+        field("event", &T::event, "task-clock: by processor time; cycles"),
+        field("precision", &T::precision, "As perf's precise_ip; 0: an address may lie some instructions late"),
+        field("every", &T::every,
+              "So many of the event (of task-clock: nanoseconds) apart; the longest, where that changed")
+            .at_least(0),
+        field("taken", &T::taken, "Samples in the program's own code"),
+        field("lost", &T::lost, "Samples that there was no room for"),
+        field("not_placed", &T::not_placed, "Of those taken: at addresses of no known code"),
+        field("tasks_left_out", &T::tasks_left_out, "Threads that nobody could look at"));
+};
 
 template <>
 struct Description<record::CodePlace> {
@@ -26,6 +69,11 @@ struct Description<record::CodePlace> {
         field("share", &T::share, "Of all slots").at_least(0),
         field("low", &T::low, "Least share over the windows and what the model cannot know").at_least(0),
         field("high", &T::high, "Greatest").at_least(0),
+        optional("measured", &T::measured, "Share of the samples, where any are here"),
+        optional("counts", &T::counts, "Of an instruction that loads, or was mispredicted"),
+        optional("if_it_never_waited", &T::if_it_never_waited,
+                 "Of a line, where it was asked for: how much faster all would be if it took its slots and nothing "
+                 "more, and nothing waited for it"),
         optional("loop_depth", &T::loop_depth, "Of a loop: in how many it is, itself among them"),
         optional("inside", &T::inside, "Of a loop in another: the other's index in the list, from 0"),
         optional("share_with_inner", &T::share_with_inner,
@@ -151,6 +199,9 @@ struct Description<record::Where> {
         field("instructions", &T::instructions, "Instructions"),
         optional("further_lines", &T::further_lines, "Of lines that are not listed"),
         optional("further_instructions", &T::further_instructions, "Of instructions that are not listed"),
+        optional("samples", &T::samples,
+                 "What the places' measured shares are of; a place that has samples and no slots is listed, too; none: "
+                 "no samples were taken"),
         optional("calls", &T::calls,
                  "By the calls that led there: adds up to slots, callers before what they call; none: recorded before "
                  "calls were followed"),

@@ -36,6 +36,8 @@ function addWhatIf(parent, run) {
   parent.append(el("h3", {}, "What if"), el("p", {}, run.whatIf.sentence),
     table(["as fast if", "", "times", "low..high", "then bound by"], run.whatIf.answers.map((answer) =>
       [answer.what, bar(answer), answer.value.toFixed(2), `${answer.low.toFixed(2)}..${answer.high.toFixed(2)}`, answer.then])));
+  if (run.whatIf.mappings.length) parent.append(table(["in pages of 2 MiB, alone", "", "times", "low..high", "by"], run.whatIf.mappings.map((mapping) =>
+    [mapping.what, bar(mapping), mapping.value.toFixed(2), `${mapping.low.toFixed(2)}..${mapping.high.toFixed(2)}`, el("code", {}, mapping.way)])));
 }
 
 function addRun(parent, run, alone) {

@@ -9,6 +9,7 @@ import re
 from guestlib import truth
 
 MISSING = "no such value"
+TOO_WIDE = "are too wide to say anything"
 
 
 def close(name, value, true, tolerance):
@@ -104,7 +105,7 @@ def compare(found, tree, expected, scenario, unit):
             if not low - slack <= true <= high + slack:
                 complaints.append(f"{label}: {true:.6f} is outside {low:.6f}..{high:.6f}")
             if high - low > scenario.expect.get("widest", 0.1):
-                complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} are too wide to say anything")
+                complaints.append(f"{label}: bounds {low:.6f}..{high:.6f} {TOO_WIDE}")
         else:
             complaints += close(label, metric["value"], true, expected)
     return complaints
@@ -239,6 +240,13 @@ CHECKS = {
 SETTINGS = {"tree_status", "on", "slack", "rate_share", "widest", "complains", "may_lack"}
 
 
+def without_busy_moments(complaints, runs):
+    """The truth lies within the bounds of every run, or a complaint stays. How wide they are depends on what else the
+    host does: one run of a scenario with narrow bounds shows that the tool can say something."""
+    wide = {complaint.split(":")[0] for complaint in complaints if complaint.endswith(TOO_WIDE)}
+    return complaints if len(wide) == runs else [c for c in complaints if not c.endswith(TOO_WIDE)]
+
+
 def judge(scenario, outcomes):
     """All complaints about all runs of a scenario, each with the number of its run."""
     unknown = set(scenario.expect) - set(CHECKS) - SETTINGS
@@ -254,6 +262,7 @@ def judge(scenario, outcomes):
         for key, expected in scenario.expect.items():
             if key in CHECKS:
                 complaints += [f"run {number}: {c}" for c in CHECKS[key](outcome, expected, scenario)]
+    complaints = without_busy_moments(complaints, len(outcomes))
     planted = scenario.expect.get("complains")
     if planted:
         # A fault was planted on purpose: the checks must see it, or they could not fail.

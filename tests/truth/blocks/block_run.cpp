@@ -19,8 +19,11 @@ constexpr std::uint64_t code_address = 0x40000000, control_address = 0x3ff00000,
 constexpr std::size_t code_bytes = 1u << 20, control_bytes = 4096, page_bytes = 4096;
 constexpr std::uint32_t saved_stack = control_address, counter = control_address + 8, vectors = control_address + 64;
 constexpr std::size_t most_pages = 20000;
+// All that a block touches hits the first level of caches. The pages of one block are that many physical ones by turns,
+// not a single one: a Zen looks for a line by its virtual address first, and a line with two of them misses by turns.
+constexpr std::size_t physical_pages = 6;
 
-int physical_page = -1;
+int memory = -1;
 std::size_t mapped_pages = 0;
 
 struct Shared {
@@ -33,9 +36,10 @@ Shared* shared = nullptr;
 void map_page(int, siginfo_t* info, void*) {
     const std::uint64_t page = reinterpret_cast<std::uint64_t>(info->si_addr) & ~(page_bytes - 1);
     const bool ours = page >= control_address && page < code_address + code_bytes;
+    const auto offset = static_cast<off_t>(mapped_pages % physical_pages * page_bytes);
     if (info->si_signo != SIGSEGV || ours || ++mapped_pages > most_pages ||
         ::mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-               physical_page, 0) == MAP_FAILED)
+               memory, offset) == MAP_FAILED)
         ::_exit(2);
 }
 
@@ -175,13 +179,12 @@ bool prepare() {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     auto* control = ::mmap(reinterpret_cast<void*>(control_address), control_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    physical_page = ::memfd_create("page", 0);
-    if (code == MAP_FAILED || control == MAP_FAILED || physical_page < 0 || ::ftruncate(physical_page, page_bytes) != 0)
-        return false;
-    auto* page =
-        static_cast<std::uint64_t*>(::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, physical_page, 0));
-    if (page == MAP_FAILED) return false;
-    std::fill_n(page, page_bytes / 8, value);
+    constexpr std::size_t bytes = physical_pages * page_bytes;
+    memory = ::memfd_create("memory", 0);
+    if (code == MAP_FAILED || control == MAP_FAILED || memory < 0 || ::ftruncate(memory, bytes) != 0) return false;
+    auto* content = static_cast<std::uint64_t*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+    if (content == MAP_FAILED) return false;
+    std::fill_n(content, bytes / 8, value);
     std::fill_n(reinterpret_cast<std::uint64_t*>(static_cast<std::uint64_t>(vectors)), 8, value);
     static std::uint8_t stack[1 << 16];
     const stack_t alternative{stack, 0, sizeof stack};

@@ -11,11 +11,11 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def main():
-    with open(os.path.join(FOLDER, "known.txt"), encoding="utf-8") as file:
+def wrong_on(target):
+    with open(os.path.join(FOLDER, f"known_{target}.txt"), encoding="utf-8") as file:
         known = [line.split(maxsplit=3) for line in file if not line.startswith("#")]
     blocks = "".join(f"{code} {count}\n" for code, count, _, _ in known)
-    answer = subprocess.run([sys.argv[1], "sapphirerapids"], input=blocks, capture_output=True, text=True, check=True).stdout
+    answer = subprocess.run([sys.argv[1], target], input=blocks, capture_output=True, text=True, check=True).stdout
     modelled = [float(line.split()[2]) for line in answer.splitlines()]
     assert len(modelled) == len(known) > 50, f"{len(modelled)} answers for {len(known)} blocks"
     wrong = []
@@ -23,8 +23,12 @@ def main():
         # A tenth, or what a clock cannot tell apart.
         if abs(cycles - float(measured)) > max(0.1 * float(measured), 0.045):
             wrong.append(f"{text.strip()}: measured {measured}, modelled {cycles:.2f}")
-    print("\n".join(wrong) or f"{len(known)} blocks as measured")
-    return 1 if wrong else 0
+    print(f"{target}:", "\n".join(wrong) or f"{len(known)} blocks as measured")
+    return wrong
+
+
+def main():
+    return 1 if any([wrong_on(target) for target in ("sapphirerapids", "amdzen3", "amdzen4")]) else 0
 
 
 if __name__ == "__main__":

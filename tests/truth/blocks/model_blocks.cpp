@@ -155,11 +155,17 @@ int run(const char* target, const char* steps_file) {
             Near memory;
             Straight branches;
             core::Window window;
+            core::Execution execution;
             window.count = trace.steps.size();
-            window.lead_in = period;
-            if (auto simulated = (*core)->simulate(trace, window, memory, branches))
-                cycles = static_cast<double>(simulated->facts.cycles) /
-                         static_cast<double>(simulated->facts.instructions) * static_cast<double>(instructions);
+            window.execution = &execution;
+            // Up to the last one's retirement, as the timed loop waits for all of them at its end.
+            if ((*core)->simulate(trace, window, memory, branches)) {
+                const auto retired = [&](std::size_t step) {
+                    return static_cast<double>(execution.steps[step].retired);
+                };
+                cycles = (retired(window.count - 1) - retired(period - 1)) /
+                         static_cast<double>(window.count - period) * static_cast<double>(instructions);
+            }
         }
         std::printf("%s %zu %.3f\n", code.c_str(), instructions, cycles);
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `tmaprobe gate` against builds whose cost is known not to have changed, or to have risen by so much.
 
-usage: gate_proof.py TMAPROBE [--no-changes 60] [--callgrind] [--target CPU] [--small] [--require]
+usage: gate_proof.py TMAPROBE [--no-changes 60] [--no-slow-downs] [--callgrind] [--target CPU] [--small] [--require]
 
 Benchmarks are built of parts/ with gcc. No-changes: other padding, another order of objects and so of functions,
 renamed sources in another folder, environments of other sizes, and all of these at once. Slow-downs: so many of the
@@ -30,7 +30,8 @@ WAYS = {"records": ["extra_work", "mispredicted", "not_inlined", "split_lines", 
         "words": ["extra_work", "mispredicted", "not_inlined", "split_lines", "worse_locality"],
         "trees": ["extra_work", "worse_locality"]}
 ROUNDS = 2000
-LIMIT = 1.0  # percent
+LIMIT, LOWER_LIMIT = 1.0, 0.5  # percent
+LOWER = f"gate at {LOWER_LIMIT}%"
 
 
 class Built:
@@ -159,7 +160,7 @@ class Proof:
                 for kind in [kinds[number // len(baselines) % len(kinds)]]]
         print("slow-downs (the size by the clock):")
         slower = []
-        for name in baselines:
+        for name in baselines if self.options.slow_downs else []:
             for way in WAYS[name][:2] if self.options.small else WAYS[name]:
                 ratio = self.how_slow(name, way)
                 for percent in (5,) if self.options.small else (1, 2, 5):
@@ -175,13 +176,15 @@ class Proof:
 
 def table(same, slower, callgrind):
     def rule(key):
-        return (lambda row: row["verdict"] == "slower") if key == "gate" else (lambda row: row[key] > LIMIT)
+        if key == "gate":
+            return lambda row: row["verdict"] == "slower"
+        return (lambda row: row["low"] > LOWER_LIMIT) if key == LOWER else (lambda row: row[key] > LIMIT)
 
-    rules = ["gate"] + (["instructions", "cycles"] if callgrind else [])
-    print("\n%-34s" % f"limit {LIMIT}%" + "".join("%16s" % (("callgrind " if r != "gate" else "") + r) for r in rules))
+    rules = ["gate", LOWER] + (["instructions", "cycles"] if callgrind else [])
+    print("\n%-34s" % f"limit {LIMIT}%" + "".join("%16s" % (r if "gate" in r else "callgrind " + r) for r in rules))
     print("%-34s" % f"alarms in {len(same)} no-changes" + "".join("%16d" % sum(map(rule(r), same)) for r in rules))
     print("%-34s" % "largest change of a no-change" + "".join(
-        "%15.2f%%" % max(abs(row["change" if r == "gate" else r]) for row in same) for r in rules))
+        "%15.2f%%" % max(abs(row["change" if "gate" in r else r]) for row in same) for r in rules) if same else "")
     for percent in (1, 2, 5):
         rows = [row for row in slower if row["percent"] == percent]
         if rows:
@@ -197,6 +200,7 @@ def main():
     parser.add_argument("--callgrind", action="store_true")
     parser.add_argument("--target")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-slow-downs", dest="slow_downs", action="store_false")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--require", action="store_true", help="fail on an alarm, or a 5%% slow-down that is not found")
     options = parser.parse_args()

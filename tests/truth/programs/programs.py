@@ -2,7 +2,7 @@
 """Holds modelled programs against the clock.
 
 Usage: programs.py BUILD [--target T] [--runs N] [--only NAME,...] [--set tuned|held_out|both]
-                   [--step make,count,time,model,table] [--quiet COMMAND] [--state FOLDER] [--label NAME]
+                   [--step make,count,time,model,table] [--quiet COMMAND] [--half-a-buffer] [--state FOLDER] [--label NAME]
 
 BUILD is a build folder with tmaprobe and tmaprobe_run_program. Steps, all by default: `make` compiles the programs and makes
 their inputs, `count` counts instructions (each program once), `time` times each between canaries, `model` asks tmaprobe N times,
@@ -107,8 +107,10 @@ def fingerprint(command):
     return what.hexdigest()[:16]
 
 
-def undisturbed(run):
-    return run["ipc"] > 3.2 and (run["overlap"] < 1.4 or run["overlap"] == 0) and run["waited"] < 0.5
+def undisturbed(run, options):
+    """Where a run always has half of the reorder buffer, that says nothing of others."""
+    whole = run["overlap"] < 1.4 or options.half_a_buffer
+    return run["ipc"] > 3.2 and whole and run["waited"] < 0.5
 
 
 def time_one(options, state, command):
@@ -118,14 +120,14 @@ def time_one(options, state, command):
     for line in printed.splitlines():
         user, system, clock, ipc, overlap, waited = map(float, line.split())
         runs.append({"user_ns": user, "system_ns": system, "clock_hz": clock, "ipc": ipc, "overlap": overlap, "waited": waited})
-    return sum(undisturbed(run) for run in runs)
+    return sum(undisturbed(run, options) for run in runs)
 
 
-def measured_cpi(state):
+def measured_cpi(state, options):
     """Of the fastest undisturbed run, and how much slower the third fastest is: nothing where fewer were undisturbed."""
     if not state.get("instructions"):
         return None, 0
-    cycles = sorted(run["user_ns"] * run["clock_hz"] * 1e-9 for run in state.get("timed", []) if undisturbed(run) and run["user_ns"] > 0)
+    cycles = sorted(run["user_ns"] * run["clock_hz"] * 1e-9 for run in state.get("timed", []) if undisturbed(run, options) and run["user_ns"] > 0)
     if not cycles:
         return None, 0
     return cycles[0] / state["instructions"], (cycles[min(2, len(cycles) - 1)] / cycles[0] - 1)
@@ -161,9 +163,9 @@ def model_one(options, command):
     return out
 
 
-def row(name, state, label):
-    measured, spread = measured_cpi(state)
-    answers = [m for m in state.get("modelled", {}).get(label, []) if m.get("cpi")]
+def row(name, state, options):
+    measured, spread = measured_cpi(state, options)
+    answers = [m for m in state.get("modelled", {}).get(options.label, []) if m.get("cpi")]
     if not measured or not answers:
         return None
     values = sorted(m["cpi"] for m in answers)
@@ -178,7 +180,7 @@ def row(name, state, label):
 def table(states, programs, options):
     print(f"{'program':<16}{'measured':>9}{'modelled':>9}{'ratio':>7}{'low':>7}{'high':>7} {'holds':<5}{'windows':>8}{'CPI':>7}{'level 1':>9}{'clock':>7}")
     print(f"{'':<16}{'CPI':>9}{'CPI':>9}{'':>7}{'':>7}{'':>7} {'':<5}{'':>8}{'spread':>7}{'points':>9}{'noise':>7}")
-    rows = [r for r in (row(name, states[name], options.label) for name in sorted(states)) if r]
+    rows = [r for r in (row(name, states[name], options) for name in sorted(states)) if r]
     parts = {"tuned": [r for r in rows if not held_out(r["name"])], "held out": [r for r in rows if held_out(r["name"])]}
     for part, listed in parts.items():
         if options.set != "both" and options.set != part.replace(" ", "_"):
@@ -209,6 +211,7 @@ def main():
     parser.add_argument("--quiet", default="")
     parser.add_argument("--tool", default="", help="another tmaprobe than that of the build")
     parser.add_argument("--extra", default="", help="further options for tmaprobe")
+    parser.add_argument("--half-a-buffer", action="store_true", help="this machine always has half of the reorder buffer (overlap is 2 in every run): other canaries decide")
     parser.add_argument("--state", default="")
     parser.add_argument("--label", default="now", help="under which what is modelled is kept")
     options = parser.parse_args()

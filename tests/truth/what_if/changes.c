@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static uint64_t state = 88172645463325252ull;
 static uint64_t chance(void) {
@@ -65,10 +66,8 @@ static void calls(int after, long turns) {
     result = x;
 }
 
-/// A pointer chase through so much; after: through 16 KiB.
-static void chase(int after, long turns, size_t bytes) {
-    const size_t many = (after ? 16384 : bytes) / 64;
-    uint64_t(*const lines)[8] = aligned_alloc(4096, many * 64);
+/// A pointer chase through so many lines.
+static void chase_through(uint64_t (*lines)[8], size_t many, long turns) {
     size_t* const order = malloc(many * sizeof *order);
     for (size_t i = 0; i < many; ++i) order[i] = i;
     for (size_t i = many - 1; i > 0; --i) {
@@ -81,6 +80,25 @@ static void chase(int after, long turns, size_t bytes) {
     free(order);
     for (long turn = 0; turn < turns * 1000; ++turn) at = (uint64_t*)*at;
     result = (uint64_t)at;
+}
+
+/// A pointer chase through so much; after: through 16 KiB.
+static void chase(int after, long turns, size_t bytes) {
+    const size_t many = (after ? 16384 : bytes) / 64;
+    chase_through(aligned_alloc(4096, many * 64), many, turns);
+}
+
+/// A pointer chase in small pages; after: in large ones, as far as the kernel gives any.
+static void pages(int after, long turns, size_t bytes) {
+    const size_t large_page = (size_t)2 << 20;
+    void* const memory = aligned_alloc(large_page, bytes);
+    madvise(memory, bytes, after ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    chase_through(memory, bytes / 64, turns);
+}
+
+/// The same program before and after: what is beside it changes.
+static void neighbour(long turns, size_t bytes) {
+    chase_through(aligned_alloc(4096, bytes), bytes / 64, turns);
 }
 
 /// Loads by chance that do not wait for one another; after: from 16 KiB.
@@ -155,6 +173,8 @@ int main(int count, char** words) {
     else if (!strncmp(name, "gather", 6)) gather(after, turns, (size_t)value << 10);
     else if (!strncmp(name, "stream", 6)) stream(after, turns, (size_t)value << 10);
     else if (!strncmp(name, "forwarding", 10)) forwarding(after, turns, (int)value);
+    else if (!strncmp(name, "pages", 5)) pages(after, turns, (size_t)value << 10);
+    else if (!strncmp(name, "neighbour", 9)) neighbour(turns, (size_t)value << 10);
     else return 2;
     return 0;
 }

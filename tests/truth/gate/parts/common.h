@@ -26,3 +26,7 @@ uint64_t words_round(enum way way, uint64_t seed);
 uint64_t trees_round(enum way way, uint64_t seed);
 uint32_t weight_out_of_line(uint32_t value);
 uint32_t mix(uint32_t value);
+/* Another order of so many things, a power of two, in each round: one that came before can be learnt by heart. */
+static inline unsigned other_order(uint64_t seed, unsigned things) {
+    return (unsigned)(seed * 0x9e3779b97f4a7c15ull >> 32) & (things - 1);
+}

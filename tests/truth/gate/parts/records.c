@@ -8,6 +8,7 @@ static inline uint32_t weight(uint32_t value) { return value * 3 + (value >> 2);
 uint64_t records_round(enum way way, uint64_t seed) {
     uint64_t sum = seed;
     const uint32_t *from = way == mispredicted ? shuffled : sorted;
+    const unsigned order = way == mispredicted ? other_order(seed, values) : 0;
     if (way == worse_locality) {
         for (unsigned i = 0; i < values; ++i) {
             const uint32_t value = from[i] + (order_far[(i * 4099u + (unsigned)seed * 64u) & 262143u] & 1u);
@@ -35,7 +36,7 @@ uint64_t records_round(enum way way, uint64_t seed) {
         }
     } else {
         for (unsigned i = 0; i < values; ++i) {
-            const uint32_t value = from[i];
+            const uint32_t value = from[i ^ order];
             if (value < 1000000u)
                 sum += weight(value) ^ sum >> 3;
             else

@@ -1,0 +1,173 @@
+#include "experiments/calibrate_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "memory/limits.h"
+#include "timing/effective_pages.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page_bytes = 4 * kib;
+constexpr double line_bytes = 64;
+constexpr std::uint64_t largest_block = 1024 * mib;
+
+std::uint64_t cache_bytes(const machine::Host& host, int level) {
+    for (const machine::Cache& cache : host.caches)
+        if (cache.level == level && cache.kind != "instruction") return cache.size_bytes;
+    return 0;
+}
+
+class MemoryCalibration {
+  public:
+    MemoryCalibration(ClockReader& reader, const machine::Host& host) : reader_(reader), host_(host) {
+        const auto mode = memory::parse_page_mode("thp");
+        if (!mode) return;
+        large_ = *mode;
+        split_ = timing::effective_pages(host_, large_, std::nullopt).name == "4k";
+    }
+
+    Result<> measure(const OnProgress& on_progress) {
+        const auto say = [&](const char* what) {
+            if (on_progress) on_progress({what, 1, {}, ProgressOf::step});
+        };
+        const std::uint64_t l1 = cache_bytes(host_, 1), l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
+        say("translation");
+        TRY(measure_translation(l2));
+        say("caches");
+        if (l2 > 4 * l1) TRY(measure_cache("load.l2", "lines.l2", l2 / 2));
+        if (l3 > 4 * l2) {
+            TRY(measure_cache("load.l3", "lines.l3", 3 * l2));
+            TRY(measure_share(3 * l2, l2 + l3));
+        }
+        say("memory");
+        return measure_main_memory(share_ > 0 ? share_ : std::max(l2, l3));
+    }
+
+  private:
+    Result<> measure_translation(std::uint64_t l2) {
+        constexpr std::uint64_t few = 256, many = 8192;
+        const auto dense = TRY(reader_.chase("load.few_lines", "random", 16 * kib, {}));
+        const auto scattered = TRY(reader_.chase("translation.l2_hit", "tlb", few * page_bytes, {}));
+        reader_.add(difference("translation.l2_hit", scattered, dense, 1, 1));
+        if (many * 64 > l2 / 2) return {};
+        const auto lines = TRY(reader_.chase("load.many_lines", "random", many * 64, large_));
+        const auto walked = TRY(reader_.chase("translation.walk", "tlb", many * page_bytes, {}));
+        reader_.add(difference("translation.walk", walked, lines, 1, 1));
+        return {};
+    }
+
+    /// A fact that was found and may be used; nullptr: none.
+    const record::CalibratedFact* usable(const char* name) const {
+        const auto found = std::ranges::find(reader_.facts, name, &record::CalibratedFact::name);
+        return found != reader_.facts.end() && found->reason.empty() ? &*found : nullptr;
+    }
+
+    /// Translations of 4 KiB that a TLB of loads holds; `usual` where nothing tells.
+    double tlb_entries(int level, int usual) const {
+        for (const machine::Tlb& tlb : host_.tlbs)
+            if (tlb.level == level && tlb.page_bytes == page_bytes && tlb.entries > 0 &&
+                (tlb.kind == "data" || tlb.kind == "unified"))
+                return tlb.entries;
+        return usual;
+    }
+
+    /// One load of a chain in any order through the block. Where the hypervisor splits large pages, what finding the
+    /// addresses takes is taken off: the second TLB's time of loads whose page the first does not have, and a page
+    /// walk's of those that neither has.
+    Result<record::CalibratedFact> load(const char* name, std::uint64_t bytes, const char* unit, Convert convert) {
+        auto fact = TRY(reader_.chase(name, "random", bytes, large_, unit, convert));
+        if (!split_) return fact;
+        const double pages = static_cast<double>(bytes) / page_bytes;
+        const double walks = std::max(0.0, 1 - tlb_entries(2, 1024) / pages);
+        const double hits = std::max(0.0, 1 - tlb_entries(1, 64) / pages) - walks;
+        const auto take_off = [&](const char* what, double share) -> bool {
+            const record::CalibratedFact* const part = usable(what);
+            if (!part) return share <= 0;
+            record::CalibratedFact in_unit = *part;
+            if (convert == nanoseconds)
+                for (double* value : {&in_unit.value, &in_unit.low, &in_unit.high})
+                    *value *= 1e9 / reader_.clock_hz.back();
+            fact = difference(name, fact, in_unit, share, 1);
+            return true;
+        };
+        if (!take_off("translation.l2_hit", hits) || !take_off("translation.walk", walks))
+            fact.reason = "huge pages are split by the hypervisor: translations are in it";
+        return fact;
+    }
+
+    Result<> measure_cache(const char* latency, const char* lines, std::uint64_t bytes) {
+        reader_.add(TRY(load(latency, bytes, "cycles", cycles)));
+        reader_.add(TRY(reader_.stream(lines, bytes, large_, "cycles", cycles, line_bytes)));
+        return {};
+    }
+
+    /// The largest block that second and third level hold together: a host may give a virtual machine few ways of the
+    /// third. Blocks of growing size are walked through until a load takes as long as from memory.
+    Result<> measure_share(std::uint64_t held, std::uint64_t all) {
+        constexpr double beyond = 2;  // times the third level's latency, of which memory's is three times or more
+        if (split_ && !(usable("translation.l2_hit") && usable("translation.walk"))) return {};
+        const auto first = TRY(load("size.l3", held, "cycles", cycles));
+        const std::uint64_t most = std::min({all / 2, largest_block / 2, fitting()});
+        for (std::uint64_t bytes = held * 3 / 2; bytes <= most; bytes += bytes / 2 / page_bytes * page_bytes) {
+            const auto fact = TRY(load("size.l3", bytes, "cycles", cycles));
+            if (fact.clean + fact.disturbed == 0) return {};
+            if (fact.value > beyond * first.value) {
+                record::CalibratedFact share{"size.l3", "bytes", 0, 0, 0, fact.clean, fact.disturbed, {}};
+                share.low = static_cast<double>(held);
+                share.high = static_cast<double>(bytes);
+                share.value = std::round(std::sqrt(share.low * share.high));
+                if (fact.clean == 0) share.reason = "a neighbour was busy: what it takes is in it";
+                share_ = static_cast<std::uint64_t>(share.value);
+                reader_.add(std::move(share));
+                return {};
+            }
+            held = bytes;
+        }
+        return {};
+    }
+
+    /// Bytes that a block may have here.
+    std::uint64_t fitting() const {
+        const auto available = memory::available_memory({}, std::nullopt);
+        return available ? available->bytes / 2 : largest_block;
+    }
+
+    Result<> measure_main_memory(std::uint64_t last_cache) {
+        constexpr std::uint64_t least = 256 * mib, most = largest_block;
+        const std::uint64_t many_times = 4 * last_cache / page_bytes * page_bytes;
+        const std::uint64_t wanted = share_ > 0 ? many_times : std::max(least, many_times);
+        const std::uint64_t bytes = std::min(most, wanted);
+        if (fitting() < bytes) {
+            reader_.left_out.push_back(fmt::format("memory: a block of {} MiB does not fit", bytes / mib));
+            return {};
+        }
+        auto latency = TRY(load("memory.latency", bytes, "ns", nanoseconds));
+        auto bandwidth = TRY(reader_.stream("memory.bandwidth", std::min(most, std::max(least, wanted)), large_,
+                                            "bytes per second", per_second, 1));
+        for (auto* fact : {&latency, &bandwidth}) {
+            if (fact->reason.empty() && bytes < wanted)
+                fact->reason = fmt::format("a third-level cache of {} MiB may hold part of the {} MiB block",
+                                           last_cache / mib, bytes / mib);
+            reader_.add(std::move(*fact));
+        }
+        return {};
+    }
+
+    ClockReader& reader_;
+    const machine::Host& host_;
+    memory::PageMode large_;
+    bool split_ = false;       ///< huge pages have small entries in the TLBs
+    std::uint64_t share_ = 0;  ///< of the caches; 0: nothing says that it is not all
+};
+
+}  // namespace
+
+Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress) {
+    return MemoryCalibration(reader, host).measure(on_progress);
+}
+
+}  // namespace tmaprobe::experiments

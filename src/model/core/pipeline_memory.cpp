@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "model/core/pipeline.h"
+
+// Loads, what they get from stores, and how stores leave.
+
+namespace tmaprobe::model::core {
+namespace {
+
+constexpr unsigned commit_after_data = 2;  ///< of a store that nothing holds up
+
+}  // namespace
+
+void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t ready, Times& times) {
+    std::uint64_t issued = take_ports(what, Part::load, ready, times.renamed);
+    if (parameters_.same_address_loads)
+        while (!same_address_.serves(step.load, issued, parameters_.same_address_loads))
+            issued = take_ports(what, Part::load, issued + 1, times.renamed);
+    times.issued = issued;
+    times.port_waited = issued - ready;
+    if (what.prefetch) {
+        if (step.load) memory_.prefetch(step.load, issued);
+        return;
+    }
+    times.loaded = issued + what.load_latency;
+    times.waits = SlotCause::l1;
+    if (!step.load) return;
+    bool whole = false;
+    const RecentStore* from = what.what.string || what.what.gather || at_hand_
+                                  ? nullptr
+                                  : forwarding_.find(step.load, what.load_bytes, whole);
+    if (from && from->committed > issued) {
+        times.waits = SlotCause::forwarding;
+        if (from->data_at > issued) times.forwarded_from = from->step;
+        const bool renamable =
+            parameters_.renames_memory && whole && what.renamable_load && from->plain && from->address == step.load;
+        const bool foretold = renamable && foretold_.foretells(what.what.address, forwarding_.stores_since(*from));
+        const bool renamed = foretold || (renamable && is_named_alike(*from, what));
+        const bool never_fails = parameters_.changes.forwarding_never_fails && !whole;
+        // What would be forwarded could be renamed, too.
+        if (renamed || (never_fails && parameters_.renames_memory))
+            times.loaded = std::max(times.renamed + issue_after_renaming, from->source_at);
+        else if (whole || never_fails)
+            times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + forward_cycles(what, *from));
+        else
+            // It begins again when the store has left its buffer: in order, after all before it.
+            times.loaded = std::max({issued, from->data_at, from->committed - commit_after_data}) +
+                           parameters_.store_forward_failed_cycles;
+    } else {
+        const Loaded answer = memory_.load(step.load, what.what.address, issued);
+        times.loaded += answer.extra;
+        times.missed = answer.extra > 0;
+        if (!loads_.empty()) {
+            Loads& so_far = loads_[step.instruction];
+            ++so_far.all;
+            so_far.missed += times.missed;
+        }
+        times.waits = answer.waits;
+        if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
+            times.loaded += parameters_.split_line_cycles;
+            take_ports(what, Part::load, issued, times.renamed);
+        }
+        if (times.missed) timeline_.lasts(During::miss, issued, times.loaded);
+        if (is_aliased(what, step, issued)) {
+            // It goes again once the whole addresses are compared.
+            times.loaded += parameters_.aliased_load_cycles;
+            if (!times.missed) times.waits = SlotCause::aliasing;
+            ++facts_.loads_aliased;
+        }
+    }
+    if (window_.observer) window_.observer->loaded(step_, times.loaded - issued, times.missed);
+    timeline_.lasts(During::load, issued, times.loaded);
+}
+
+/// As far as the core asks for that.
+bool Pipeline::is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const {
+    if (parameters_.renames_memory_by_registers)
+        return named_.is_known() && named_ == store.named &&
+               (named_.is_of_stack() || !parameters_.renames_only_stack_memory);
+    if (parameters_.renames_memory_operands) return true;
+    const trace::MemoryOperand& memory = load.what.memory;
+    return store.bytes == load.load_bytes && store.base == memory.base && store.displacement == memory.displacement;
+}
+
+unsigned Pipeline::forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const {
+    if (!load.writes_vector || !parameters_.vector_forward_cycles) return parameters_.store_forward_cycles;
+    if (from.plain && parameters_.general_to_vector_forward_cycles) return parameters_.general_to_vector_forward_cycles;
+    return parameters_.vector_forward_cycles;
+}
+
+/// A store whose address comes later than the load looks for it is passed, as any other.
+bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const {
+    if (!parameters_.aliased_load_cycles || what.what.string || what.what.gather) return false;
+    const RecentStore* store = page_places_.find(step.load, what.load_bytes);
+    return store && store->committed > issued && store->address_at <= issued + what.load_latency;
+}
+
+/// Stores leave in order: one a cycle, or several to one block, or in two cycles those to two blocks.
+std::uint64_t Pipeline::commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired) {
+    const std::uint64_t owned =
+        step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
+    const unsigned bytes = what.what.string ? 1 : std::max<unsigned>(1, what.store_bytes);
+    const std::uint64_t block = step.store / parameters_.store_block_bytes,
+                        last_block = (step.store + bytes - 1) / parameters_.store_block_bytes;
+    const bool together = block == committed_block_ && committed_in_cycle_ < parameters_.stores_committed;
+    std::uint64_t committed = std::max(owned, last_committed_ + (together ? 0 : 1));
+    if (last_block != block) ++committed;
+    committed_in_cycle_ = committed == last_committed_ ? committed_in_cycle_ + 1 : 1;
+    committed_block_ = last_block;
+    last_committed_ = committed;
+    return committed;
+}
+
+Pipeline::Times Pipeline::at_once(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {
+    Times times;
+    times.renamed = renamed;
+    times.addressed = times.issued = times.loaded = times.operated = times.stored = times.done =
+        renamed + issue_after_renaming;
+    if (what.loads && step.load) memory_.bring(step.load);
+    if (what.stores && step.store) memory_.bring(step.store);
+    return times;
+}
+
+/// What each step's instruction will load so many of its executions later.
+void Pipeline::look_ahead() {
+    const std::size_t distance = parameters_.changes.prefetch_distance;
+    loads_.resize(trace_.instructions.size());
+    ahead_.resize(trace_.steps.size(), 0);
+    std::vector<std::vector<std::uint64_t>> later(trace_.instructions.size());
+    for (std::size_t number = trace_.steps.size(); number-- > 0;) {
+        const trace::Step& step = trace_.steps[number];
+        if (!step.load) continue;
+        auto& addresses = later[step.instruction];
+        if (addresses.size() >= distance) ahead_[number] = addresses[addresses.size() - distance];
+        addresses.push_back(step.load);
+    }
+}
+
+/// A programmer prefetches for a load that is known to miss often, and then always.
+bool Pipeline::prefetches(const InstructionDescriptor& what, const trace::Step& step) const {
+    constexpr unsigned one_in = 32, least = 16;
+    if (ahead_.empty() || !ahead_[step_] || !what.loads || what.what.string || what.what.gather) return false;
+    const Loads& so_far = loads_[step.instruction];
+    return so_far.prefetched || (so_far.all >= least && so_far.missed * one_in >= so_far.all);
+}
+
+/// A prefetch instruction of its own, beside the load: a slot, which it has, and a port.
+void Pipeline::prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times) {
+    loads_[step.instruction].prefetched = true;
+    std::uint64_t issued = times.renamed + issue_after_renaming;
+    for (const PortUse& use : what.ports)
+        if (use.part == Part::load) issued = ports_.take(use.ports, issued, times.renamed);
+    memory_.prefetch(ahead_[step_], issued);
+}
+
+}  // namespace tmaprobe::model::core
