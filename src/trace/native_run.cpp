@@ -31,22 +31,27 @@ struct NativeRun::Progress {
 
     static std::uint64_t now_ticks() { return __builtin_ia32_rdtsc(); }
     double used_ns() const { return copy.processor_ns() - began_used_ns; }
-    /// While it had a CPU: what it waited for one, or for us, is not its time.
-    std::uint64_t ticks() const {
-        const auto all_ns = static_cast<double>(process::now_ns() - began_ns);
-        const double share = all_ns > 0 ? std::min(1.0, used_ns() / all_ns) : 0;
-        return static_cast<std::uint64_t>(share * static_cast<double>(now_ticks() - began_ticks));
+    /// While it had a CPU: what it waited for one, or for us, is not its time. Never less than before: what one tick
+    /// lasts is known from two clocks that are read one after the other, and where we have to wait between them it
+    /// looks longer than it is. They are read in the order in which it never looks shorter.
+    std::uint64_t ticks() {
+        const std::uint64_t elapsed_ticks = now_ticks() - began_ticks;
+        const auto elapsed_ns = static_cast<double>(process::now_ns() - began_ns);
+        const double share = elapsed_ns > 0 ? std::min(1.0, used_ns() / elapsed_ns) : 0;
+        shown = std::max(shown, static_cast<std::uint64_t>(share * static_cast<double>(elapsed_ticks)));
+        return shown;
     }
 
     const TracedProcess& copy;
     double began_used_ns;
     std::uint64_t began_ns, began_ticks;
+    std::uint64_t shown = 0;
 };
 
 Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::function<bool()>& goes_on) {
     Ran ran;
     if (tracer_.time_stamp) TRY(let_read_time_stamps(false));
-    const Progress progress(copy_);
+    Progress progress(copy_);
     const auto left_ns = [&] {
         return goes_on() ? static_cast<std::int64_t>(processor_ns - progress.used_ns()) : std::int64_t{0};
     };
@@ -114,7 +119,7 @@ Result<bool> NativeRun::make_call() {
 }
 
 /// Where the signal came from an instruction that reads the time stamp counter, does its work.
-Result<bool> NativeRun::show_time_stamp(const Progress& progress) {
+Result<bool> NativeRun::show_time_stamp(Progress& progress) {
     auto registers = TRY(copy_.registers());
     constexpr std::uint8_t reads[2] = {0x0f, 0x31}, reads_with_cpu[3] = {0x0f, 0x01, 0xf9};
     std::uint8_t bytes[sizeof reads_with_cpu] = {};

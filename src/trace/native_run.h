@@ -28,7 +28,7 @@ class NativeRun {
   private:
     struct Progress;
     Result<bool> make_call();
-    Result<bool> show_time_stamp(const Progress& progress);
+    Result<bool> show_time_stamp(Progress& progress);
     Result<> let_read_time_stamps(bool allowed);
 
     TracedProcess& copy_;
