@@ -280,10 +280,13 @@ void death_signal() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (Span span; span.lasts();) {
         wait_for(child_of([] {
-            child_of([] {
+            int ready[2];
+            must(pipe(ready), "pipe");
+            child_of([&] {
                 pid_t parent = getppid();
                 handle(SIGUSR1, [](int, siginfo_t*, void*) { told = told + 1; });
                 prctl(PR_SET_PDEATHSIG, SIGUSR1);
+                must(write(ready[1], "", 1), "write");
                 while (getppid() == parent) {
                     busy(1);
                     if (told && getppid() == parent) return 1;
@@ -291,6 +294,8 @@ void death_signal() {
                 for (int i = 0; i < 200 && !told; ++i) sleep_ms(1);
                 return told == 1 ? 0 : 2;
             });
+            char byte = 0;
+            must(read(ready[0], &byte, 1), "read");
             busy(15);
             return 0;
         }));
