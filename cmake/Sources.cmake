@@ -236,6 +236,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
     src/model/kinds_of_moments.cpp
+    src/model/line_channel.cpp
     src/model/loop_times.cpp
     src/model/mapping.cpp
     src/model/memory_areas.cpp
@@ -255,6 +256,7 @@ set(TMAPROBE_SOURCES_model
     src/model/spinning.cpp
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
+    src/model/page_frames.cpp
     src/model/speed_up.cpp
     src/model/trace_code.cpp
     src/model/trace_extensions.cpp

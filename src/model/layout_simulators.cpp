@@ -20,6 +20,7 @@ class LayoutSimulators::Simulator {
         constexpr std::uint64_t small_page = 4096;
         simulator_.set_pages(trace::PageMap::uniform(small_page));
         simulator_.set_addresses(OwnAddresses(layout.placements, layout.code_shift));
+        simulator_.order_frames();
         simulator_.tell_times();
         simulator_.leave_out_variations();
         thread_ = std::jthread([this] { work(); });

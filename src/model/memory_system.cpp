@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "model/core/descriptor.h"
+#include "model/page_frames.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -247,19 +247,6 @@ bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit
            })) < limit;
 }
 
-std::uint64_t LineChannel::after(std::uint64_t cycle) {
-    if (line_cycles_ == 0) return cycle;
-    std::uint64_t turn = static_cast<std::uint64_t>(static_cast<double>(cycle) / line_cycles_) + 1;
-    while (taken_[turn % turns] == turn) ++turn;
-    taken_[turn % turns] = turn;
-    return std::max(cycle, static_cast<std::uint64_t>(static_cast<double>(turn - 1) * line_cycles_));
-}
-
-void LineChannel::take(std::uint64_t cycle, double cycles) {
-    if (line_cycles_ == 0) return;
-    for (long turn = std::lround(cycles / line_cycles_); turn > 0; --turn) after(cycle);
-}
-
 void MemorySystem::vary(const MemoryVariation& variation) {
     prefetching_ = variation.prefetch;
     unknown_ = variation.unknown;
@@ -293,9 +280,17 @@ void MemorySystem::into_l1(std::uint64_t line, std::uint64_t cycle) {
     if (timed_) into_l1_.take(cycle, geometry_.l2.write_back_cycles);
 }
 
+std::uint64_t MemorySystem::place_in_l2(std::uint64_t line) const {
+    const std::uint64_t address = line * line_bytes;
+    const bool in_small_page = address >= page_table_area || page_sizes_(address) == small_page;
+    return line_in_frames(line, frames_by_chance_ && in_small_page);
+}
+
 void MemorySystem::into_l2(std::uint64_t line) {
-    const auto evicted = l2_.insert(line);
-    if (evicted && geometry_.l3.victim && !l3_.find(*evicted)) l3_.insert(*evicted);
+    const auto evicted = l2_.insert(place_in_l2(line));
+    if (!evicted || !geometry_.l3.victim) return;
+    const std::uint64_t evicted_line = line_from_frames(*evicted);
+    if (!l3_.find(evicted_line)) l3_.insert(evicted_line);
 }
 
 MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle) {
@@ -308,7 +303,7 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
 
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
-    if (l2_.find(line)) {
+    if (l2_.find(place_in_l2(line))) {
         const std::uint64_t ready = arrival(line, cycle);
         if (ready > cycle) return {ready, 2};
         const std::uint64_t sent = timed_ ? l2_banks_[line % l2_banks_.size()].after(cycle) : cycle;
@@ -359,7 +354,7 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
 
 core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
-    l2_.prepare(line);
+    l2_.prepare(place_in_l2(line));
     l3_.prepare(line);
     const unsigned translation = translate(address, cycle, false, false);
     const std::uint64_t start = cycle + translation;

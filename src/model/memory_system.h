@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/core/simulate.h"
+#include "model/line_channel.h"
 #include "model/mapping.h"
 #include "model/memory_facts.h"
 #include "model/modelled_cpu.h"
@@ -42,26 +43,10 @@ struct IdealMemory {
     bool operator==(const IdealMemory&) const = default;
 };
 
-/// A way on which lines follow one another. Its time is cut into turns, one for each line, which are given in any
-/// order; a turn that was taken long ago is free again.
-class LineChannel {
-  public:
-    /// `line_cycles` 0: there is always room.
-    explicit LineChannel(double line_cycles) : line_cycles_(line_cycles) {}
-    void clear() { taken_.assign(turns, 0); }
-    /// The first free turn, at this cycle or later; it is taken.
-    std::uint64_t after(std::uint64_t cycle);
-    /// Takes the free turns of so many cycles.
-    void take(std::uint64_t cycle, double cycles);
-
-  private:
-    static constexpr std::size_t turns = 4096;  ///< lines that are sent within the reach of the reorder buffer
-    double line_cycles_;
-    std::vector<std::uint64_t> taken_;  ///< which line has each turn
-};
-
 /// The target's caches, translation buffers, prefetchers and DRAM, seen by one core that has them for
-/// itself. Addresses are virtual: physical colouring and sharing with other cores are not modelled.
+/// itself: sharing with other cores is not modelled. Addresses are virtual. Which frame of memory a page of 4 KiB has,
+/// and so which sets of the second level its lines compete for, is as good as chance in a machine that has run for a
+/// while, and it is so here; of larger pages it is the address that decides.
 /// A line that is on its way can be hit; at most the geometry's number of misses is outstanding, and lines from
 /// each level follow one another as fast as it sends them. What the first level evicts goes back the same way where it
 /// was written to; that lines go back to the third level or to DRAM takes nothing from what comes.
@@ -89,6 +74,8 @@ class MemorySystem final : public core::MemoryTiming {
     void vary(const MemoryVariation& variation);
     /// The same state, with what is ideal from now on.
     void idealize(const IdealMemory& ideal);
+    /// Small pages have frames in the order of their addresses from now on: what is compared does not hang on chance.
+    void order_frames() { frames_by_chance_ = false; }
     /// Lines that no cache held since construction, while warming too.
     std::uint64_t lines_from_memory() const { return lines_from_memory_; }
     /// The program ran before and has so many bytes in memory: what was not met yet may be held all the same. A line
@@ -136,6 +123,8 @@ class MemorySystem final : public core::MemoryTiming {
     /// program order need not be first in time: an earlier question brings the line earlier.
     std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
     void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
+    /// What the second level knows a line by: line_in_frames().
+    std::uint64_t place_in_l2(std::uint64_t line) const;
     void into_l2(std::uint64_t line);
     void into_l1(std::uint64_t line, std::uint64_t cycle);
     void written(std::uint64_t line) { written_[line % written_.size()] = line; }
@@ -146,6 +135,7 @@ class MemorySystem final : public core::MemoryTiming {
     ModelledCpu geometry_;
     PageSizes page_sizes_;
     bool prefetching_;
+    bool frames_by_chance_ = true;
     IdealMemory ideal_;
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;

@@ -18,7 +18,7 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
     const auto ask = [&](std::uint64_t wanted, bool into_l1) {
         const bool same_page = wanted / lines_per_page == line / lines_per_page;
         if (!same_page && !geometry_.prefetchers.cross_pages) return;
-        if (into_l1 ? l1_data_.find(wanted) : l2_.find(wanted)) return;
+        if (into_l1 ? l1_data_.find(wanted) : l2_.find(place_in_l2(wanted))) return;
         // A prefetch that finds no room is dropped.
         if (into_l1 && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
         if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;

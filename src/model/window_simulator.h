@@ -103,6 +103,8 @@ class WindowSimulator {
     void attribute_accesses() { attributes_accesses_ = true; }
     /// They tell how much time each instruction takes.
     void tell_times() { tells_times_ = true; }
+    /// MemorySystem::order_frames().
+    void order_frames() { memory_.order_frames(); }
     /// They tell what the steps of each region took.
     void tell_regions() { tells_regions_ = true; }
     /// They are simulated as they are, and not with what is not known changed, too.
