@@ -58,9 +58,10 @@ class ModelSource final : public counters::CounterSource {
         if (!geometry_.core.borrowed_model.empty()) detail += "; " + geometry_.core.borrowed_model;
         if (options_.repeatable)
             detail += "; in a run of its own from start to end under the tracer, beside the one that is timed";
-        if (options_.calibration)
-            detail += fmt::format("; calibrated on this machine on {}", options_.calibration->measured.substr(0, 10));
-        return {record::SourceKind::model, cpu_id_, detail};
+        constexpr std::size_t day_characters = 10;
+        const std::string day = options_.calibration ? options_.calibration->measured.substr(0, day_characters) : "";
+        if (!day.empty()) detail += "; calibrated on this machine on " + day;
+        return {record::SourceKind::model, cpu_id_, detail, day};
     }
 
   private:

@@ -96,6 +96,9 @@ struct Source {
     SourceKind kind = SourceKind::none;
     std::string target;  ///< CPU id whose tables were used
     std::string detail;  ///< one line: why this source
+    /// The day, "2026-11-23", from which the model has this machine's own figures (`tmaprobe calibrate`). Empty: it has
+    /// the tables'.
+    std::string calibrated;
 };
 
 /// What some experiments add to a record.

@@ -53,6 +53,12 @@ std::string run_name(const record::Record& record, const record::Run& run) {
     return record.source.kind == record::SourceKind::replay ? "The recorded run" : "The command";
 }
 
+/// Not modelled as another CPU.
+bool of_this_cpu(const record::Record& record) {
+    const std::string &target = record.source.target, &host = record.host.cpu_id;
+    return target.empty() || host.empty() || host == target;
+}
+
 /// Level and node to look into: the marked node, if the table goes on below it.
 NextStep deeper_step(const record::Record& record, const Metric& node) {
     const auto level = record.extra.deeper.find(node.name);
@@ -72,6 +78,14 @@ NextStep pages_step(const record::Record& record, const record::Run& run) {
     return {fmt::format("Try huge pages, {} is {} of {}: --pages 4k,2m", largest->name, percent(largest->value),
                         share_of(*largest)),
             {}};
+}
+
+/// What memory takes differs from machine to machine of one CPU, and the tables do not know it.
+NextStep calibrate_step(const record::Record& record, const Metric& node) {
+    if (record.source.kind != record::SourceKind::model || !record.source.calibrated.empty() || !of_this_cpu(record))
+        return {};
+    if (node.subcategory != "memory" && node.category != record::Category::tlb) return {};
+    return {"Have the model take this machine's own memory latencies and cache sizes: tmaprobe calibrate", {}};
 }
 
 /// Where the code behind a node is found.
@@ -123,13 +137,12 @@ std::vector<NextStep> next_steps(const record::Record& record, const record::Run
     const bool pages_said = !steps.empty() || record.runs.size() > 1;
     if (const Metric* node = bottleneck(run.metrics)) {
         add(deeper_step(record, *node));
+        add(calibrate_step(record, *node));
         add(sample_step(record, run, *node));
         if (!node->next.empty() && !(pages_said && node->larger_pages)) add({capitalised(node->next), {}});
     }
     // Another CPU's counters are not kept away; they are not here.
-    const std::string &target = record.source.target, &host = record.host.cpu_id;
-    const bool of_this_cpu = target.empty() || host.empty() || host == target;
-    if (!record.extra.source_asked_for && of_this_cpu &&
+    if (!record.extra.source_asked_for && of_this_cpu(record) &&
         (record.source.kind == record::SourceKind::model || record.source.kind == record::SourceKind::none))
         add({"See what keeps this machine from counting: tmaprobe doctor", {}});
     return steps;

@@ -98,6 +98,19 @@ TEST(NextSteps, SmallWalkSharesAreNoReason) {
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("huge pages")));
 }
 
+TEST(NextSteps, WhoModelsMemoryByTheTablesIsSentToCalibrate) {
+    auto record = load("chase_4k");
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("tmaprobe calibrate"))) << "it was counted";
+    record.source.kind = record::SourceKind::model;
+    record.source.target = record.host.cpu_id;
+    EXPECT_THAT(all_steps(record), HasSubstr("tmaprobe calibrate"));
+    record.source.target = "another CPU";
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("tmaprobe calibrate")));
+    record.source.target = record.host.cpu_id;
+    record.source.calibrated = "2026-11-23";
+    EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("tmaprobe calibrate")));
+}
+
 TEST(NextSteps, AModelledRunIsNotSampled) {
     auto record = load("chase_4k");
     record.source.kind = record::SourceKind::model;

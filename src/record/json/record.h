@@ -110,7 +110,10 @@ struct Description<record::Source> {
     static constexpr auto fields =
         std::make_tuple(field("kind", &T::kind, "counted, read from a perf stat file, simulated, or none (time alone)"),
                         field("target", &T::target, "CPU id whose event tables were used"),
-                        field("detail", &T::detail, "Why this source, in one line"));
+                        field("detail", &T::detail, "Why this source, in one line"),
+                        optional("calibrated", &T::calibrated,
+                                 "The day on which the model's figures of this machine were measured; without it they "
+                                 "are the tables'"));
 };
 
 template <>
