@@ -107,7 +107,9 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     std::string text = fmt::format(
         "{} is bound by {}: {} takes {} of {} ({}).", name, node->says.empty() ? plain_words(*node) : node->says,
         node->name, percent(node->value), share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
-    if (!node->warnings.empty()) text += " That cannot be: do not rely on it.";
+    // Other flags say how the value came about.
+    const auto cannot_be = [](const std::string& flag) { return flag == "negative" || flag == "above_one"; };
+    if (std::ranges::any_of(node->warnings, cannot_be)) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
     if (other && node->level > 1 && other->value < node->value)
         text += fmt::format(" Beside it, {} takes {}.", other->name, percent(other->value));

@@ -47,6 +47,7 @@ MACHINES = {
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
     "graniterapids": Machine("amd64", x86("GenuineIntel", 6, 173, 1)),
     "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
+    "meteorlake": Machine("amd64", x86("GenuineIntel", 6, 170, 4), smp="2"),
     "clearwaterforest": Machine("amd64", x86("GenuineIntel", 6, 221, 0)),
     "unknown-intel": Machine("amd64", x86("GenuineIntel", 6, 240, 0)),  # of which no table knows anything
     "zen3": Machine("amd64", x86("AuthenticAMD", 25, 1, 1)),
