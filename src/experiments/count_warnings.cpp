@@ -46,7 +46,7 @@ std::string_view reason_of(record::NoLatency why) {
         case none:
             break;
         case not_precise:
-            return "neither this CPU, its kernel nor its hypervisor takes precise samples of it";
+            return "this CPU, its kernel or its hypervisor takes no precise samples of it";
         case no_permission:
             return "the kernel does not allow this user to sample it";
         case no_room:
@@ -130,7 +130,7 @@ std::vector<record::Warning> say_latencies(const events::Table& table, const met
              fmt::format("{}: made with latencies at retirement that Intel publishes as means of its own programs; "
                          "those of this program are not measured{}",
                          fmt::join(published.metrics, ", "), reasons_of(published.events)),
-             "another program's loads may wait longer or shorter: perf record -W samples what these waited"});
+             "another program's instructions may wait longer or shorter: bounds do not hold what that changes"});
     return warnings;
 }
 
