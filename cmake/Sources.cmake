@@ -45,6 +45,7 @@ set(TMAPROBE_SOURCES_cli
 set(TMAPROBE_SOURCES_counters
     src/counters/clock.cpp
     src/counters/fit.cpp
+    src/counters/latency.cpp
     src/counters/metric_placement.cpp
     src/counters/perf/attributes.cpp
     src/counters/perf/bounds.cpp
@@ -52,6 +53,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/collect.cpp
     src/counters/perf/counter_set.cpp
     src/counters/perf/errors.cpp
+    src/counters/perf/latency_sampling.cpp
     src/counters/perf/open_files.cpp
     src/counters/perf/page_time.cpp
     src/counters/perf/perf.cpp
@@ -59,6 +61,8 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/reading.cpp
     src/counters/perf/region.cpp
     src/counters/perf/residency.cpp
+    src/counters/perf/sample_ring.cpp
+    src/counters/perf/sampler.cpp
     src/counters/perf/session.cpp
     src/counters/perf/targets.cpp
     src/counters/perf/time_profile.cpp

@@ -18,6 +18,8 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/attributes_test.cpp
     tests/counters/bounds_test.cpp
     tests/counters/fit_test.cpp
+    tests/counters/latency_sampling_test.cpp
+    tests/counters/latency_test.cpp
     tests/counters/perf_source_test.cpp
     tests/counters/plan_test.cpp
     tests/counters/reading_test.cpp
@@ -25,6 +27,7 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/replay/replay_test.cpp
     tests/counters/resctrl/info_test.cpp
     tests/counters/resctrl/steps_test.cpp
+    tests/counters/sample_ring_test.cpp
     tests/counters/turns_test.cpp
     tests/counters/unimplemented_test.cpp
     tests/counters/time_profile_test.cpp

@@ -174,12 +174,31 @@ void add_alone(Pass& pass, const PlannedEvent& event) {
 
 /// Keys and encodings, so that no count is looked up by its text.
 void add_keys(const events::Table& table, Plan& plan) {
+    const auto add = [&](PlannedEvent& event) {
+        event.key = events::key_of(table, event.definition);
+        event.config = fmt::format("{:#x}", event.definition.config);
+    };
     for (Pass& pass : plan.passes)
-        for (EventGroup& group : pass.groups)
-            for (PlannedEvent& event : group.events) {
-                event.key = events::key_of(table, event.definition);
-                event.config = fmt::format("{:#x}", event.definition.config);
-            }
+        for (EventGroup& group : pass.groups) std::ranges::for_each(group.events, add);
+    std::ranges::for_each(plan.latencies, add);
+}
+
+/// The latencies at retirement that the metrics' formulas ask for.
+Result<std::vector<PlannedEvent>> latencies_of(const events::Table& table, const std::vector<std::string>& metrics,
+                                               const MetricPlacement& homes, const metrics::Constants& constants) {
+    std::vector<PlannedEvent> latencies;
+    // "EVENT:R", and "cpu_core@EVENT@R" where PMUs are told apart; most tables have neither.
+    const auto asks = [](const metrics::MetricDefinition& metric) {
+        return metric.expression.find(":R") != std::string::npos || metric.expression.find("@R") != std::string::npos;
+    };
+    if (std::ranges::none_of(table.metrics, asks)) return latencies;
+    for (const auto& spelling : TRY(metrics::events_needed(table.metrics, metrics, constants))) {
+        auto event = homes.plan_event(spelling);
+        if (!event || !event->definition.is_latency()) continue;
+        const bool known = std::ranges::any_of(latencies, [&](const auto& one) { return same_encoding(one, *event); });
+        if (!known) latencies.push_back(std::move(*event));
+    }
+    return latencies;
 }
 
 }  // namespace
@@ -230,6 +249,7 @@ Result<Plan> make_plan(const events::Table& table, const std::vector<std::string
     plan.passes = rotates ? std::vector{rotating(homes, bundles)} : packer.passes();
     if (plan.passes.empty() && !beside.empty()) plan.passes.emplace_back();
     for (const auto& event : beside) add_alone(plan.passes.front(), event);
+    plan.latencies = TRY(latencies_of(table, metrics, homes, constants));
     add_keys(table, plan);
     return plan;
 }

@@ -64,7 +64,8 @@ struct Plan {
     Policy policy = Policy::passes;
     std::vector<Pass> passes;
     std::vector<SplitMetric> split;
-    std::vector<record::Warning> notes;  ///< what else is to be said
+    std::vector<PlannedEvent> latencies;  ///< "EVENT:R" of the formulas, each once: sampled, never counted
+    std::vector<record::Warning> notes;   ///< what else is to be said
     int level = 1;
     bool user = true, kernel = false;  ///< which privilege levels count
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "counters/latency.h"
 #include "counters/plan.h"
 #include "counters/slot_attribution.h"
 #include "counters/workload.h"
@@ -18,7 +20,7 @@ namespace tmaprobe::counters {
 
 /// Which run of the workload this is.
 struct Repetition {
-    std::size_t pass = 0;  ///< index into Plan::passes
+    std::size_t pass = 0;  ///< index into Plan::passes; beyond them: see CounterSource::runs_of
     int index = 0;
     std::uint64_t iterations = 1;  ///< handed to Workload::run
 };
@@ -63,6 +65,7 @@ struct Sample {
     std::vector<record::Warning> warnings;
     std::map<int, std::vector<record::Event>> by_cpu;  ///< Scope::cpus only: the same events on each CPU by itself
     std::vector<Interval> series;                      ///< with an interval only; the last step may be shorter
+    std::vector<SampledLatency> latencies;             ///< of Plan::latencies, as far as this run sampled them
     std::optional<record::PerfDetail> perf;            ///< what counters say beside the counts
     std::optional<record::ModelDetail> model;          ///< what the model ran on
     std::optional<SlotAttribution> attribution;        ///< the model's, where it was asked for
@@ -90,6 +93,11 @@ class CounterSource {
     virtual std::vector<PmuLimits> limits() const = 0;
     /// Opens what the plan needs. Errors: unavailable or no_permission with the remedy.
     virtual Result<> prepare(const Plan& plan) = 0;
+    /// How many runs of the workload the prepared plan takes: one for each pass, and those in which nothing is counted
+    /// and something else is measured. Repetition::pass goes over them.
+    virtual std::size_t runs_of(const Plan& plan, const Workload&) const {
+        return std::max<std::size_t>(1, plan.passes.size());
+    }
     virtual Result<Sample> measure(Workload& workload, Repetition repetition) = 0;
     virtual record::Source describe() const = 0;
 };

@@ -1,7 +1,13 @@
 #include "experiments/count_warnings.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "events/key.h"
 #include "judge/count_index.h"
 #include "machine/counter_users.h"
 
@@ -12,6 +18,59 @@ machine::PerfProblem held_or_lost(machine::PerfCause cause, const machine::Host&
     auto access = machine::perf_access_of(host);
     access.counter_users = machine::find_counter_users();
     return machine::problem_of(cause, access);
+}
+
+/// Metrics, and the latencies at retirement that they are made with; each once.
+struct UsedLatencies {
+    std::vector<std::string> metrics;
+    std::vector<const record::RetireLatency*> events;
+
+    void add(const std::string& metric, const record::RetireLatency* event) {
+        if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
+        if (event && std::ranges::find(events, event) == events.end()) events.push_back(event);
+    }
+};
+
+std::string list_of_samples(const std::vector<const record::RetireLatency*>& events) {
+    std::vector<std::string> each;
+    for (const auto* event : events)
+        each.push_back(fmt::format("{} {:.1f} cycles ({:.1f} to {:.1f}, {} samples{})", event->event, event->mean,
+                                   event->low, event->high, event->samples,
+                                   event->lost ? fmt::format(", {} lost", event->lost) : ""));
+    return fmt::format("{}", fmt::join(each, ", "));
+}
+
+std::string_view reason_of(record::NoLatency why) {
+    using enum record::NoLatency;
+    switch (why) {
+        case none:
+            break;
+        case not_precise:
+            return "this CPU, its kernel or its hypervisor takes no precise samples of it";
+        case no_permission:
+            return "the kernel does not allow this user to sample it";
+        case no_room:
+            return "there is no room for its samples: too many open files, CPUs or threads, or too much locked memory";
+        case with_intervals:
+            return "intervals are shown before all of it could be sampled";
+        case no_samples:
+            return "no sample of it came";
+        case too_few_samples:
+            return "too few samples of it came";
+        case always_zero:
+            return "its samples came without a latency: the CPU or the kernel does not tell it";
+    }
+    return {};
+}
+
+/// ": EVENT, EVENT: why", for each reason; empty: nobody tried.
+std::string reasons_of(const std::vector<const record::RetireLatency*>& events) {
+    std::map<record::NoLatency, std::vector<std::string>> by_reason;
+    for (const auto* event : events) by_reason[event->missing].push_back(event->event);
+    std::string text;
+    for (const auto& [why, names] : by_reason)
+        text += fmt::format("{} {} ({})", text.empty() ? ":" : ";", reason_of(why), fmt::join(names, ", "));
+    return text;
 }
 
 }  // namespace
@@ -41,27 +100,38 @@ std::optional<record::Warning> say_split(const counters::Plan& plan, const std::
     return counters::split_warning(really, plan.policy);
 }
 
-std::optional<record::Warning> say_published_latencies(const events::Table& table, const metrics::Constants& constants,
-                                                       const std::vector<record::Metric>& metrics) {
-    if (std::ranges::none_of(table.events, [](const auto& event) { return event.retire_latency.has_value(); }))
-        return {};
-    std::string names;
+std::vector<record::Warning> say_latencies(const events::Table& table, const metrics::Constants& constants,
+                                           const std::vector<record::Metric>& metrics,
+                                           const std::vector<record::RetireLatency>& latencies) {
+    UsedLatencies sampled, published;
     for (const auto& metric : metrics) {
         if (!has_value(metric)) continue;
         const auto needed = metrics::events_needed(table.metrics, {metric.name}, constants);
-        const bool takes_one = needed && std::ranges::any_of(*needed, [&](const std::string& spelling) {
-                                   const auto event = events::resolve(table, spelling);
-                                   return event && event->is_latency();
-                               });
-        if (takes_one) names += (names.empty() ? "" : ", ") + metric.name;
+        if (!needed) continue;
+        for (const std::string& spelling : *needed) {
+            const auto event = events::resolve(table, spelling);
+            if (!event || !event->is_latency()) continue;
+            const auto key = events::key_of(table, *event);
+            const auto found = std::ranges::find_if(latencies, [&](const auto& one) { return one.key == key; });
+            const bool known = found != latencies.end();
+            const bool is_sampled = known && found->missing == record::NoLatency::none;
+            (is_sampled ? sampled : published).add(metric.name, known ? &*found : nullptr);
+        }
     }
-    if (names.empty()) return {};
-    return record::Warning{
-        "published_latencies",
-        names +
-            ": made with latencies at retirement that Intel publishes as means of its own "
-            "programs; those of this program are not measured",
-        "another program's loads may wait longer or shorter: perf record -W samples what these waited"};
+    std::vector<record::Warning> warnings;
+    if (!sampled.metrics.empty())
+        warnings.push_back({"sampled_latencies",
+                            fmt::format("{}: made with latencies at retirement that were sampled here: {}",
+                                        fmt::join(sampled.metrics, ", "), list_of_samples(sampled.events)),
+                            "low..high hold what the samples leave open"});
+    if (!published.metrics.empty())
+        warnings.push_back(
+            {"published_latencies",
+             fmt::format("{}: made with latencies at retirement that Intel publishes as means of its own programs; "
+                         "those of this program are not measured{}",
+                         fmt::join(published.metrics, ", "), reasons_of(published.events)),
+             "another program's instructions may wait longer or shorter: bounds do not hold what that changes"});
+    return warnings;
 }
 
 bool nothing_was_counted(const std::vector<record::Event>& events) {

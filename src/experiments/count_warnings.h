@@ -19,10 +19,11 @@ void say_impossible_zeros(const events::Table& table, Counted& counted, std::vec
 /// What is to be said of metrics that were really counted part by part: in several runs, or not all the time.
 std::optional<record::Warning> say_split(const counters::Plan& plan, const std::vector<record::Metric>& metrics);
 
-/// What is to be said of metrics with a value that take latencies at retirement ("EVENT:R"), which are not measured
-/// here: the vendor's published means stand in for them.
-std::optional<record::Warning> say_published_latencies(const events::Table& table, const metrics::Constants& constants,
-                                                       const std::vector<record::Metric>& metrics);
+/// What is to be said of metrics with a value that take latencies at retirement ("EVENT:R"): whether these were
+/// sampled, and of those that were not, why, and that the vendor's published means stand in for them.
+std::vector<record::Warning> say_latencies(const events::Table& table, const metrics::Constants& constants,
+                                           const std::vector<record::Metric>& metrics,
+                                           const std::vector<record::RetireLatency>& latencies);
 
 /// Whether hardware events were enabled, and not one of them ever had a counter.
 bool nothing_was_counted(const std::vector<record::Event>& events);

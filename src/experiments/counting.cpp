@@ -115,7 +115,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             log::detail("pass {} group {}: {}", pass, group, names_of(plan.passes[pass].groups[group]));
     Counted counted;
     counted.nothing_seen = true;
-    const std::size_t passes = std::max<std::size_t>(1, plan.passes.size());
+    const std::size_t passes = source.runs_of(plan, workload);
     const double total = static_cast<double>(passes) * repetitions;
     const bool command = !workload.command().empty();
     bool interrupted = false;
@@ -139,6 +139,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
                 auto& sum = counted.by_cpu[cpu];
                 sum = sum_of({sum, on_cpu});
             }
+            counters::add_latencies(sample.latencies, counted.latencies);
             if (counted.series.empty()) counted.series = std::move(sample.series);
             for (const auto& warning : sample.warnings) add_warning(counted.warnings, warning);
             counted.nothing_seen = counted.nothing_seen && sample.nothing_seen;

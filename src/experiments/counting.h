@@ -27,6 +27,7 @@ struct Counted {
     std::vector<std::vector<record::Event>> variations;   ///< the model's; see counters::Sample
     std::map<int, std::vector<record::Event>> by_cpu;     ///< the same events on each CPU, where CPUs are counted
     std::vector<counters::Interval> series;               ///< of the first run, when an interval was asked for
+    std::vector<counters::SampledLatency> latencies;      ///< of all runs
     double elapsed_ns = 0;                                ///< of all runs of the workload
     std::vector<CommandRun> runs;                         ///< a command's, one for each pass and repetition
     std::optional<record::PerfDetail> perf;               ///< of the last run
@@ -41,8 +42,8 @@ struct Counted {
 /// event never had a counter lowers its share and widens its bounds; it is "not_counted" only if it never had one.
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets);
 
-/// Runs the workload once per pass and repetition; no more once a signal has ended a command. Errors: those of the
-/// source.
+/// Runs the workload as often per repetition as the source says (CounterSource::runs_of); no more once a signal has
+/// ended a command. Errors: those of the source.
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
                       std::uint64_t iterations, int repetitions, const OnProgress& on_progress);
 

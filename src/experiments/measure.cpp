@@ -143,17 +143,21 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     assessment.status = traits.status;
     assessment.repetitions = counted.repetitions;
     assessment.variations = counted.variations;
+    for (const auto& latency : counted.latencies) assessment.latencies.push_back(counters::latency_of(latency));
     const auto pmus = judge::pmus_of(counted.events);
     auto tree = TRY(tree_of_counts(setup, counted, assessment, pmus.front()));
 
     append(measured.warnings, plan.notes);
     if (auto split = say_split(plan, tree.metrics)) measured.warnings.push_back(std::move(*split));
-    if (traits.status == record::Status::measured)
-        if (auto published = say_published_latencies(*setup.table, setup.constants, tree.metrics))
-            measured.warnings.push_back(std::move(*published));
+    if (traits.status == record::Status::measured && !plan.latencies.empty())
+        append(measured.warnings, say_latencies(*setup.table, setup.constants, tree.metrics, assessment.latencies));
     measured.source = counted.source;
     auto& run = measured.run;
     if (counted.perf) run.extra.perf = std::move(counted.perf);
+    if (!assessment.latencies.empty()) {
+        if (!run.extra.perf) run.extra.perf.emplace();
+        run.extra.perf->retire_latencies = assessment.latencies;
+    }
     if (counted.model) run.extra.model = std::move(counted.model);
     if (run.extra.model && run.extra.model->clock_check)
         TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));

@@ -83,6 +83,22 @@ std::function<bool(std::string_view)> asked_once(std::function<bool(std::string_
 
 }  // namespace
 
+namespace {
+
+/// Of "EVENT:R": as it was sampled, else as its vendor published it.
+std::optional<LatencyValue> latency_of(const events::EventDefinition& event, const events::EventKey& key,
+                                       const std::vector<record::RetireLatency>& sampled) {
+    if (!event.is_latency()) return std::nullopt;
+    for (const auto& one : sampled)
+        if (one.key == key && one.missing == record::NoLatency::none)
+            return LatencyValue{{one.mean, one.low, one.high}, true};
+    if (!event.retire_latency) return std::nullopt;
+    const double mean = event.retire_latency->mean;
+    return LatencyValue{{mean, mean, mean}, false};
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const events::Table& table, const std::string& pmu, const AssessRequest& request) {
     Prepared prepared;
     for (const MetricDefinition& metric : table.metrics)
@@ -101,8 +117,8 @@ Result<Prepared> prepare(const events::Table& table, const std::string& pmu, con
             if (prepared.spellings.contains(text)) continue;
             const auto event = events::resolve(table, text);
             if (!event) continue;  // the formula will say what it misses
-            prepared.spellings[text] = {text, events::key_of(table, *event),
-                                        event->is_latency() ? event->retire_latency : std::nullopt};
+            const auto key = events::key_of(table, *event);
+            prepared.spellings[text] = {text, key, latency_of(*event, key, request.latencies)};
         }
     return prepared;
 }
@@ -134,7 +150,7 @@ metrics::Counts counts_from(const Prepared& prepared, const CountIndex& index, c
             factor *= unit_factor(spelling);
             for (double* part : {&count.value, &count.low, &count.high}) *part *= factor;
         } else if (spelling.latency)
-            counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
+            counts[text] = spelling.latency->cycles;
     }
     return counts;
 }
@@ -188,10 +204,12 @@ void narrow_shares(const Prepared& prepared, const CountIndex& index, const Grou
         // An estimate's limits say what its events cannot tell apart, however well they were counted.
         if (groups.size() != 1 || prepared.definitions[value.definition].approximate) continue;
         double counted_ns = 0, enabled_ns = 0;
-        bool taken = false;  // a gap in one piece is no sample
+        bool taken = false;  // a gap in one piece is no sample, and a sampled latency has bounds of its own
         for (const std::string& text : prepared.events_of[i])
             if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end())
-                if (const record::Event* event = index.find(spelling->second.key, groups)) {
+                if (spelling->second.latency && spelling->second.latency->sampled) {
+                    taken = true;
+                } else if (const record::Event* event = index.find(spelling->second.key, groups)) {
                     counted_ns = static_cast<double>(event->reading.time_running_ns);
                     enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
                     taken = taken || event->note == record::Note::counters_taken;
@@ -232,9 +250,9 @@ void judge_events(const Prepared& prepared, const CountIndex& index, const std::
         }
         const record::Event* event = index.find(spelling->second.key, groups);
         if (!event) {
-            if (spelling->second.latency)
+            if (spelling->second.latency && !spelling->second.latency->sampled)
                 result.warnings.push_back("latency_from_table");
-            else if (spelling->second.key.latency)
+            else if (spelling->second.key.latency && !spelling->second.latency)
                 result.reason =
                     fmt::format("its vendor has not published the latency at retirement that {} stands for", shown);
             if (const auto why = index.refused(spelling->second.key); !why.empty())

@@ -16,6 +16,8 @@ struct AssessRequest {
     metrics::Constants constants;
     std::string pmu;                                   ///< of a hybrid; empty: the first of pmus_of()
     record::Status status = record::Status::measured;  ///< of a metric that has a value: measured|modelled|replayed
+    /// Latencies at retirement as they were sampled: they take the place of the published ones.
+    std::vector<record::RetireLatency> latencies;
     /// The same counters in single repetitions or model variations: the spread of each metric over them
     /// widens its low..high.
     std::vector<std::vector<record::Event>> repetitions, variations;

@@ -95,7 +95,7 @@ Result<Layout> lay_out(const Prepared& prepared, const events::Table& table, con
                 part.sources.push_back({place, &part.counts[text], unit_factor(spelling)});
                 part.counts[text] = index.count_of(*event);
             } else if (spelling.latency)
-                part.counts[text] = {spelling.latency->mean, spelling.latency->mean, spelling.latency->mean};
+                part.counts[text] = spelling.latency->cycles;
         }
     }
     for (const std::size_t definition : prepared.wanted) {

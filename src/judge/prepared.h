@@ -15,11 +15,17 @@
 
 namespace tmaprobe::judge {
 
+/// The latency at retirement that stands for "EVENT:R", in cycles.
+struct LatencyValue {
+    metrics::Count cycles;
+    bool sampled = false;  ///< here, else published
+};
+
 /// A metric's events: how the formulas spell each, and what it counts.
 struct Spelling {
     std::string text;
     events::EventKey key;
-    std::optional<events::RetireLatency> latency;  ///< of "EVENT:R", as published
+    std::optional<LatencyValue> latency;  ///< of "EVENT:R", where it is known
 };
 
 /// Formulas and events that stay the same for all sets of counts of one request.

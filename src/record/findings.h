@@ -12,6 +12,7 @@
 
 #include "base/names.h"
 #include "record/clock_check.h"
+#include "record/event_key.h"
 #include "record/kinds.h"
 #include "record/sampling.h"
 
@@ -204,8 +205,33 @@ struct CountingOverhead {
     std::map<std::string, double> subtracted;  ///< of these, what values were lowered by
 };
 
+/// Why a latency at retirement was not sampled; the published mean stands in for it where there is one.
+enum class NoLatency {
+    none,             ///< it was sampled
+    not_precise,      ///< kernel, PMU or hypervisor take no precise samples of the event, or none with latencies
+    no_permission,    ///< the kernel's settings forbid it
+    no_room,          ///< for so many open files, or so much locked memory
+    with_intervals,   ///< intervals are shown before all is sampled
+    no_samples,       ///< the event did not happen, or never had a counter
+    too_few_samples,  ///< for a mean with bounds
+    always_zero,      ///< samples come, and their latencies are all 0: the CPU or the kernel does not know any
+};
+
+/// The latency at retirement of one event ("EVENT:R"): cycles of the core from the retirement of the instruction before
+/// to that of the one that the event is of.
+struct RetireLatency {
+    std::string event;  ///< as the formulas spell it
+    std::string pmu;
+    std::uint64_t samples = 0, lost = 0;
+    double mean = 0, low = 0, high = 0;  ///< cycles, and between which the true mean lies with 95% confidence
+    NoLatency missing = NoLatency::none;
+    /// What it is of, from the plan; nothing in a record that was read. Not written.
+    std::optional<EventKey> key{};
+};
+
 struct PerfDetail {
     std::optional<CountingOverhead> overhead;
+    std::vector<RetireLatency> retire_latencies;
     std::map<std::string, double> residency;  ///< of a hybrid: share of the time by PMU
     bool interrupted = false;
 };
@@ -254,6 +280,20 @@ struct Names<record::KneeCause> {
     using enum record::KneeCause;
     static constexpr std::array<std::pair<record::KneeCause, std::string_view>, 4> values{
         {{unknown, ""}, {cache, "cache"}, {tlb, "tlb"}, {part_of_cache, "part_of_cache"}}};
+};
+
+template <>
+struct Names<record::NoLatency> {
+    using enum record::NoLatency;
+    static constexpr std::array<std::pair<record::NoLatency, std::string_view>, 8> values{
+        {{none, ""},
+         {not_precise, "not_precise"},
+         {no_permission, "no_permission"},
+         {no_room, "no_room"},
+         {with_intervals, "with_intervals"},
+         {no_samples, "no_samples"},
+         {too_few_samples, "too_few_samples"},
+         {always_zero, "always_zero"}}};
 };
 
 template <>

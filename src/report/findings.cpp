@@ -99,6 +99,8 @@ NextStep sample_step(const record::Record& record, const record::Run& run, const
 
 }  // namespace
 
+bool is_doubt(std::string_view flag) { return flag != "latency_from_table"; }
+
 std::string verdict(const record::Record& record, const record::Run& run) {
     const std::string name = run_name(record, run);
     const bool any_tree = std::any_of(run.metrics.begin(), run.metrics.end(),
@@ -121,7 +123,7 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     std::string text = fmt::format(
         "{} is bound by {}: {} takes {} of {} ({}).", name, node->says.empty() ? plain_words(*node) : node->says,
         node->name, percent(node->value), share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
-    if (!node->warnings.empty()) text += " That cannot be: do not rely on it.";
+    if (std::ranges::any_of(node->warnings, is_doubt)) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
     if (other && node->level > 1 && other->value < node->value)
         text += fmt::format(" Beside it, {} takes {}.", other->name, percent(other->value));

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
 
 namespace tmaprobe::report {
+
+/// Whether a metric's flag says that its value is not to be relied on; the other says how it came about.
+bool is_doubt(std::string_view flag);
 
 /// What the run is bound by, in one or two sentences that follow from its tree: the deepest node of the
 /// marked path, its share, and how far it can be believed. Says so when there is no tree or no clear answer.

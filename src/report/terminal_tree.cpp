@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "report/findings.h"
 #include "report/numbers.h"
 #include "report/screen.h"
 #include "report/sources.h"
@@ -19,6 +20,7 @@ using record::Metric;
 std::string flags_of(const Metric& metric) {
     std::string all;
     for (const auto& warning : metric.warnings) {
+        if (!is_doubt(warning)) continue;
         std::string words = warning;
         std::replace(words.begin(), words.end(), '_', ' ');
         all += (all.empty() ? "" : ", ") + words;
@@ -55,6 +57,8 @@ Cells cells_of(const Screen& screen, const Metric& metric, std::size_t indent, F
         cells.value += "!";
         cells.status += notes.mark(metric.name + " is " + flags + ": do not rely on it");
     }
+    if (!std::ranges::all_of(metric.warnings, is_doubt))
+        cells.status += notes.mark(metric.name + " is made with a published latency, not with this program's");
     return cells;
 }
 

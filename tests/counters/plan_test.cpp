@@ -113,6 +113,28 @@ TEST(Plan, Zen4LevelOneIsOneGroupOfSix) {
     EXPECT_TRUE(made.split.empty());
 }
 
+TEST(Plan, LatenciesAreSampledOnceAndNeverCounted) {
+    const auto granite = table("graniterapids");
+    const auto made =
+        plan(granite, {"tma_lock_latency", "tma_code_l2_miss", "tma_code_l2_hit"}, {intel(8, true, true)});
+    std::set<std::string> names;
+    for (const auto& event : made.latencies) {
+        EXPECT_TRUE(event.key && event.key->latency) << event.name;
+        EXPECT_EQ(event.definition.pmu, "cpu");
+        names.insert(event.name);
+    }
+    EXPECT_EQ(names, (std::set<std::string>{"MEM_INST_RETIRED.LOCK_LOADS:R", "FRONTEND_RETIRED.L2_MISS:R",
+                                            "FRONTEND_RETIRED.L1I_MISS:R"}));
+    EXPECT_EQ(made.latencies.size(), names.size());
+    for (const auto& pass : made.passes)
+        for (const auto& group : pass.groups)
+            for (const auto& event : group.events) EXPECT_FALSE(event.definition.is_latency()) << event.name;
+    EXPECT_TRUE(plan(granite, {"tma_retiring"}, {intel(8, true, true)}).latencies.empty());
+    const auto meteor = plan(table("meteorlake"), {"tma_lock_latency"}, {intel(8, true, true, "cpu_core")});
+    ASSERT_EQ(meteor.latencies.size(), 1u);
+    EXPECT_EQ(meteor.latencies.front().definition.pmu, "cpu_core");
+}
+
 TEST(Plan, WatchdogsCounterMeansMorePassesAndNoMissingMetric) {
     const auto zen4 = table("amdzen4");
     const auto made = plan(zen4, tree(zen4, 2), {amd(5)});

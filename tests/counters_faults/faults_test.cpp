@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/perf/counter_set.h"
+#include "counters/perf/latency_sampling.h"
 #include "counters/perf/perf.h"
 #include "fake_kernel.h"
 
@@ -136,6 +137,42 @@ TEST(Faults, ErrnosAtEveryCallOfACommand) {
     Command command;
     every_errno_at_every_call(command, with_command,
                               {"open", "ioctl", "read", "fork", "pipe2", "socketpair", "signalfd"});
+}
+
+TEST(Faults, EveryErrnoAtEveryCallOfSampling) {
+    const auto latencies = plan().passes[0].groups[0].events;
+    for (const std::string kind : {"open", "ioctl", "mmap"})
+        for (int nth = 0; nth < 6; ++nth)
+            for (int error = 1; error <= 133; ++error) {
+                SCOPED_TRACE(kind + " " + std::to_string(nth) + ": " + std::strerror(error));
+                const std::size_t before = open_files();
+                {
+                    FakeKernel kernel;
+                    kernel.fail(kind, nth, error);
+                    auto sampling = LatencySampling::open(latencies, {});
+                    sampling.enable();
+                    sampling.disable();
+                    const auto sampled = sampling.finish();
+                    ASSERT_EQ(sampled.size(), latencies.size());
+                    // The fake's rings are empty: nothing may look as if it had been sampled.
+                    for (const auto& one : sampled) EXPECT_NE(latency_of(one).missing, record::NoLatency::none);
+                }
+                ASSERT_EQ(open_files(), before);
+            }
+}
+
+TEST(Faults, WhySamplesAreRefusedIsTold) {
+    const auto missing = [](int error) {
+        FakeKernel kernel;
+        kernel.fail_config(first, error);
+        return LatencySampling::open(plan().passes[0].groups[0].events, {}).finish().front().missing;
+    };
+    using enum record::NoLatency;
+    EXPECT_EQ(missing(EOPNOTSUPP), not_precise);
+    EXPECT_EQ(missing(EINVAL), not_precise);
+    EXPECT_EQ(missing(EACCES), no_permission);
+    EXPECT_EQ(missing(EPERM), no_permission);
+    EXPECT_EQ(missing(EMFILE), no_room);
 }
 
 TEST(Faults, ClosesEarlierEventsWhenALaterOpenFails) {

@@ -25,9 +25,19 @@ class InventedSource final : public counters::CounterSource {
         plan_ = plan;
         return {};
     }
+    std::size_t runs_of(const counters::Plan& plan, const counters::Workload& workload) const override {
+        return CounterSource::runs_of(plan, workload) + (latency > 0 ? 1 : 0);
+    }
     Result<counters::Sample> measure(counters::Workload&, counters::Repetition repetition) override {
         ++measured;
         counters::Sample sample;
+        if (repetition.pass == plan_.passes.size()) {
+            for (const auto& event : plan_.latencies) {
+                sample.latencies.push_back({event});
+                for (int i = 0; i < 20; ++i) sample.latencies.back().sums.add(latency, 1);
+            }
+            return sample;
+        }
         sample.nothing_seen = nothing_seen;
         int number = 0;
         for (const auto& group : plan_.passes.at(repetition.pass).groups) {
@@ -49,6 +59,7 @@ class InventedSource final : public counters::CounterSource {
 
     int measured = 0;
     bool nothing_seen = false;
+    double latency = 0;  ///< that it samples in a run of its own; 0: it samples none
     std::size_t passes() const { return plan_.passes.size(); }
 
   private:
@@ -102,6 +113,27 @@ TEST(SourceSeam, ItsLimitsMakeThePasses) {
     EXPECT_EQ(roomy.passes(), 1U);
     EXPECT_GT(narrow.passes(), 1U);
     EXPECT_EQ(narrow.measured, static_cast<int>(narrow.passes()));
+}
+
+TEST(SourceSeam, LatenciesAreSampledInARunOfTheirOwnAndSaid) {
+    auto setup = setup_of("graniterapids");
+    setup.metrics = {"tma_lock_latency"};
+    for (const double cycles : {0.0, 40.0}) {
+        InventedSource source({Status::measured, true, true});
+        source.latency = cycles;
+        Idle idle;
+        MeasuredRun measured;
+        ASSERT_TRUE(add_counts(source, {}, {}, setup, idle, 1, {}, measured));
+        ASSERT_THAT(measured.run.metrics, SizeIs(1));
+        // 1000 locked loads in 1000 cycles: as many cycles as their latency, each.
+        EXPECT_NEAR(measured.run.metrics[0].value, cycles > 0 ? 40 : 63.76, 1e-6);
+        if (cycles == 0) continue;
+        EXPECT_EQ(source.measured, 5 * 2);
+        ASSERT_TRUE(measured.run.extra.perf);
+        ASSERT_THAT(measured.run.extra.perf->retire_latencies, SizeIs(1));
+        EXPECT_EQ(measured.run.extra.perf->retire_latencies[0].samples, 5 * 20u);
+        EXPECT_THAT(measured.warnings, Contains(Field(&record::Warning::id, "sampled_latencies")));
+    }
 }
 
 TEST(SourceSeam, WhatNothingWasSeenOfIsNotJudged) {

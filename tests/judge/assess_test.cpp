@@ -76,6 +76,59 @@ TEST(Assess, AnEventIsFoundByItsKeyAndNotByItsText) {
     EXPECT_EQ(assessed(table, events)["backend_bound"].status, record::Status::unavailable);
 }
 
+/// Granite Rapids: 20 locked loads and 10 loads that missed both TLB levels in 1000 cycles.
+std::map<std::string, record::Metric> assessed_latencies(const std::vector<record::RetireLatency>& latencies) {
+    static const auto table = table_of("graniterapids");
+    AssessRequest request;
+    request.metrics = {"tma_lock_latency", "tma_info_memory_tlb_load_stlb_miss_ret"};
+    request.latencies = latencies;
+    return assessed(table,
+                    {counted("CPU_CLK_UNHALTED.THREAD", 1000), counted("MEM_INST_RETIRED.LOCK_LOADS", 20),
+                     counted("MEM_INST_RETIRED.STLB_MISS_LOADS", 10)},
+                    request);
+}
+
+record::RetireLatency sampled(const std::string& spelling, double mean, double half) {
+    record::RetireLatency latency;
+    latency.event = spelling;
+    latency.key = recorded_key(table_of("graniterapids"), counted(spelling, 0));
+    latency.samples = 100;
+    latency.mean = mean;
+    latency.low = mean - half;
+    latency.high = mean + half;
+    return latency;
+}
+
+TEST(Assess, APublishedLatencyIsFlaggedAndAMissingOneIsAReason) {
+    auto metrics = assessed_latencies({});
+    EXPECT_NEAR(metrics["tma_lock_latency"].value, 20 * 63.76 / 1000, 1e-9);
+    EXPECT_THAT(metrics["tma_lock_latency"].warnings, Contains("latency_from_table"));
+    EXPECT_EQ(metrics["tma_info_memory_tlb_load_stlb_miss_ret"].status, record::Status::unavailable);
+    EXPECT_THAT(metrics["tma_info_memory_tlb_load_stlb_miss_ret"].reason, HasSubstr("not published"));
+}
+
+TEST(Assess, ASampledLatencyTakesThePlaceOfThePublishedOneWithItsBounds) {
+    auto metrics = assessed_latencies(
+        {sampled("MEM_INST_RETIRED.LOCK_LOADS:R", 40, 2), sampled("MEM_INST_RETIRED.STLB_MISS_LOADS:R", 30, 3)});
+    const auto& lock = metrics["tma_lock_latency"];
+    EXPECT_NEAR(lock.value, 0.8, 1e-9);
+    EXPECT_NEAR(lock.low, 0.76, 1e-9);
+    EXPECT_NEAR(lock.high, 0.84, 1e-9);
+    EXPECT_THAT(lock.warnings, Not(Contains("latency_from_table")));
+    const auto& walks = metrics["tma_info_memory_tlb_load_stlb_miss_ret"];
+    EXPECT_EQ(walks.status, record::Status::measured) << walks.reason;
+    EXPECT_NEAR(walks.value, 0.3, 1e-9);
+    EXPECT_NEAR(walks.high - walks.low, 0.06, 1e-9);
+}
+
+TEST(Assess, ALatencyThatCouldNotBeSampledIsThePublishedOne) {
+    auto refused = sampled("MEM_INST_RETIRED.LOCK_LOADS:R", 40, 2);
+    refused.missing = record::NoLatency::no_samples;
+    auto metrics = assessed_latencies({refused});
+    EXPECT_NEAR(metrics["tma_lock_latency"].value, 20 * 63.76 / 1000, 1e-9);
+    EXPECT_THAT(metrics["tma_lock_latency"].warnings, Contains("latency_from_table"));
+}
+
 TEST(Assess, MixesNoPrivilegeLevels) {
     const auto table = table_of("zen4");
     auto events = zen4_counts();

@@ -39,6 +39,14 @@ TEST(Verdict, ChangesWithTheTree) {
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("not known"));
 }
 
+TEST(Verdict, SaysOfWhatCannotBeThatItCannotAndOfNothingElse) {
+    auto record = load("sha256_modelled");
+    for (const auto& [flag, cannot_be] : {std::pair{"above_one", true}, {"latency_from_table", false}}) {
+        for (auto& metric : record.runs[0].metrics) metric.warnings = {flag};
+        EXPECT_EQ(verdict(record, record.runs[0]).find("That cannot be") != std::string::npos, cannot_be) << flag;
+    }
+}
+
 TEST(Verdict, TakesTheMetricsOwnAdvice) {
     auto record = load("sha256_modelled");
     for (auto& metric : record.runs[0].metrics)

@@ -27,4 +27,7 @@ bool needs_kernel(const PlannedEvent& event);
 Result<perf_event_attr> make_attributes(const PlannedEvent& event, const CountingTarget& target, bool is_leader,
                                         const std::vector<machine::Pmu>& pmus);
 
+/// Says in the log how opening an event went; `error`: errno, 0: it is open.
+void log_open(const PlannedEvent& event, const perf_event_attr& attributes, bool is_leader, int error);
+
 }  // namespace tmaprobe::counters::perf

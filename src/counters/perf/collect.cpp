@@ -157,6 +157,7 @@ void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> 
                 const Sharing& sharing) {
     std::set<int> groups;
     for (const auto& event : events) groups.insert(event.group);
+    const std::size_t all_groups = groups.size() + sharing.further_groups;
     const double rotation_ns = sharing.rotation_ns;
     for (std::size_t index = 0; index < events.size(); ++index) {
         auto& event = events[index];
@@ -164,7 +165,7 @@ void set_bounds(std::vector<record::Event>& events, std::span<const RateSpread> 
         if (event.reading.time_running_ns == 0 || share >= whole_share) continue;
         const RateSpread spread = index < spreads.size() ? spreads[index] : RateSpread{};
         const auto enabled_ns = static_cast<double>(event.reading.time_enabled_ns);
-        const double taken = sharing.in_turns ? 0 : taken_share(enabled_ns, rotation_ns, groups.size(), spread);
+        const double taken = sharing.in_turns ? 0 : taken_share(enabled_ns, rotation_ns, all_groups, spread);
         const double error = multiplex_error(share, enabled_ns, rotation_ns, spread, window_ns) + taken;
         if (taken > 0 && event.note == record::Note::none) event.note = record::Note::counters_taken;
         // What was really counted is a lower bound of its own.

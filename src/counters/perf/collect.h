@@ -50,8 +50,9 @@ std::map<int, std::vector<record::Event>> collect_by_group(const Pass& pass, con
 
 /// How counters are shared.
 struct Sharing {
-    double rotation_ns = 0;  ///< after which others have their turn
-    bool in_turns = false;   ///< by us: then a long gap is no sign of another user
+    double rotation_ns = 0;          ///< after which others have their turn
+    bool in_turns = false;           ///< by us: then a long gap is no sign of another user
+    std::size_t further_groups = 0;  ///< that take turns with those that are counted: events that are sampled
 };
 
 /// Sets low and high of every event that was counted part of the time. `spreads` has one entry per event,

@@ -14,6 +14,7 @@
 #include "counters/perf/collect.h"
 #include "counters/perf/counter_set.h"
 #include "counters/perf/errors.h"
+#include "counters/perf/latency_sampling.h"
 #include "counters/perf/region.h"
 #include "counters/perf/session.h"
 #include "counters/perf/targets.h"
@@ -128,15 +129,23 @@ class PerfSource final : public CounterSource {
             target.threads = {threads.front()};
             target.other_process = true;
         }
-        return try_out(plan_, target);
+        TRY(try_out(plan_, target));
+        choose_latencies(target);
+        return {};
+    }
+
+    std::size_t runs_of(const Plan& plan, const Workload& workload) const override {
+        return CounterSource::runs_of(plan, workload) + (samples_in_own_run(workload) ? 1 : 0);
     }
 
     Result<Sample> measure(Workload& workload, Repetition repetition) override {
+        if (repetition.pass == CounterSource::runs_of(plan_, workload)) return sample_latencies(workload, repetition);
         if (repetition.pass >= plan_.passes.size()) return measure_nothing(workload, repetition);
-        const bool in_process = scope_.kind == Scope::Kind::this_thread && workload.command().empty();
-        auto sample = in_process ? measure_region(workload, repetition)
-                                 : run_session(session(repetition.pass), workload, repetition);
+        auto sample = is_region(workload)
+                          ? measure_region(workload, repetition)
+                          : run_session(session(repetition.pass, samples_in_own_run(workload)), workload, repetition);
         if (!sample || sample->nothing_seen) return sample;
+        sample->latencies.insert(sample->latencies.end(), missing_.begin(), missing_.end());
         note_unimplemented(sample->events, listed_);
         for (auto& [cpu, events] : sample->by_cpu) note_unimplemented(events, listed_);
         if (scope_.kind == Scope::Kind::process && never_on_a_cpu(sample->events)) {
@@ -162,8 +171,77 @@ class PerfSource final : public CounterSource {
         return place;
     }
 
-    Session session(std::size_t pass) {
-        return {scope_, options_, plan_, pass, place(pass), rotation_ns_, listed_, control_ ? &*control_ : nullptr};
+    Session session(std::size_t pass, bool counts_alone) {
+        return {scope_,
+                options_,
+                plan_,
+                pass,
+                place(pass),
+                rotation_ns_,
+                listed_,
+                control_ ? &*control_ : nullptr,
+                counts_alone ? std::vector<PlannedEvent>{} : sampled_};
+    }
+
+    bool is_region(const Workload& workload) const {
+        return scope_.kind == Scope::Kind::this_thread && workload.command().empty();
+    }
+
+    /// Which latencies this machine samples of the target, tried out, and which not.
+    void choose_latencies(const CountingTarget& target) {
+        sampled_.clear();
+        missing_.clear();
+        if (options_.interval_ms > 0) {
+            missing_ = all_missing(plan_.latencies, record::NoLatency::with_intervals);
+            return;
+        }
+        for (auto& tried : LatencySampling::open(plan_.latencies, target).finish()) {
+            if (tried.missing == record::NoLatency::none)
+                sampled_.push_back(std::move(tried.event));
+            else
+                missing_.push_back(std::move(tried));
+        }
+    }
+
+    /// What is sampled takes counters from what is counted: where there are several runs anyway, it has one of its own.
+    bool samples_in_own_run(const Workload& workload) const {
+        return !sampled_.empty() && (is_region(workload) || plan_.policy == Policy::passes);
+    }
+
+    Result<Sample> sample_latencies(Workload& workload, const Repetition& repetition) {
+        if (is_region(workload)) return sample_latencies_of_region(workload, repetition);
+        Plan nothing_counted;
+        nothing_counted.passes.emplace_back();
+        nothing_counted.user = plan_.user;
+        nothing_counted.kernel = plan_.kernel;
+        const Session alone{
+            scope_, options_, nothing_counted, 0, {}, rotation_ns_, listed_, control_ ? &*control_ : nullptr, sampled_};
+        return run_session(alone, workload, repetition);
+    }
+
+    /// As often as it takes to have some samples.
+    Result<Sample> sample_latencies_of_region(Workload& workload, const Repetition& repetition) {
+        constexpr std::uint64_t at_least_ns = 100'000'000;
+        CountingTarget target;
+        const auto threads = workload.threads();
+        target.threads.insert(target.threads.end(), threads.begin(), threads.end());
+        target.user = plan_.user;
+        target.kernel = plan_.kernel;
+        region_.reset();  // its counters would take part
+        auto sampling = LatencySampling::open(sampled_, target);
+        Sample sample;
+        sample.iterations = repetition.iterations;
+        const Instant start = now();
+        sampling.enable();
+        do {
+            workload.prepare();
+            workload.run(repetition.iterations);
+            sampling.drain();
+            sample.elapsed_ns = now().since(start).ns;
+        } while (sample.elapsed_ns < at_least_ns);
+        sampling.disable();
+        sample.latencies = sampling.finish();
+        return sample;
     }
 
     /// A plan without events still measures how long the workload takes.
@@ -226,6 +304,8 @@ class PerfSource final : public CounterSource {
     std::optional<Region> region_;
     std::size_t region_pass_ = 0;
     std::vector<pid_t> region_threads_;
+    std::vector<PlannedEvent> sampled_;       ///< of Plan::latencies, those that the machine samples
+    std::vector<SampledLatency> missing_;     ///< the others
     std::vector<RateSpread> region_spreads_;  ///< over all repetitions: the more, the surer the bounds
 };
 

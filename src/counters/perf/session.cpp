@@ -1,15 +1,18 @@
 #include "counters/perf/session.h"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "counters/perf/clock_events.h"
+#include "counters/perf/latency_sampling.h"
 #include "counters/perf/targets.h"
 #include "counters/perf/turns.h"
 #include "machine/perf_access.h"
@@ -42,11 +45,13 @@ bool has_topdown(const Pass& pass) {
 /// One pass's counters and everything that is taken from them while they run.
 class Recording {
   public:
-    Recording(const Session& session, CountsInTurns set, std::optional<ResidencyCounters> residency)
+    Recording(const Session& session, CountsInTurns set, std::optional<ResidencyCounters> residency,
+              LatencySampling latencies)
         : session_(session),
           pass_(session.plan.passes[session.pass]),
           set_(std::move(set)),
-          residency_(std::move(residency)) {}
+          residency_(std::move(residency)),
+          latencies_(std::move(latencies)) {}
 
     /// The threads of control groups that are told apart.
     void tell_apart(std::vector<std::set<pid_t>> groups) { groups_ = std::move(groups); }
@@ -55,9 +60,11 @@ class Recording {
     Result<> enable_system_wide() { return set_.enable_system_wide(); }
     Result<> enable() {
         if (auto on = set_.enable(); !on) return on;
+        latencies_.enable();
         return residency_ ? residency_->enable() : Result<>{};
     }
     void disable() {
+        latencies_.disable();
         if (residency_) residency_->disable();
         (void)set_.disable();
     }
@@ -65,6 +72,7 @@ class Recording {
     void start(bool counting) {
         start_ = last_ = since_ = now();
         counting_ = has_counted_ = counting;
+        if (counting) latencies_.begin();
     }
 
     /// Counts from here on; again, after a pause.
@@ -89,6 +97,7 @@ class Recording {
         counted_ = {};
         since_ = now();
         spreads_.clear();
+        latencies_.reset();
     }
 
     /// One step: rates for the bounds, and the series if there is an interval.
@@ -102,6 +111,7 @@ class Recording {
         if (session_.options.interval_ms > 0 || set_.turn_took_ns() > 10 * set_.exchange_took_ns()) set_.next();
     }
     bool has_counted() const { return has_counted_; }
+    LatencySampling& latencies() { return latencies_; }
 
     /// Everything from start to now; the counters have been stopped.
     void finish(Sample& sample) {
@@ -125,6 +135,7 @@ class Recording {
         if (!groups_.empty() && set_.turns() == 1)
             sample.by_cpu = collect_by_group(pass_, session_.place, set_.layout(), all, groups_);
         sample.series = std::move(series_);
+        sample.latencies = latencies_.finish();
         add_residency(sample);
     }
 
@@ -157,7 +168,7 @@ class Recording {
     /// After how much counted time other groups have their turn. All CPUs and threads take turns together, so that each
     /// turn is one sample of them all.
     Sharing sharing(const std::vector<record::Event>& events, std::uint64_t elapsed_ns) const {
-        if (set_.turns() == 1 || elapsed_ns == 0) return {session_.rotation_ns};
+        if (set_.turns() == 1 || elapsed_ns == 0) return {session_.rotation_ns, false, latencies_.events()};
         std::uint64_t enabled = elapsed_ns;
         for (const auto& event : events) enabled = std::max(enabled, event.reading.time_enabled_ns);
         return {set_.mean_turn_ns() * static_cast<double>(enabled) / static_cast<double>(elapsed_ns), true};
@@ -255,6 +266,7 @@ class Recording {
     const Pass& pass_;
     CountsInTurns set_;
     std::optional<ResidencyCounters> residency_;
+    LatencySampling latencies_;
     std::vector<RawCount> base_counts_, last_counts_, now_counts_;
     std::vector<RateSpread> spreads_;
     std::vector<Interval> series_;
@@ -279,6 +291,41 @@ bool follow(process::ControlChannel& control, Recording& recording) {
     }
     return control.is_open();
 }
+
+/// What a session's latencies are sampled on: of a process, the threads that it has now.
+CountingTarget sampling_target(CountingTarget target) {
+    if (target.other_process) target.inherit = false;
+    return target;
+}
+
+/// In which each event that is sampled has a counter once, as each group that is counted; 0: nothing else is counted.
+std::uint64_t sampling_turn_ns(const Session& session) {
+    const std::size_t groups = session.plan.passes[session.pass].groups.size();
+    if (groups == 0) return 0;
+    return static_cast<std::uint64_t>(session.rotation_ns * static_cast<double>(groups + session.latencies.size()));
+}
+
+/// One descriptor that is readable when either of two is; -1 stands for none.
+class EitherReadable {
+  public:
+    EitherReadable(int one, int other) : single_(std::max(one, other)) {
+        if (one < 0 || other < 0) return;
+        both_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+        for (const int descriptor : {one, other}) {
+            epoll_event readable{};
+            readable.events = EPOLLIN;
+            (void)::epoll_ctl(both_.get(), EPOLL_CTL_ADD, descriptor, &readable);
+        }
+    }
+    int descriptor() const { return both_ ? both_.get() : single_; }
+    void forget(int descriptor) {
+        if (both_) (void)::epoll_ctl(both_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+    }
+
+  private:
+    int single_ = -1;
+    Fd both_;
+};
 
 record::Warning never_began(const ScopeDetail& when) {
     return {"counting_never_began", "it ended before counting began: nothing was counted",
@@ -309,7 +356,10 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
 
     Sample sample;
     sample.iterations = repetition.iterations;
-    Recording recording(session, std::move(set), ResidencyCounters::open(target));
+    auto sampling = set.turns() > 1
+                        ? LatencySampling(all_missing(session.latencies, record::NoLatency::no_room))
+                        : LatencySampling::open(session.latencies, sampling_target(target), sampling_turn_ns(session));
+    Recording recording(session, std::move(set), ResidencyCounters::open(target), std::move(sampling));
     if (!session.options.detail.apart) recording.tell_apart(std::move(members));
     std::size_t calls = 0, stride = 1;
     const ScopeDetail& when = session.options.detail;
@@ -328,10 +378,17 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
         ticks.once = [&] { recording.go_on(); };
         if (ticks.until_ns) ticks.until_ns += ticks.once_at_ns;  // the time is that of counting
     }
-    if (session.control) {
-        ticks.watched = session.control->descriptor();
-        ticks.on_watched = [&] { return follow(*session.control, recording); };
-    }
+    EitherReadable wakes(session.control ? session.control->descriptor() : -1, recording.latencies().descriptor());
+    ticks.watched = wakes.descriptor();
+    ticks.on_watched = [&] {
+        recording.latencies().drain();
+        bool controlled = session.control && session.control->is_open();
+        if (controlled && !follow(*session.control, recording)) {
+            wakes.forget(session.control->descriptor());
+            controlled = false;
+        }
+        return controlled || recording.latencies().any();
+    };
     const bool starts_by_itself =
         command && session.scope.kind != Scope::Kind::process && session.scope.kind != Scope::Kind::cpus;
     if (!when.delay_ms) TRY(starts_by_itself ? recording.enable_system_wide() : recording.enable());

@@ -21,6 +21,8 @@ struct Session {
     double rotation_ns = 0;                      ///< how often the kernel rotates groups
     const std::set<std::uint64_t>& listed;       ///< common events that an Arm machine's PMUs implement
     process::ControlChannel* control = nullptr;  ///< through which it is told when to count; may be none
+    /// Of Plan::latencies, those that are sampled while it counts.
+    std::vector<PlannedEvent> latencies{};
 };
 
 /// Counts while the workload says so: its command (from exec, with children; or while scope's process or

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "counters/perf/sample_ring.h"
 
 namespace tmaprobe::counters::perf {
 
@@ -20,7 +21,6 @@ class TimeProfile {
     TimeProfile() = default;
     TimeProfile(const TimeProfile&) = delete;
     TimeProfile& operator=(const TimeProfile&) = delete;
-    ~TimeProfile();
 
     /// From now on looks at this thread, too; once for each. Those beyond some dozens are left out.
     void add(pid_t process, pid_t thread);
@@ -46,13 +46,14 @@ class TimeProfile {
     struct Watched {
         pid_t process = 0;
         Fd event;
-        void* ring = nullptr;
+        SampleRing ring;
         std::uint64_t counts = 1, sum = 0;  ///< a look; all so far
     };
     void read(Watched& watched);
     void look_less(Watched& watched);
 
     std::vector<Watched> watched_;
+    RingRecords records_;    ///< of one reading, kept for its room
     std::set<pid_t> known_;  ///< threads
     std::map<pid_t, Looks> looks_;
     std::uint64_t taken_ = 0, lost_ = 0, most_of_a_look_ = 1;

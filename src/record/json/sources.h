@@ -20,12 +20,33 @@ struct Description<record::CountingOverhead> {
 };
 
 template <>
+struct Description<record::RetireLatency> {
+    using T = record::RetireLatency;
+    static constexpr std::string_view name = "retire_latency",
+                                      meaning =
+                                          "The latency at retirement of one event (EVENT:R): cycles from the "
+                                          "retirement of the instruction before to that of the event's";
+    static constexpr auto fields = std::make_tuple(
+        field("event", &T::event, "As the formulas spell it"), field("pmu", &T::pmu, "PMU that was sampled"),
+        field("samples", &T::samples, "Samples that the mean is of"),
+        field("lost", &T::lost, "Samples for which the kernel had no room"),
+        optional("mean", &T::mean, "Cycles of the core; each sample weighs as many events as it stands for"),
+        optional("low", &T::low, "The true mean lies above with 97.5% confidence"),
+        optional("high", &T::high, "The true mean lies below with 97.5% confidence"),
+        optional("missing", &T::missing,
+                 "Why the published mean was taken instead: not_precise, no_permission, no_room, with_intervals, "
+                 "no_samples, too_few_samples, always_zero; absent: it was sampled"));
+};
+
+template <>
 struct Description<record::PerfDetail> {
     using T = record::PerfDetail;
     static constexpr std::string_view name = "perf_detail",
                                       meaning = "What the counters say of a run beside its counts";
     static constexpr auto fields =
         std::make_tuple(optional("overhead", &T::overhead, "What starting and stopping costs"),
+                        optional("retire_latencies", &T::retire_latencies,
+                                 "Latencies at retirement that formulas ask for (EVENT:R), sampled or not"),
                         optional("residency", &T::residency, "On a hybrid: share of the time on each PMU's cores"),
                         optional("interrupted", &T::interrupted, "A signal ended it before its time"));
 };

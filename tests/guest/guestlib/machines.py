@@ -45,7 +45,9 @@ MACHINES = {
     "cascadelake-smt": Machine("amd64", x86("GenuineIntel", 6, 85, 7), smp="4,sockets=1,cores=2,threads=2"),
     "icelake": Machine("amd64", x86("GenuineIntel", 6, 106, 6)),
     "sapphirerapids": Machine("amd64", x86("GenuineIntel", 6, 143, 8)),
+    "graniterapids": Machine("amd64", x86("GenuineIntel", 6, 173, 1)),
     "alderlake": Machine("amd64", x86("GenuineIntel", 6, 151, 2), smp="2"),
+    "meteorlake": Machine("amd64", x86("GenuineIntel", 6, 170, 4), smp="2"),
     "clearwaterforest": Machine("amd64", x86("GenuineIntel", 6, 221, 0)),
     "unknown-intel": Machine("amd64", x86("GenuineIntel", 6, 240, 0)),  # of which no table knows anything
     "zen3": Machine("amd64", x86("AuthenticAMD", 25, 1, 1)),

@@ -47,6 +47,7 @@ class Workload:
     rates: dict
     published_percent: dict = field(default_factory=dict)
     split: dict = field(default_factory=dict)
+    latencies: dict = field(default_factory=dict)
 
     def rate(self, event):
         return self.rates[event]
@@ -77,7 +78,7 @@ def workload(name):
         raise ScenarioError(f"unknown workload {name}; there are {', '.join(WORKLOADS)}")
     entry = WORKLOADS[name]
     return Workload(name, entry["cpu"], entry.get("unit", ""), entry["formulas"], entry["rates"],
-                    entry.get("published_percent", {}), entry.get("split", {}))
+                    entry.get("published_percent", {}), entry.get("split", {}), entry.get("latencies", {}))
 
 
 @dataclass
@@ -121,8 +122,12 @@ class Scenario:
             failing = self.pmu["errors"]
             words.append("errors=" + ",".join(f"{self.workload().config(event):#x}:{code}"
                                               for event, code in failing.items()))
+        latencies = self.pmu.get("latencies", self.workload().latencies)
+        if latencies:
+            words.append("latencies=" + ",".join(f"{self.workload().config(event):#x}:{cycles}"
+                                                 for event, cycles in latencies.items()))
         words += [f"{key}={value}" for key, value in self.pmu.items()
-                  if key not in ("workload", "atom_workload", "errors", "planted")]
+                  if key not in ("workload", "atom_workload", "errors", "planted", "latencies")]
         return " ".join(map(shlex.quote, words))
 
 

@@ -52,10 +52,14 @@ static void known_read(struct perf_event *event)
 		known_update(event);
 }
 
+static void start_sampling(struct perf_event *event);
+static void stop_sampling(struct perf_event *event);
+
 static void known_start(struct perf_event *event, int flags)
 {
 	local64_set(&event->hw.prev_count, count_at(event, pmu_time()));
 	event->hw.state = 0;
+	start_sampling(event);
 	perf_event_update_userpage(event);
 }
 
@@ -64,6 +68,7 @@ static void known_stop(struct perf_event *event, int flags)
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 	known_update(event);
+	stop_sampling(event);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 

@@ -48,6 +48,7 @@ struct pmu_kind {
 	const struct generic_event *generic;
 	int generic_count;
 	const struct text *formats, *events, *caps;
+	int max_precise;		/* caps/max_precise; 0: the PMU takes no samples */
 	bool shows_cpus;		/* a `cpus` file, as heterogeneous PMUs have */
 	bool shows_slots;		/* caps/slots from the module's parameter */
 };
@@ -137,13 +138,13 @@ static const struct text golden_cove_events[] = {
 	{ "topdown-fetch-lat", "event=0x00,umask=0x86" }, { "topdown-mem-bound", "event=0x00,umask=0x87" }, { }
 };
 
-static const struct text skylake_caps[] = { { "branches", "32" }, { "max_precise", "3" }, { "pmu_name", "skylake" }, { } };
-static const struct text icelake_caps[] = { { "branches", "32" }, { "max_precise", "3" }, { "pmu_name", "icelake" }, { } };
+static const struct text skylake_caps[] = { { "branches", "32" }, { "pmu_name", "skylake" }, { } };
+static const struct text icelake_caps[] = { { "branches", "32" }, { "pmu_name", "icelake" }, { } };
 static const struct text sapphire_caps[] = {
-	{ "branches", "32" }, { "max_precise", "3" }, { "pmu_name", "sapphire_rapids" }, { }
+	{ "branches", "32" }, { "pmu_name", "sapphire_rapids" }, { }
 };
 static const struct text alder_caps[] = {
-	{ "branches", "32" }, { "max_precise", "3" }, { "pmu_name", "alderlake_hybrid" }, { }
+	{ "branches", "32" }, { "pmu_name", "alderlake_hybrid" }, { }
 };
 
 static const struct text gracemont_formats[] = {
@@ -183,8 +184,6 @@ static const struct text zen_events[] = {
 	{ "stalled-cycles-frontend", "event=0xa9" }, { }
 };
 
-static const struct text zen_caps[] = { { "max_precise", "0" }, { } };
-
 /* ---- Arm ---- */
 
 static const struct generic_event armv8_generic[] = {
@@ -215,7 +214,7 @@ static const struct text armv8_caps[] = { { "bus_slots", "0x00000000" }, { "bus_
 
 #define GENERIC(table) .generic = table, .generic_count = ARRAY_SIZE(table)
 #define FIXED(table) .fixed = table, .fixed_count = ARRAY_SIZE(table)
-#define INTEL .config_mask = INTEL_CONFIG_MASK, .config1_mask = ~0ull, GENERIC(intel_generic)
+#define INTEL .max_precise = 3, .config_mask = INTEL_CONFIG_MASK, .config1_mask = ~0ull, GENERIC(intel_generic)
 
 static const struct pmu_kind pmu_kinds[] = {
 	{ .kind = "skylake", .pmu_name = "cpu", .general = 4, FIXED(skylake_fixed), .watchdog_fixed = 2, INTEL,
@@ -227,9 +226,9 @@ static const struct pmu_kind pmu_kinds[] = {
 	  .metric_events = 8, .constraints = golden_cove_constraints, .formats = icelake_formats,
 	  .events = golden_cove_events, .caps = sapphire_caps },
 	{ .kind = "zen4", .pmu_name = "cpu", .general = 6, .paired_config = 0x3, .config_mask = AMD_CONFIG_MASK,
-	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events, .caps = zen_caps },
+	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events },
 	{ .kind = "zen3", .pmu_name = "cpu", .general = 6, .paired_config = 0x3, .config_mask = AMD_CONFIG_MASK,
-	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events, .caps = zen_caps },
+	  GENERIC(zen_generic), .formats = zen_formats, .events = zen_events },
 	{ .kind = "hybrid", .pmu_name = "cpu_core", .capabilities = PERF_PMU_CAP_EXTENDED_HW_TYPE, .general = 8,
 	  FIXED(icelake_fixed), .watchdog_fixed = 2, INTEL, .metric_events = 8, .constraints = golden_cove_constraints,
 	  .formats = icelake_formats, .events = golden_cove_events, .caps = alder_caps, .shows_cpus = true },

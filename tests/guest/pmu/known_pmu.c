@@ -68,6 +68,12 @@ MODULE_PARM_DESC(user_percent, "share of every count that belongs to user mode")
 static bool uncore;
 module_param(uncore, bool, 0444);
 MODULE_PARM_DESC(uncore, "offer PMUs of the machine too: memory controllers and power, see uncore.h");
+static char latencies[TEXT_MAX];
+module_param_string(latencies, latencies, sizeof(latencies), 0444);
+MODULE_PARM_DESC(latencies, "CONFIG[/CONFIG1]:CYCLES,... latencies at retirement that samples of these events have");
+static bool precise = true;
+module_param(precise, bool, 0444);
+MODULE_PARM_DESC(precise, "take precise samples where the kind does");
 static int slots_per_cycle;
 module_param(slots_per_cycle, int, 0444);
 MODULE_PARM_DESC(slots_per_cycle, "value of caps/slots on Arm");
@@ -112,13 +118,14 @@ struct known_pmu {
 };
 
 static struct known_pmu pmus[2];
-static struct keyed_table failures;
+static struct keyed_table failures, known_latencies;
 
 #define to_known(p) container_of(p, struct known_pmu, pmu)
 
 #include "tables.h"
 #include "fit.h"
 #include "counting.h"
+#include "sampling.h"
 
 /* ---- opening ---- */
 
@@ -185,7 +192,7 @@ static int known_init_event(struct perf_event *event)
 	} else {
 		return -ENOENT;
 	}
-	if (has_branch_stack(event))
+	if (has_branch_stack(event) || event->attr.precise_ip > max_precise_of(k))
 		return -EOPNOTSUPP;
 	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &known->cpus))
 		return -ENOENT;
@@ -228,7 +235,9 @@ static int known_init_event(struct perf_event *event)
 		event->hw.config_base = event->hw.config_base * (100 - user_percent) / 100;
 	if (rdpmc)
 		event->hw.flags |= PERF_EVENT_FLAG_USER_READ_CNT;
-	return validate_group(known, event) ? 0 : -EINVAL;
+	if (!validate_group(known, event))
+		return -EINVAL;
+	return init_sampling(event, config, config1);
 }
 
 static int known_filter_match(struct perf_event *event)
@@ -259,7 +268,8 @@ static int register_known(struct known_pmu *known, const struct pmu_kind *k, cha
 		.module = THIS_MODULE,
 		.attr_groups = attribute_groups(k),
 		/* HETEROGENEOUS lets the module be loaded again: the perf core counts hardware contexts once and for all. */
-		.capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_HETEROGENEOUS_CPUS | k->capabilities,
+		.capabilities = (k->max_precise ? 0 : PERF_PMU_CAP_NO_INTERRUPT) | PERF_PMU_CAP_HETEROGENEOUS_CPUS |
+				k->capabilities,
 		.task_ctx_nr = perf_hw_context,
 		.pmu_enable = known_enable,
 		.pmu_disable = known_disable,
@@ -312,9 +322,14 @@ static int __init known_init(void)
 		pr_err("unknown kind %s\n", kind);
 		return -EINVAL;
 	}
-	if (parse_table(errors, &failures)) {
-		pr_err("unreadable errors\n");
+	if (parse_table(errors, &failures) || parse_table(latencies, &known_latencies)) {
+		pr_err("unreadable errors or latencies\n");
 		return -EINVAL;
+	}
+	err = first->max_precise ? find_take_sample() : 0;
+	if (err) {
+		pr_err("no way to take samples\n");
+		return err;
 	}
 	cpumask_copy(&pmus[0].cpus, cpu_possible_mask);
 	if (second) {

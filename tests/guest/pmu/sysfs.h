@@ -45,8 +45,16 @@ static ssize_t slots_show(struct device *dev, struct device_attribute *attr, cha
 	return sysfs_emit(buf, "0x%08x\n", slots_per_cycle);
 }
 
+static ssize_t max_precise_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%d\n", max_precise_of(to_known(pmu)->kind));
+}
+
 static DEVICE_ATTR_RO(cpus);
 static DEVICE_ATTR_RO(slots);
+static DEVICE_ATTR_RO(max_precise);
 #ifdef CONFIG_X86
 static DEVICE_ATTR_RO(rdpmc);
 #endif
@@ -81,11 +89,10 @@ static const struct attribute_group **attribute_groups(const struct pmu_kind *k)
 	add_texts(set, 0, "format", k->formats);
 	add_texts(set, 1, "events", k->events);
 	add_texts(set, 2, "caps", k->caps);
-	if (k->shows_slots) {
-		for (i = 0; set->lists[2][i]; i++)
-			;
-		set->lists[2][i] = &dev_attr_slots.attr;
-	}
+	for (i = 0; set->lists[2][i]; i++)
+		;
+	/* Arm's driver takes no samples for which it could be precise, and does not say so. */
+	set->lists[2][i] = k->shows_slots ? &dev_attr_slots.attr : &dev_attr_max_precise.attr;
 	if (k->shows_cpus)
 		set->plain[n++] = &dev_attr_cpus.attr;
 #ifdef CONFIG_X86
