@@ -98,7 +98,7 @@ struct Source {
     std::string detail;  ///< one line: why this source
     /// The day, "2026-11-23", from which the model has this machine's own figures (`tmaprobe calibrate`). Empty: it has
     /// the tables'.
-    std::string calibrated;
+    std::string calibrated = {};
 };
 
 /// What some experiments add to a record.
