@@ -205,15 +205,17 @@ void narrow_shares(const Prepared& prepared, const CountIndex& index, const Grou
         if (groups.size() != 1 || prepared.definitions[value.definition].approximate) continue;
         double counted_ns = 0, enabled_ns = 0;
         bool taken = false;  // a gap in one piece is no sample, and a sampled latency has bounds of its own
-        for (const std::string& text : prepared.events_of[i])
-            if (const auto spelling = prepared.spellings.find(text); spelling != prepared.spellings.end())
-                if (spelling->second.latency && spelling->second.latency->sampled) {
-                    taken = true;
-                } else if (const record::Event* event = index.find(spelling->second.key, groups)) {
-                    counted_ns = static_cast<double>(event->reading.time_running_ns);
-                    enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
-                    taken = taken || event->note == record::Note::counters_taken;
-                }
+        for (const std::string& text : prepared.events_of[i]) {
+            const auto spelling = prepared.spellings.find(text);
+            if (spelling == prepared.spellings.end()) continue;
+            if (spelling->second.latency && spelling->second.latency->sampled) {
+                taken = true;
+            } else if (const record::Event* event = index.find(spelling->second.key, groups)) {
+                counted_ns = static_cast<double>(event->reading.time_running_ns);
+                enabled_ns = static_cast<double>(event->reading.time_enabled_ns);
+                taken = taken || event->note == record::Note::counters_taken;
+            }
+        }
         if (taken || counted_ns <= 0 || counted_ns >= enabled_ns) continue;
         const double slices = std::max(1.0, counted_ns / rotation_ns);
         const double half =

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "model/core/descriptor.h"
+#include "model/page_frames.h"
 
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t lines_per_page = 4096 / core::line_bytes;
 constexpr unsigned first_confident_hits = 2;  // accesses in a row before a stream prefetches
 
 }  // namespace

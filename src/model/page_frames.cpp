@@ -1,13 +1,10 @@
 #include "model/page_frames.h"
 
-#include "model/core/descriptor.h"
-
 namespace tmaprobe::model {
 namespace {
 
 constexpr int page_bits = 37;
 constexpr std::uint64_t page_mask = (std::uint64_t{1} << page_bits) - 1;
-constexpr std::uint64_t lines_per_page = 4096 / core::line_bytes;
 /// Set where frames are not by chance: a frame of the one kind is none of the other.
 constexpr std::uint64_t in_order = (page_mask + 1) * lines_per_page;
 // Odd ones can be undone, and so can a shift by half of the bits or more. Two of each: after one, pages that follow one

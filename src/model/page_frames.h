@@ -2,7 +2,12 @@
 
 #include <cstdint>
 
+#include "model/core/descriptor.h"
+
 namespace tmaprobe::model {
+
+/// Of the smallest pages.
+inline constexpr std::uint64_t lines_per_page = 4096 / core::line_bytes;
 
 /// Which line of memory a program's line is, where pages of 4 KiB have frames: caches beyond the first level are
 /// indexed by it. A line of 64 bytes keeps its place in its page. To which frame a page goes is by chance, the same

@@ -8,7 +8,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t lines_per_page = 64, greatest_line = (std::uint64_t{1} << 43) - 1;
+constexpr std::uint64_t greatest_line = (std::uint64_t{1} << 43) - 1;
 
 TEST(PageFrames, AreFoundBack) {
     for (const std::uint64_t line : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0x7fff12345678 / 64},
@@ -37,8 +37,8 @@ TEST(PageFrames, FallOnColoursByChance) {
     for (int start = 0; start < tries; ++start) {
         std::array<int, 32> of_colour{};
         for (std::uint64_t page = 0; page < pages; ++page)
-            ++of_colour[scattered_line((0x7f0000000 + static_cast<std::uint64_t>(start) * 1000 + page) *
-                                       lines_per_page) /
+            ++of_colour[line_in_frames((0x7f0000000 + static_cast<std::uint64_t>(start) * 1000 + page) * lines_per_page,
+                                       true) /
                         lines_per_page % of_colour.size()];
         for (const int here : of_colour) crowded += here > 8 ? here : 0;
     }
