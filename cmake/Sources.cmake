@@ -32,6 +32,7 @@ set(TMAPROBE_SOURCES_cli
     src/cli/plan_command.cpp
     src/cli/prepare_process.cpp
     src/cli/progress.cpp
+    src/cli/region_words.cpp
     src/cli/replay_command.cpp
     src/cli/report_command.cpp
     src/cli/run_command.cpp
@@ -228,6 +229,7 @@ set(TMAPROBE_SOURCES_model
     src/model/rare_code.cpp
     src/model/code_of_looks.cpp
     src/model/executed_runs.cpp
+    src/model/followed_regions.cpp
     src/model/followed_run.cpp
     src/model/gate_simulation.cpp
     src/model/instructions_shown.cpp
@@ -249,7 +251,9 @@ set(TMAPROBE_SOURCES_model
     src/model/model.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
+    src/model/region_costs.cpp
     src/model/region_sums.cpp
+    src/model/region_wish.cpp
     src/model/repeatable_simulation.cpp
     src/model/sampled_windows.cpp
     src/model/sampled_windows_text.cpp

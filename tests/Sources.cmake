@@ -111,6 +111,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/cost_estimate_test.cpp
+    tests/model/region_costs_test.cpp
     tests/model/rare_code_test.cpp
     tests/model/core_instructions_test.cpp
     tests/model/core_regions_test.cpp
@@ -127,6 +128,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/page_frames_test.cpp
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
+    tests/model/slot_tally_test.cpp
     tests/model/speed_up_test.cpp
     tests/model/sum_of_windows_test.cpp
     tests/model/trace_file_test.cpp

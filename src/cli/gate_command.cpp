@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/options.h"
+#include "cli/region_words.h"
 #include "experiments/gate.h"
 #include "judge/gate.h"
 #include "machine/topology.h"
@@ -24,6 +25,7 @@ struct GateWords {
     std::string baseline, fail_above = "1%", target, label, events_directory;
     bool update = false;
     int layouts = 4, seed = 1;
+    RegionWords regions;
     std::vector<std::string> command;
     OutputOptions output;
 };
@@ -123,6 +125,9 @@ int gate(const GateWords& words) {
     request.seed = static_cast<std::uint64_t>(words.seed);
     request.library = event_library(words.events_directory);
     request.command_line = command_line();
+    const auto regions = region_request(words.regions);
+    if (!regions) return complain(regions.error());
+    request.regions = *regions;
     std::optional<record::Record> baseline;
     if (!words.update) {
         auto read = read_baseline(words.baseline, words.target);
@@ -132,6 +137,8 @@ int gate(const GateWords& words) {
         request.target = baseline->source.target;
         request.layouts = static_cast<int>(before.layouts);
         request.seed = before.seed;
+        if (before.marks && !words.regions.ignore) request.regions.marks = experiments::RegionRequest::Marks::listen;
+        if (words.regions.functions.empty()) request.regions.functions = before.region_functions;
     }
     auto record = experiments::gate(request, machine::detect(), machine::detect_topology(), progress_line());
     clear_progress();
@@ -184,6 +191,8 @@ void add_gate_command(CommandLine app, const std::vector<std::string>& command, 
         .check(between(0, 1 << 30))
         .capture_default_str()
         .type_name("N");
+    gate_command.group("Regions, each judged by itself, too");
+    add_region_options(gate_command, words->regions);
     gate_command.group("Output");
     gate_command.add_option("--json", words->output.json, "Write the record to FILE ('-': to stdout)")
         .type_name("FILE");
@@ -201,7 +210,7 @@ void add_gate_command(CommandLine app, const std::vector<std::string>& command, 
     gate_command.footer(
         "Exit status:\n"
         "  0 not slower than allowed with confidence\n"
-        "  1 slower than --fail-above allows, with confidence, or it could not be done\n"
+        "  1 slower than --fail-above allows, with confidence, all of it or a region; or it could not be done\n"
         "  2 bad usage, or a baseline of another target, architecture or version of tmaprobe\n"
         "  3 not judged: the command failed, its work depends on the time or on chance, or too little is known");
     gate_command.callback([words, &command, &status] {

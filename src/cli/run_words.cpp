@@ -203,13 +203,7 @@ void add_counting_options(CommandLine app, RunWords& words) {
            "Keep what is modelled for tmaprobe what-if --trace: code and addresses of what was executed, no data")
         .type_name("FILE");
     app.group("Regions");
-    app.add_flag("--regions", words.regions,
-                 "Listen to marks of tmaprobe/region.h; default: where the program's own file has some");
-    app.add_flag("--no-regions", words.no_regions, "Leave marks alone");
-    app.add_option("--region", words.functions,
-                   "Take a function as a region, from its entry to its return; may be repeated")
-        .allow_extra_args(false)
-        .type_name("[FILE:]SYMBOL");
+    add_region_options(app, words.regions);
     app.group("How often and how");
     app.add_flag("--multiplex", words.multiplex, "Count all groups in one run, scaled (default for commands)");
     app.add_flag("--passes", words.passes, "Run once per group, nothing multiplexed (default for kernels)");
@@ -294,20 +288,14 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     request.counting.effort = words.effort;
     // A kernel is modelled alike each time anyway.
     request.counting.repeatable = words.repeatable && !words.command.empty();
-    using Marks = experiments::RegionRequest::Marks;
-    request.counting.regions = {words.regions      ? Marks::listen
-                                : words.no_regions ? Marks::ignore
-                                                   : Marks::if_there,
-                                words.functions};
+    request.counting.regions = TRY(region_request(words.regions));
     request.counting.region_program = words.command;
-    if (words.regions && words.no_regions)
-        return fail(ErrorCode::bad_usage, "--regions and --no-regions exclude each other");
-    if ((words.regions || !words.functions.empty()) && !words.kernel.empty())
+    if (words.regions.any() && !words.kernel.empty())
         return fail(ErrorCode::bad_usage, "regions are those of a command", "name one after --");
-    if (words.regions && words.command.empty())
+    if (words.regions.listen && words.command.empty())
         return fail(ErrorCode::bad_usage, "--regions is for a command: a program asks once, at its first mark",
                     "start it with tmaprobe, or take a function as a region: --region FILE:SYMBOL");
-    if (words.repeatable && (words.regions || !words.functions.empty()))
+    if (words.repeatable && words.regions.any())
         return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
     request.counting.calibration = {!words.no_calibration, words.calibration};
     if (words.no_calibration && !words.calibration.empty())

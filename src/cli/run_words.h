@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
+#include "cli/region_words.h"
 #include "counters/resctrl/info.h"
 #include "experiments/run.h"
 
@@ -26,8 +27,7 @@ struct RunWords {
     double seconds = 0, effort = 1;
     bool repeatable = false;
     std::string calibration, save_trace;
-    bool regions = false, no_regions = false;
-    std::vector<std::string> functions;
+    RegionWords regions;
     bool no_calibration = false;
     bool multiplex = false, passes = false, system_wide = false, reserve_pages = false, user = false,
          kernel_mode = false;

@@ -12,6 +12,7 @@ namespace {
 struct Words {
     RunWords run;
     WhereWords where;
+    std::string region;
     bool gains = false;
 };
 
@@ -23,6 +24,11 @@ Result<experiments::RunRequest> understand_where(const Words& words) {
                     "leave --source out: where there are counters, the tree is counted all the same");
     TRY(model::check_built());
     request.counting.attribute = true;
+    request.counting.attribute_in = words.region;
+    if (words.region.empty()) return request;
+    if (!words.run.kernel.empty()) return fail(ErrorCode::bad_usage, "--in is for a command's regions");
+    if (words.run.repeatable)
+        return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
     return request;
 }
 
@@ -44,6 +50,10 @@ void add_where_command(CommandLine app, const std::vector<std::string>& command,
         "where", "Which functions, lines and instructions take the slots of a kernel, command or process, and why");
     const auto words = std::make_shared<Words>();
     add_where_options(where_command, words->where);
+    where_command
+        .add_option("--in", words->region,
+                    "Only what takes the slots of this region: as the program marks it, or as --region names it")
+        .type_name("REGION");
     where_command.add_flag("--what-if", words->gains,
                            "Say of the lines that take most how much faster all would be if each took its slots and "
                            "nothing more; costs another simulation");

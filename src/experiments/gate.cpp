@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/statistics.h"
 #include "experiments/code_points.h"
+#include "experiments/regions.h"
 #include "experiments/setup.h"
 #include "model/gate.h"
 #include "process/held_command.h"
@@ -127,16 +128,22 @@ class CostByPlace {
     Places functions_, lines_;
 };
 
-record::ProgramCost recorded(const model::ProgramCost& cost, std::vector<record::Warning>& warnings) {
+record::Estimated estimated(double value, double standard_error) {
     // 95% of a normal distribution.
     constexpr double errors_either_way = 1.96;
+    const double wide = errors_either_way * standard_error;
+    return {value, std::max(0.0, value - wide), value + wide};
+}
+
+record::ProgramCost recorded(const model::ProgramCost& cost, std::vector<record::Warning>& warnings) {
     record::ProgramCost record;
-    const double wide = errors_either_way * cost.standard_error;
-    record.cycles = {cost.cycles, std::max(0.0, cost.cycles - wide), cost.cycles + wide};
+    record.cycles = estimated(cost.cycles, cost.standard_error);
     record.layouts = cost.layouts;
     record.instructions = static_cast<double>(cost.instructions);
     record.instructions_again = static_cast<double>(cost.instructions_again);
     record.simulated = static_cast<double>(cost.simulated_instructions);
+    for (const model::RegionShare& region : cost.regions)
+        record.regions.push_back({region.name, estimated(region.cycles, region.standard_error), region.instructions});
     record.windows = cost.windows;
     record.clock_reads = cost.clock_reads;
     const CostByPlace places(cost, warnings);
@@ -191,6 +198,11 @@ Result<record::Record> gate(const GateRequest& request, const machine::Host& hos
     gate.layouts = static_cast<std::uint64_t>(request.layouts);
     gate.seed = request.seed;
     gate.label = request.label;
+    counting.regions = request.regions;
+    counting.region_program = request.command;
+    const model::RegionWish regions = TRY(region_wish(counting));
+    gate.marks = regions.marks;
+    gate.region_functions = request.regions.functions;
 
     const auto says = [&](const char* what) {
         if (on_progress) on_progress({what, 0, "", ProgressOf::step});
@@ -210,7 +222,7 @@ Result<record::Record> gate(const GateRequest& request, const machine::Host& hos
     }
     says("following it instruction by instruction");
     const auto cost = TRY(model::cost_of(
-        request.command, {request.library, *setup.table, host.architecture, request.layouts, request.seed}));
+        request.command, {request.library, *setup.table, host.architecture, request.layouts, request.seed, regions}));
     if (cost.exit_status.value_or(0) != 0) {
         record.extra.exit_status = cost.exit_status;
         return record;

@@ -16,6 +16,7 @@ struct GateRequest {
     int layouts = 4;         ///< of memory
     std::uint64_t seed = 1;  ///< of layouts and windows
     int repetitions = 3;     ///< by the clock, at most
+    RegionRequest regions;   ///< that are judged by themselves, too
     events::Library library;
     std::string command_line;
 };

@@ -161,7 +161,10 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     if (counted.model) run.extra.model = std::move(counted.model);
     if (run.extra.model && run.extra.model->clock_check)
         TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));
-    if (counted.attribution) run.extra.where = where_of(*counted.attribution, measured.warnings);
+    if (counted.attribution) {
+        run.extra.where = where_of(*counted.attribution, measured.warnings);
+        name_region(request.attribute_in, *run.extra.where, measured.warnings);
+    }
     if (counted.regions) run.extra.regions = TRY(regions_of(setup, *counted.regions, assessment, measured.warnings));
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);

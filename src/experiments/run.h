@@ -75,6 +75,7 @@ struct CountingRequest {
     counters::ScopeDetail detail;  ///< whose counts of the scope, and when
     double seconds = 0;            ///< for which processes are looked at; 0: until they end, or a signal comes
     bool attribute = false;        ///< say which places in the code take the slots (RunExtra::where)
+    std::string attribute_in;      ///< only what the slots of this region go to; empty: all
     bool repeatable = false;       ///< model a run of its own, the same each time
     std::string save_trace;        ///< file for what is simulated; empty: none
     std::string trace_workload;    ///< as its header names it

@@ -118,6 +118,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             options.assume_pages = request.assume_pages;
             options.effort = request.effort;
             options.attribute = request.attribute;
+            options.attribute_in = request.attribute_in;
             options.repeatable = request.repeatable;
             options.seconds = request.seconds;
             if (request.scope.kind == counters::Scope::Kind::process)

@@ -307,4 +307,12 @@ record::Where where_of(const counters::SlotAttribution& attribution, std::vector
     return Summing(attribution, warnings).where();
 }
 
+void name_region(const std::string& region, record::Where& where, std::vector<record::Warning>& warnings) {
+    if (region.empty()) return;
+    where.region = region;
+    if (record::sum_of(where.slots) <= 0)
+        warnings.push_back({"where_no_region", "no window of the model has an instruction of region " + region,
+                            "its name as the program marks it, or as --region has it; --effort takes more windows"});
+}
+
 }  // namespace tmaprobe::experiments

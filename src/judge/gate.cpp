@@ -101,6 +101,34 @@ std::vector<std::string> notes_of(const Gate& baseline, const Gate& now) {
     return notes;
 }
 
+/// How far a change is from what is allowed; not judged where the interval is too wide to tell.
+record::GateVerdict verdict_of(const Estimated& change, double fail_above) {
+    constexpr double finest = 0.005;  // nobody is to be told that half a percent cannot be seen
+    if (change.low > fail_above) return record::GateVerdict::slower;
+    if (const double told = std::max(fail_above, finest);
+        change.high > 2 * told && (change.high - change.low) / 2 > told)
+        return record::GateVerdict::not_judged;
+    return change.high < -fail_above ? record::GateVerdict::faster : record::GateVerdict::passed;
+}
+
+void compare_regions(const Gate& baseline, const Gate& now, GateResult& result) {
+    const auto& before = baseline.cost.regions;
+    const auto& after = now.cost.regions;
+    for (const record::RegionInRun& region : after) {
+        const auto known = std::ranges::find(before, region.name, &record::RegionInRun::name);
+        if (known == before.end() || known->cycles.value <= 0) {
+            result.regions_appeared.push_back(region.name);
+            continue;
+        }
+        const Estimated change = change_of(known->cycles, region.cycles);
+        result.regions.push_back(
+            {region.name, verdict_of(change, result.fail_above), known->cycles.value, region.cycles.value, change});
+    }
+    for (const record::RegionInRun& region : before)
+        if (std::ranges::find(after, region.name, &record::RegionInRun::name) == after.end())
+            result.regions_vanished.push_back(region.name);
+}
+
 std::string percent_of(double share) { return fmt::format("{:.2f}%", 100 * share); }
 
 }  // namespace
@@ -139,7 +167,6 @@ GateResult gate_result(const Gate& baseline, const Gate& now, double fail_above)
             baseline.architecture, now.architecture);
         return result;
     }
-    constexpr double finest = 0.005;  // nobody is to be told that half a percent cannot be seen
     const Estimated change = change_of(baseline.cost.cycles, now.cost.cycles);
     result.change = change;
     if (baseline.cost.instructions > 0) result.instructions = now.cost.instructions / baseline.cost.instructions - 1;
@@ -151,16 +178,17 @@ GateResult gate_result(const Gate& baseline, const Gate& now, double fail_above)
     result.lines = moves_of(baseline.cost.lines, now.cost.lines, true, baseline.cost.cycles.value);
     result.appeared = only_in(now.cost, baseline.cost);
     result.vanished = only_in(baseline.cost, now.cost);
-    if (change.low > fail_above) {
-        result.verdict = record::GateVerdict::slower;
-    } else if (const double told = std::max(fail_above, finest);
-               change.high > 2 * told && (change.high - change.low) / 2 > told) {
+    compare_regions(baseline, now, result);
+    result.verdict = verdict_of(change, fail_above);
+    if (result.verdict == record::GateVerdict::not_judged)
         result.reason = fmt::format(
             "the change is {:+.2f}%, and the interval {:+.2f}%..{:+.2f}% is too wide to tell "
             "whether it is more than {}",
             100 * change.value, 100 * change.low, 100 * change.high, percent_of(fail_above));
-    } else {
-        result.verdict = change.high < -fail_above ? record::GateVerdict::faster : record::GateVerdict::passed;
+    if (std::ranges::find(result.regions, record::GateVerdict::slower, &record::RegionChange::verdict) !=
+        result.regions.end()) {
+        result.verdict = record::GateVerdict::slower;
+        result.reason.clear();
     }
     return result;
 }

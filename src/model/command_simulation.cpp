@@ -112,17 +112,6 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
             looked_at.empty() ? more : "look for longer (--seconds)"};
 }
 
-/// Which functions are watched, each place with the number of its region.
-std::vector<trace::RegionFunction> functions_of(const RegionWish& wish) {
-    std::vector<trace::RegionFunction> all;
-    for (std::size_t i = 0; i < wish.functions.size(); ++i)
-        for (trace::RegionFunction place : wish.functions[i].places) {
-            place.region = trace::first_function_region + static_cast<std::uint32_t>(i);
-            all.push_back(std::move(place));
-        }
-    return all;
-}
-
 RegionNames region_names(const RegionWish& wish, const std::optional<process::RegionPage>& page, pid_t command) {
     RegionNames names;
     for (const FunctionRegion& function : wish.functions) names.functions.push_back(function.name);
@@ -159,7 +148,8 @@ void add_windows(SampledWindows windows, const RegionNames& regions, const Model
         sum_up(windows.facts, true, cpu, modelled, looked_at);
         if (options.attribute) {
             modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
-            modelled.attribution->samples = std::move(windows.samples);
+            // Samples do not know of regions.
+            if (options.attribute_in.empty()) modelled.attribution->samples = std::move(windows.samples);
         }
         std::map<std::string, std::size_t> known_wrong(windows.known_wrong.begin(), windows.known_wrong.end());
         add_model_warnings(known_wrong, windows.pages_partly_known, modelled);
@@ -228,7 +218,7 @@ Result<Modelled> simulate_command(const std::vector<std::string>& command, core:
     auto held = TRY(process::HeldCommand::start(command));
     variable.reset();
     SamplingRequest request = request_for(options);
-    request.regions = {page ? &*page : nullptr, functions_of(options.regions)};
+    request.regions = {page ? &*page : nullptr, watched_functions(options.regions)};
     request.processes = {held.pid()};
     request.reaper = ::getpid();
     if (options.command_alone_ms == 0) request.held_command = held.pid();
@@ -265,7 +255,7 @@ Result<Modelled> simulate_processes(const std::vector<pid_t>& processes, double 
     for (const pid_t process : processes) TRY(trace::check_can_be_sampled(process));
     SamplingRequest request = request_for(options);
     request.processes = processes;
-    request.regions.functions = functions_of(options.regions);
+    request.regions.functions = watched_functions(options.regions);
     SoftwareEvents software(processes);
     auto helper = TRY(start_helper(request, core, decoder, cpu, options));
     process::SignalWatch signals;

@@ -92,13 +92,31 @@ CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decode
     simulator_.tell_times();
     if (options_.attribute) simulator_.attribute_slots();
     if (regions_.any()) simulator_.tell_regions();
+    if (!options_.attribute_in.empty())
+        simulator_.attribute_only_in([this](std::uint32_t path) {
+            const auto [known, is_new] = attributed_paths_.try_emplace(path, false);
+            if (is_new) known->second = is_attributed(path);
+            return known->second;
+        });
+}
+
+/// Whether the region that is asked for is open. A region has its name before it is first begun.
+bool CopyWindows::is_attributed(std::uint32_t path) const {
+    const auto marked = regions_.page ? regions_.page->names() : std::vector<std::string>();
+    return std::ranges::any_of(region_paths_.all()[path], [&](std::uint32_t region) {
+        if (region < trace::first_function_region)
+            return region < marked.size() && marked[region] == options_.attribute_in;
+        const auto& functions = options_.regions.functions;
+        const std::size_t function = region - trace::first_function_region;
+        return function < functions.size() && functions[function].name == options_.attribute_in;
+    });
 }
 
 Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool from_start,
                                                     const Following& following) {
     copy_ = sample.snapshot.copy();
     Copy copy(sample, decoder_, options_.software_always,
-              {region_paths_, regions_.page, regions_.functions, sample.snapshot, seen_entries_});
+              {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_});
     further_windows_ = following.moments > 1 ? windows_of_many : windows_of_the_only_one;
     std::vector<WindowFacts> moments;
     for (std::size_t number = 0; number < following.moments; ++number) {

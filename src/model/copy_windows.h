@@ -60,6 +60,7 @@ class CopyWindows {
         double stands_for_ns = 0;
     };
 
+    bool is_attributed(std::uint32_t path) const;
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
     Result<bool> go_on(Copy& copy, const Following& following);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
@@ -81,6 +82,7 @@ class CopyWindows {
     const WatchedRegions& regions_;
     trace::RegionPaths region_paths_;
     std::map<std::uint32_t, trace::SeenEntries> seen_entries_;  ///< by region
+    std::map<std::uint32_t, bool> attributed_paths_;            ///< whether the region asked for is in it
     SampledWindows& found_;
     std::function<void()> in_between_;
     WindowSimulator simulator_;

@@ -31,8 +31,9 @@ bool reads_clock(long call) {
 
 }  // namespace
 
-FollowedRun::FollowedRun(trace::FixedStart start, trace::Decoder& decoder)
+FollowedRun::FollowedRun(trace::FixedStart start, trace::Decoder& decoder, std::unique_ptr<FollowedRegions> regions)
     : start_(std::move(start)),
+      regions_(std::move(regions)),
       tracer_(start_.process, decoder, false),
       counting_(start_.process, tracer_, trace::Translator::Notes::blocks),
       following_(start_.process, tracer_) {
@@ -51,9 +52,14 @@ FollowedRun::FollowedRun(trace::FixedStart start, trace::Decoder& decoder)
 }
 
 Result<std::unique_ptr<FollowedRun>> FollowedRun::start(const std::vector<std::string>& command,
-                                                        trace::Decoder& decoder, const trace::ShownCpu& shown) {
+                                                        trace::Decoder& decoder, const trace::ShownCpu& shown,
+                                                        const RegionWish& regions) {
+    auto told = TRY(FollowedRegions::prepare(regions));
+    auto variable = told->variable();
     auto fixed = TRY(trace::start_fixed(command));
-    std::unique_ptr<FollowedRun> run(new FollowedRun(std::move(fixed), decoder));
+    variable.reset();
+    told->started_as(fixed.process.pid());
+    std::unique_ptr<FollowedRun> run(new FollowedRun(std::move(fixed), decoder, std::move(told)));
     run->tracer_.on_cpuid = [shown](const trace::Registers& before, trace::Registers& after) {
         shown.answer(before, after);
     };
@@ -128,8 +134,12 @@ Result<std::uint64_t> FollowedRun::go_to_end() {
 Result<> FollowedRun::follow(std::uint64_t count, std::vector<trace::Step>& steps) {
     constexpr std::size_t some_more = 1000;
     steps.reserve(count + some_more);
+    regions_->look(start_.process);
     return execute(following_, executed_ + count,
-                   [&](const trace::StaticInstruction&, const trace::Step& step) { steps.push_back(step); });
+                   [&](const trace::StaticInstruction& instruction, const trace::Step& executed) {
+                       trace::Step step = executed;
+                       if (regions_->is_own(instruction, step)) steps.push_back(step);
+                   });
 }
 
 std::shared_ptr<const std::vector<trace::StaticInstruction>> FollowedRun::instructions() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/followed_regions.h"
 #include "process/mappings.h"
 #include "trace/fixed_start.h"
 #include "trace/shown_cpu.h"
@@ -18,9 +19,9 @@ namespace tmaprobe::model {
 /// by instruction. Positions are numbers of executed instructions; all are met a little late, the same each time.
 class FollowedRun {
   public:
-    /// Errors: those of trace::start_fixed().
+    /// Errors: those of trace::start_fixed() and FollowedRegions.
     static Result<std::unique_ptr<FollowedRun>> start(const std::vector<std::string>& command, trace::Decoder& decoder,
-                                                      const trace::ShownCpu& shown);
+                                                      const trace::ShownCpu& shown, const RegionWish& regions);
 
     /// Only counts up to a position.
     Result<> go_to(std::uint64_t position);
@@ -28,7 +29,8 @@ class FollowedRun {
     Result<bool> go_to_code(std::vector<std::uint64_t> addresses, std::uint64_t position);
     /// How many instructions it executed in all.
     Result<std::uint64_t> go_to_end();
-    /// Appends the next so many instructions, or a few more, as numbered by instructions().
+    /// Appends the next so many instructions, or a few more, as numbered by instructions(), each with its regions;
+    /// those of marks are left out.
     Result<> follow(std::uint64_t count, std::vector<trace::Step>& steps);
     /// As they are now.
     std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions();
@@ -36,6 +38,7 @@ class FollowedRun {
     /// What counts, of a run that is not followed anywhere.
     const trace::Translator& counting() const { return counting_; }
     const trace::FixedStart& where() const { return start_; }
+    const FollowedRegions& regions() const { return *regions_; }
     /// Of all mappings that it may write: how much of them is resident is the machine's affair.
     std::uint64_t writable_bytes() const;
     /// All that it ever had at the places where this was asked for, and at its end.
@@ -46,12 +49,13 @@ class FollowedRun {
     std::optional<int> exit_status() const { return start_.process.exit_status(); }
 
   private:
-    FollowedRun(trace::FixedStart start, trace::Decoder& decoder);
+    FollowedRun(trace::FixedStart start, trace::Decoder& decoder, std::unique_ptr<FollowedRegions> regions);
     Result<> execute(trace::Translator& translator, std::uint64_t position, const trace::OnStep& on_step);
     trace::Tracer::CallAnswer on_call(const trace::Registers& registers);
     void note_mappings();
 
     trace::FixedStart start_;
+    std::unique_ptr<FollowedRegions> regions_;
     trace::Tracer tracer_;
     trace::Translator counting_, following_;
     const trace::Translator* last_ = nullptr;  ///< that it was executed by

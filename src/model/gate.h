@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "events/table.h"
+#include "model/region_wish.h"
 #include "process/mappings.h"
 #include "record/record.h"
 
@@ -17,6 +18,12 @@ namespace tmaprobe::model {
 struct InstructionCost {
     double executions = 0;  ///< counted, not estimated
     double cycles = 0;      ///< over the layouts: the mean
+};
+
+/// What a region of it costs, with what it calls and with regions inside.
+struct RegionShare {
+    std::string name;
+    double instructions = 0, cycles = 0, standard_error = 0;
 };
 
 /// What a command costs on a CPU.
@@ -29,6 +36,7 @@ struct ProgramCost {
     double standard_error = 0;                      ///< of the cycles: of taking windows for the whole
     std::vector<double> layouts;                    ///< cycles with each layout
     std::map<std::uint64_t, InstructionCost> code;  ///< by address
+    std::vector<RegionShare> regions;               ///< in the order in which they were first begun
     std::vector<process::CodeMapping> mappings;
     std::uint64_t clock_reads = 0;  ///< how often it asked for the time
     bool started_others = false;    ///< threads or processes, which are not followed
@@ -50,6 +58,7 @@ struct CostQuestion {
     std::string architecture;
     int layouts = 4;
     std::uint64_t seed = 1;
+    RegionWish regions{};
 };
 
 /// Runs a command twice under the tracer: counts the instructions that it executes, and simulates windows of them, each

@@ -109,7 +109,8 @@ class CostOfCommand {
           decoder_(decoder),
           shown_(shown_cpu(cpu, question)),
           layouts_(question.layouts),
-          seed_(question.seed) {}
+          seed_(question.seed),
+          wish_(question.regions) {}
 
     Result<ProgramCost> find() {
         TRY(count());
@@ -122,10 +123,11 @@ class CostOfCommand {
   private:
     Result<> count() {
         const log::Step step("counting the instructions of a run");
-        auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
+        auto run = TRY(FollowedRun::start(command_, decoder_, shown_, wish_));
         cost_.instructions = TRY(run->go_to_end());
         executions_ = executions_of(run->counting());
         blocks_ = run->counting().block_counts();
+        leave_out_marks(run->regions());
         cost_.clock_reads = run->clock_reads();
         cost_.started_others = run->started_others();
         cost_.followed_to_end = run->followed_to_end();
@@ -134,10 +136,19 @@ class CostOfCommand {
         return {};
     }
 
+    /// What marks execute is not the program's.
+    void leave_out_marks(const FollowedRegions& regions) {
+        for (const auto& [begin, end] : regions.code_of_marks()) {
+            executions_.erase(executions_.lower_bound(begin), executions_.lower_bound(end));
+            std::erase_if(blocks_, [&](const auto& block) { return block.start >= begin && block.start < end; });
+        }
+    }
+
     Result<> simulate() {
         const log::Step step("simulating windows of a second run");
-        auto run = TRY(FollowedRun::start(command_, decoder_, shown_));
-        auto simulators = TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_)));
+        auto run = TRY(FollowedRun::start(command_, decoder_, shown_, wish_));
+        auto simulators =
+            TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_), run->regions().any()));
         RareCode rare(blocks_, cost_.instructions);
         const auto places = window_places(cost_.instructions, seed_);
         std::size_t awaited = 0;
@@ -163,7 +174,7 @@ class CostOfCommand {
         }
         cost_.instructions_again = TRY(run->go_to_end());
         cost_.mappings = run->code_mappings();
-        add_up(TRY(simulators.finish()));
+        add_up(TRY(simulators.finish()), run->regions());
         return {};
     }
 
@@ -175,26 +186,43 @@ class CostOfCommand {
         return {};
     }
 
-    void add_up(const SimulatedWindows& windows) {
+    static std::vector<WindowCosts> costs_of(const std::vector<SimulatedWindow>& windows) {
+        std::vector<WindowCosts> costs;
+        for (const SimulatedWindow& window : windows) costs.push_back(window.costs);
+        return costs;
+    }
+
+    static void add(WindowCosts& sum, const WindowCosts& more) {
+        for (const auto& [address, code] : more) {
+            sum[address].executions += code.executions;
+            sum[address].cycles += code.cycles;
+        }
+    }
+
+    void add_up(const SimulatedWindows& windows, const FollowedRegions& regions) {
         // Neighbours in different layouts are one sample: what layouts differ by is no error of it.
-        std::vector<WindowCosts> samples;
+        std::vector<SimulatedWindow> samples;
+        const auto awaited = costs_of(windows.awaited);
         for (const auto& of_layout : windows.layouts) {
-            cost_.layouts.push_back(estimate_cost(executions_, of_layout, windows.awaited).cycles);
+            cost_.layouts.push_back(estimate_cost(executions_, costs_of(of_layout), awaited).cycles);
             samples.resize(std::max(samples.size(), of_layout.size()));
-            for (std::size_t i = 0; i < of_layout.size(); ++i)
-                for (const auto& [address, code] : of_layout[i]) {
-                    samples[i][address].executions += code.executions;
-                    samples[i][address].cycles += code.cycles;
-                }
+            for (std::size_t i = 0; i < of_layout.size(); ++i) {
+                add(samples[i].costs, of_layout[i].costs);
+                for (const auto& [path, costs] : of_layout[i].by_path) add(samples[i].by_path[path], costs);
+            }
             cost_.windows += of_layout.size();
         }
         cost_.windows += windows.awaited.size();
         if (samples.empty()) return;
-        const CostEstimate estimate = estimate_cost(executions_, samples, windows.awaited);
+        const CostEstimate estimate = estimate_cost(executions_, costs_of(samples), awaited);
         cost_.cycles = estimate.cycles;
         cost_.standard_error = estimate.standard_error;
         cost_.simulated_instructions = static_cast<std::uint64_t>(estimate.sampled);
         for (const auto& [address, count] : executions_) cost_.code[address] = {count, estimate.by_address.at(address)};
+        for (const auto& [number, name] : regions.names()) {
+            const CostInRegion cost = estimate_region(executions_, samples, windows.awaited, regions.paths(), number);
+            if (cost.cycles > 0) cost_.regions.push_back({name, cost.instructions, cost.cycles, cost.standard_error});
+        }
     }
 
     const std::vector<std::string>& command_;
@@ -203,6 +231,7 @@ class CostOfCommand {
     trace::ShownCpu shown_;
     int layouts_;
     std::uint64_t seed_;
+    const RegionWish& wish_;
     std::map<std::uint64_t, double> executions_;
     std::vector<trace::Translator::BlockCount> blocks_;
     ProgramCost cost_;

@@ -15,14 +15,18 @@ namespace tmaprobe::model {
 /// One layout's, with its thread.
 class LayoutSimulators::Simulator {
   public:
-    Simulator(const ModelledCpu& cpu, std::unique_ptr<core::Core> core, const MemoryLayout& layout)
-        : core_(std::move(core)), simulator_(*core_, cpu), width_(static_cast<double>(cpu.core.slot_width)) {
+    Simulator(const ModelledCpu& cpu, std::unique_ptr<core::Core> core, const MemoryLayout& layout, bool tell_regions)
+        : core_(std::move(core)),
+          simulator_(*core_, cpu),
+          width_(static_cast<double>(cpu.core.slot_width)),
+          tells_regions_(tell_regions) {
         constexpr std::uint64_t small_page = 4096;
         simulator_.set_pages(trace::PageMap::uniform(small_page));
         simulator_.set_addresses(OwnAddresses(layout.placements, layout.code_shift));
         simulator_.order_frames();
         simulator_.tell_times();
         simulator_.leave_out_variations();
+        if (tells_regions_) simulator_.tell_regions();
         thread_ = std::jthread([this] { work(); });
     }
     ~Simulator() { close(); }
@@ -82,9 +86,15 @@ class LayoutSimulators::Simulator {
             return;
         }
         auto& window = (stretch.awaited ? awaited_ : windows_).emplace_back();
-        for (const auto& [address, slots] : facts->time_by_address) window[address].cycles = slots / width_;
-        for (std::size_t i = lead_in; i < trace.steps.size(); ++i)
-            window[trace.instructions[trace.steps[i].instruction].address].executions += 1;
+        for (const auto& [address, slots] : facts->time_by_address) window.costs[address].cycles = slots / width_;
+        for (const auto& [path, times] : facts->time_by_region)
+            for (const auto& [address, slots] : times) window.by_path[path][address].cycles = slots / width_;
+        for (std::size_t i = lead_in; i < trace.steps.size(); ++i) {
+            const trace::Step& step = trace.steps[i];
+            const std::uint64_t address = trace.instructions[step.instruction].address;
+            window.costs[address].executions += 1;
+            if (tells_regions_) window.by_path[step.regions][address].executions += 1;
+        }
     }
 
     /// A window with the instructions that are in it, and no others: a program may have hundreds of times as many.
@@ -107,7 +117,8 @@ class LayoutSimulators::Simulator {
     std::unique_ptr<core::Core> core_;
     WindowSimulator simulator_;
     double width_;
-    std::vector<WindowCosts> windows_, awaited_;
+    bool tells_regions_;
+    std::vector<SimulatedWindow> windows_, awaited_;
     std::optional<Error> error_;
     std::mutex guard_;
     std::condition_variable changed_;
@@ -121,10 +132,12 @@ LayoutSimulators::LayoutSimulators(LayoutSimulators&&) noexcept = default;
 LayoutSimulators& LayoutSimulators::operator=(LayoutSimulators&&) noexcept = default;
 LayoutSimulators::~LayoutSimulators() = default;
 
-Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts) {
+Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts,
+                                                 bool tell_regions) {
     LayoutSimulators simulators;
     for (const MemoryLayout& layout : layouts)
-        simulators.simulators_.push_back(std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout));
+        simulators.simulators_.push_back(
+            std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout, tell_regions));
     return simulators;
 }
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/cost_estimate.h"
 #include "model/modelled_cpu.h"
 #include "model/own_addresses.h"
+#include "model/region_costs.h"
 #include "trace/trace.h"
 
 namespace tmaprobe::model {
@@ -28,16 +28,17 @@ struct ExecutedStretch {
 
 /// What they cost, by real address.
 struct SimulatedWindows {
-    std::vector<std::vector<WindowCosts>> layouts;  ///< of each layout in order, those that begin by chance
-    std::vector<WindowCosts> awaited;               ///< of all layouts
+    std::vector<std::vector<SimulatedWindow>> layouts;  ///< of each layout in order, those that begin by chance
+    std::vector<SimulatedWindow> awaited;               ///< of all layouts
 };
 
 /// Stretches of what a program executes on one CPU in several layouts, each layout simulated on a thread of its own
 /// while the program goes on. Layouts take turns: one stretch is simulated in one layout.
 class LayoutSimulators {
   public:
-    /// Errors: those of core::make_core().
-    static Result<LayoutSimulators> start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts);
+    /// `tell_regions`: costs by trace::Step::regions, too. Errors: those of core::make_core().
+    static Result<LayoutSimulators> start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts,
+                                          bool tell_regions);
     LayoutSimulators(LayoutSimulators&&) noexcept;
     LayoutSimulators& operator=(LayoutSimulators&&) noexcept;
     ~LayoutSimulators();

@@ -11,8 +11,8 @@
 #include "counters/source.h"
 #include "events/table.h"
 #include "machine/host.h"
+#include "model/region_wish.h"
 #include "record/calibration.h"
-#include "trace/region_watch.h"
 
 namespace tmaprobe::model {
 
@@ -20,20 +20,6 @@ namespace tmaprobe::model {
 struct TraceWish {
     std::string file;                            ///< empty: nowhere
     std::string workload, cpu_id, architecture;  ///< for the trace's header
-};
-
-/// A function that is a region, and where it is in the files that a process has mapped.
-struct FunctionRegion {
-    std::string name;
-    std::vector<trace::RegionFunction> places;  ///< their numbers are filled in
-};
-
-/// Which regions of a command are told apart.
-struct RegionWish {
-    bool marks = false;  ///< those that the program marks
-    std::vector<FunctionRegion> functions;
-
-    bool any() const { return marks || !functions.empty(); }
 };
 
 /// What the model may vary.
@@ -54,6 +40,7 @@ struct ModelOptions {
     std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
     TraceWish trace;
     RegionWish regions;
+    std::string attribute_in;  ///< only what the slots of this region are put down to; empty: all
 
     /// What is mapped where is wanted with each window.
     bool keeps_mappings() const { return attribute || !trace.file.empty(); }

@@ -7,14 +7,16 @@ namespace tmaprobe::model {
 
 std::vector<std::uint64_t> SlotTally::by_instruction() const {
     std::vector<std::uint64_t> slots(trace_.instructions.size());
-    for (const Noted& one : noted_) slots[trace_.steps[one.step].instruction] += one.count;
+    for (const Noted& one : noted_)
+        if (counts(one.step)) slots[trace_.steps[one.step].instruction] += one.count;
     return slots;
 }
 
 counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) const {
     std::vector<counters::SlotsByCause> of_instructions(trace_.instructions.size());
     for (const Noted& one : noted_)
-        of_instructions[trace_.steps[one.step].instruction][static_cast<std::size_t>(one.cause)] += one.count;
+        if (counts(one.step))
+            of_instructions[trace_.steps[one.step].instruction][static_cast<std::size_t>(one.cause)] += one.count;
     std::map<std::uint64_t, counters::SlotsByCause> sums;
     for (std::size_t number = 0; number < of_instructions.size(); ++number) {
         if (of_instructions[number] == counters::SlotsByCause{}) continue;
@@ -29,18 +31,19 @@ counters::InstructionSlots SlotTally::by_address(const OwnAddresses& addresses) 
 counters::InstructionEvents SlotTally::events_by_address(const OwnAddresses& addresses, std::size_t lead_in) const {
     std::vector<counters::InstructionEvents::Counts> of_instructions(trace_.instructions.size());
     for (const Met& one : met_) {
-        auto& counts = of_instructions[trace_.steps[one.step].instruction];
-        counts.mispredictions += one.mispredicted;
-        counts.loads += !one.mispredicted;
-        counts.missed_l1 += one.missed_l1;
-        counts.load_cycles += one.load_cycles;
+        if (!counts(one.step)) continue;
+        auto& sum = of_instructions[trace_.steps[one.step].instruction];
+        sum.mispredictions += one.mispredicted;
+        sum.loads += !one.mispredicted;
+        sum.missed_l1 += one.missed_l1;
+        sum.load_cycles += one.load_cycles;
     }
     for (std::size_t step = lead_in; step < trace_.steps.size(); ++step)
-        ++of_instructions[trace_.steps[step].instruction].executions;
+        if (counts(static_cast<std::uint32_t>(step))) ++of_instructions[trace_.steps[step].instruction].executions;
     counters::InstructionEvents events;
     for (std::size_t number = 0; number < of_instructions.size(); ++number)
-        if (const auto& counts = of_instructions[number]; counts.loads || counts.mispredictions)
-            events.add(addresses.real_code(trace_.instructions[number].address), counts);
+        if (const auto& sum = of_instructions[number]; sum.loads || sum.mispredictions)
+            events.add(addresses.real_code(trace_.instructions[number].address), sum);
     return events;
 }
 
@@ -56,7 +59,9 @@ counters::CallPaths SlotTally::by_call(CallFollower follower, const OwnAddresses
             follower.step(real[trace_.steps[step].instruction], real[trace_.steps[step + 1].instruction].address);
     }
     for (const Noted& one : noted_)
-        sums[{call_of[one.step], trace_.steps[one.step].instruction}][static_cast<std::size_t>(one.cause)] += one.count;
+        if (counts(one.step))
+            sums[{call_of[one.step], trace_.steps[one.step].instruction}][static_cast<std::size_t>(one.cause)] +=
+                one.count;
     counters::CallPaths paths;
     paths.calls = follower.calls();
     for (const auto& [place, slots] : sums) paths.add(place.first, real[place.second].address, slots);
@@ -64,11 +69,26 @@ counters::CallPaths SlotTally::by_call(CallFollower follower, const OwnAddresses
 }
 
 std::map<std::uint64_t, double> SlotTally::time_by_address(const OwnAddresses& addresses) const {
+    std::vector<std::uint64_t> slots(trace_.instructions.size());
+    for (const Noted& one : noted_) slots[trace_.steps[one.step].instruction] += one.count;
     std::map<std::uint64_t, double> times;
-    const auto slots = by_instruction();
     for (std::size_t number = 0; number < slots.size(); ++number)
         if (slots[number])
             times[addresses.real_code(trace_.instructions[number].address)] += static_cast<double>(slots[number]);
+    return times;
+}
+
+std::map<std::uint32_t, std::map<std::uint64_t, double>> SlotTally::time_by_region(
+    const OwnAddresses& addresses) const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> sums;
+    for (const Noted& one : noted_) {
+        const trace::Step& step = trace_.steps[one.step];
+        sums[{step.regions, step.instruction}] += one.count;
+    }
+    std::map<std::uint32_t, std::map<std::uint64_t, double>> times;
+    for (const auto& [place, slots] : sums)
+        times[place.first][addresses.real_code(trace_.instructions[place.second].address)] +=
+            static_cast<double>(slots);
     return times;
 }
 
@@ -76,7 +96,7 @@ counters::AccessSlots SlotTally::by_access(const OwnAddresses& addresses, const 
     constexpr std::uint64_t small_page = 4096;
     std::map<std::pair<std::uint32_t, std::uint64_t>, counters::AccessSlots::Access> sums;
     for (const Noted& one : noted_) {
-        if (!core::is_memory(one.cause)) continue;
+        if (!core::is_memory(one.cause) || !counts(one.step)) continue;
         const trace::Step& step = trace_.steps[one.step];
         const bool of_store = one.cause == core::SlotCause::store_buffer || !step.load;
         const std::uint64_t data = of_store ? step.store : step.load;

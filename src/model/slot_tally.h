@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "counters/slot_attribution.h"
@@ -24,13 +26,16 @@ class SlotTally final : public core::SlotObserver {
         met_.push_back({step, missed_l1, false, cycles});
     }
     void mispredicted(std::uint32_t step) override { met_.push_back({step, false, true, 0}); }
+    /// Slots of instructions are from now on those of steps in these paths of regions (trace::Step::regions) alone;
+    /// times are of all.
+    void only_in(std::function<bool(std::uint32_t path)> inside) { inside_ = std::move(inside); }
     /// Counting begins now: forgets the lead-in.
     void reset() {
         noted_.clear();
         met_.clear();
     }
 
-    /// Of each instruction of the trace, whatever the cause.
+    /// Slots of each instruction of the trace, whatever the cause.
     std::vector<std::uint64_t> by_instruction() const;
     /// By real address, where the trace has those of `addresses`. Code that was rewritten at the same place is one
     /// instruction.
@@ -44,11 +49,16 @@ class SlotTally final : public core::SlotObserver {
     /// By the calls that led to each instruction; `follower` knows those that were made before the trace began.
     counters::CallPaths by_call(CallFollower follower, const OwnAddresses& addresses = {}) const;
 
-    /// The same without causes.
+    /// Slots of each instruction, in all regions, without causes.
     std::map<std::uint64_t, double> time_by_address(const OwnAddresses& addresses = {}) const;
+    /// The same of each path of regions (trace::Step::regions).
+    std::map<std::uint32_t, std::map<std::uint64_t, double>> time_by_region(const OwnAddresses& addresses) const;
 
   private:
+    bool counts(std::uint32_t step) const { return !inside_ || inside_(trace_.steps[step].regions); }
+
     const trace::Trace& trace_;
+    std::function<bool(std::uint32_t path)> inside_;
     struct Noted {
         std::uint32_t step;
         core::SlotCause cause;

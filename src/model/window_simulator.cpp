@@ -298,7 +298,8 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
     const BranchPredictor predictor_before = predictor;
     facts.base = TRY(simulate_once(trace, machine, MemorySystem(memory_), predictor, true,
                                    {facts.slots, facts.accesses, &facts.loop, &facts.calls, &facts.events,
-                                    tells_times_ ? &facts.time_by_address : nullptr, &facts.regions}));
+                                    tells_times_ ? &facts.time_by_address : nullptr,
+                                    tells_times_ && tells_regions_ ? &facts.time_by_region : nullptr, &facts.regions}));
     // Code that lives in its first-level cache cannot tell the variations apart.
     const bool memory_matters =
         facts.base["l2_misses"] + facts.base["lines_prefetched"] > facts.base["instructions"] / 5000;
@@ -317,7 +318,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         FactVariation variation{kind.what, {}, {}, {}};
         variation.facts = TRY(simulate_once(
             trace, machine, std::move(varied), varied_predictor, wrong_paths_load,
-            {variation.slots, variation.accesses, nullptr, nullptr, nullptr, nullptr, &variation.regions}));
+            {variation.slots, variation.accesses, nullptr, nullptr, nullptr, nullptr, nullptr, &variation.regions}));
         facts.variations.push_back(std::move(variation));
     }
     return facts;
@@ -331,6 +332,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     std::optional<SlotTally> tally;
     const bool only_accesses = attributes_accesses_ && attributed.loop && !machine.core;
     if (attributes_ || only_accesses || attributed.times) tally.emplace(trace);
+    if (tally && inside_) tally->only_in(inside_);
     const std::uint64_t unknown_before = predictor.unknown();
     RegionSums regions;
     std::optional<core::Execution> execution;
@@ -358,6 +360,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     auto simulated = TRY((machine.core ? *machine.core : core_).simulate(trace, window, memory, branches));
     simulated_instructions_ += simulated.steps;
     if (attributed.times) *attributed.times = tally->time_by_address(addresses_);
+    if (attributed.times_of_regions) *attributed.times_of_regions = tally->time_by_region(addresses_);
     if (only_accesses) attributed.accesses = tally->by_access(addresses_, pages_);
     if (attributes_) {
         attributed.slots = tally->by_address(addresses_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -60,7 +61,9 @@ struct WindowFacts {
     std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
     std::vector<Facts> parts;           ///< of a moment with several windows: each of them; `base` is their sum
     std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
-    std::vector<RegionFacts> regions;                 ///< where they are asked for; add up to `base`
+    /// The same of each path of regions (trace::Step::regions), where both are asked for.
+    std::map<std::uint32_t, std::map<std::uint64_t, double>> time_by_region;
+    std::vector<RegionFacts> regions;  ///< where they are asked for; add up to `base`
     // Where slots are attributed to instructions:
     counters::InstructionSlots slots;
     counters::InstructionEvents events;
@@ -99,6 +102,8 @@ class WindowSimulator {
 
     /// Windows from now on tell the slots of each instruction.
     void attribute_slots() { attributes_ = true; }
+    /// They tell them of what is in these paths of regions (trace::Step::regions) alone.
+    void attribute_only_in(std::function<bool(std::uint32_t path)> inside) { inside_ = std::move(inside); }
     /// They tell which data they wait for, as they are, and nothing of that with variations or changes.
     void attribute_accesses() { attributes_accesses_ = true; }
     /// They tell how much time each instruction takes.
@@ -165,6 +170,7 @@ class WindowSimulator {
         counters::CallPaths* calls = nullptr;
         counters::InstructionEvents* events = nullptr;
         std::map<std::uint64_t, double>* times = nullptr;  ///< whatever the cause
+        std::map<std::uint32_t, std::map<std::uint64_t, double>>* times_of_regions = nullptr;
         std::vector<RegionFacts>* regions = nullptr;
     };
     void follow_own(const trace::StaticInstruction& instruction, const trace::Step& step);
@@ -198,6 +204,7 @@ class WindowSimulator {
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
     bool tells_times_ = false, tells_regions_ = false, varies_ = true;
+    std::function<bool(std::uint32_t path)> inside_;  ///< whose slots are told; empty: all
     std::optional<std::size_t> lead_in_;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;

@@ -120,6 +120,16 @@ RegionPage::~RegionPage() {
     if (!path_.empty()) ::unlink(path_.c_str());
 }
 
+void RegionPage::leave_out_times() { __atomic_store_n(&page_->no_time, 1u, __ATOMIC_RELAXED); }
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> RegionPage::code_of_marks() const {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> code;
+    for (const auto& one : page_->codes)
+        if (const std::uint64_t end = __atomic_load_n(&one.end, __ATOMIC_ACQUIRE); end > one.begin)
+            code.emplace_back(one.begin, end);
+    return code;
+}
+
 std::vector<std::string> RegionPage::names() const {
     std::vector<std::string> names;
     for (const auto& entry : page_->names) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -42,6 +43,10 @@ class RegionPage {
     /// Written by others at any time.
     const tmaprobe_region_page_v1& page() const { return *page_; }
 
+    /// Whoever marks asks for no times from now on: they are slow to have, and not the same twice.
+    void leave_out_times();
+    /// Where marks' own code lies in all processes: begin and end.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> code_of_marks() const;
     /// Of all regions so far, by their number.
     std::vector<std::string> names() const;
     /// Of all threads, until now.

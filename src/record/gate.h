@@ -27,6 +27,13 @@ struct CodeCost {
     double instructions = 0;  ///< executed, counted
 };
 
+/// What a region of the program costs in a run, with what it calls and with regions inside.
+struct RegionInRun {
+    std::string name;
+    Estimated cycles;
+    double instructions = 0;  ///< executed
+};
+
 /// A program file or library, to see whether another run had the same.
 struct LoadedModule {
     std::string name;  ///< without folders
@@ -43,6 +50,7 @@ struct ProgramCost {
     std::uint64_t windows = 0;
     std::uint64_t clock_reads = 0;           ///< how often it asked for the time
     std::vector<CodeCost> functions, lines;  ///< the most cycles first
+    std::vector<RegionInRun> regions;        ///< in the order in which they were first begun
     std::vector<LoadedModule> modules;       ///< the program first
     std::vector<double> measured_ns;         ///< runs by the clock: a second opinion
 };
@@ -56,6 +64,14 @@ struct CostMove {
     double share = 0;              ///< change, of all cycles before
 };
 
+/// How a region's cost compares with that of the baseline.
+struct RegionChange {
+    std::string name;
+    GateVerdict verdict = GateVerdict::not_judged;  ///< the interval is too wide
+    double before = 0, after = 0;                   ///< cycles
+    Estimated change;                               ///< 0.02 is slower by 2%
+};
+
 /// How a cost compares with that of the baseline.
 struct GateResult {
     GateVerdict verdict = GateVerdict::not_judged;
@@ -67,6 +83,8 @@ struct GateResult {
     std::vector<double> layouts;                  ///< change in each layout
     std::vector<CostMove> functions, lines;       ///< that moved, the most first
     std::vector<std::string> appeared, vanished;  ///< functions
+    std::vector<RegionChange> regions;            ///< that both have
+    std::vector<std::string> regions_appeared, regions_vanished;
     std::vector<std::string> notes;
     double baseline_cycles = 0;
 };
@@ -85,6 +103,8 @@ struct Gate {
     std::string architecture;
     std::uint64_t layouts = 0, seed = 0;
     std::string label;
+    bool marks = false;                         ///< the program's marks were listened to
+    std::vector<std::string> region_functions;  ///< as the user named those that are regions
     ProgramCost cost;
     std::optional<GateResult> result;
     std::vector<CostPoint> history;  ///< the oldest first, without this one

@@ -126,6 +126,7 @@ struct LoopTimeline {
 /// Which places take the slots, and why: by the model, whatever the tree is from.
 struct Where {
     double slot_width = 0;  ///< slots of a cycle
+    std::string region;     ///< all slots are those of this region, with what it calls; empty: of everything
     CauseSlots slots;       ///< of all instructions: those of the model's facts
     // Each list adds up to `slots`, together with what is too little to be listed. The most slots come first.
     // `loops` has, beside the loops, of each function that was called what is in none of its loops.

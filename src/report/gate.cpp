@@ -49,6 +49,8 @@ std::vector<std::string> sentences_of(const record::Gate& gate) {
     };
     listed("New functions:", result.appeared);
     listed("Functions that are gone:", result.vanished);
+    listed("New regions, which nothing is known to compare with:", result.regions_appeared);
+    listed("Regions that are gone:", result.regions_vanished);
     return sentences;
 }
 
@@ -70,6 +72,62 @@ void show_moves(Screen& screen, const std::vector<CostMove>& moves, const char* 
     }
     screen.line();
     screen.table(rows);
+}
+
+/// Regions with what each came to.
+std::vector<std::vector<std::string>> region_rows(const record::Gate& gate) {
+    std::vector<std::vector<std::string>> rows;
+    if (gate.result) {
+        for (const record::RegionChange& region : gate.result->regions)
+            rows.push_back(
+                {region.name, plain_number(region.before), plain_number(region.after),
+                 change_percent(region.change.value),
+                 fmt::format("{}..{}", change_percent(region.change.low), change_percent(region.change.high)),
+                 region.verdict == GateVerdict::not_judged ? "not judged: too wide"
+                                                           : std::string(name_of(region.verdict))});
+    } else {
+        for (const record::RegionInRun& region : gate.cost.regions)
+            rows.push_back({region.name, plain_number(region.cycles.value),
+                            fmt::format("{}..{}", plain_number(region.cycles.low), plain_number(region.cycles.high)),
+                            plain_number(region.instructions)});
+    }
+    return rows;
+}
+
+std::vector<std::string> region_heading(const record::Gate& gate) {
+    if (gate.result) return {"cycles by region", "before", "after", "change", "95% interval", "verdict"};
+    return {"cycles by region", "cycles", "95% interval", "instructions"};
+}
+
+void show_regions(Screen& screen, const record::Gate& gate) {
+    auto rows = region_rows(gate);
+    if (rows.empty()) return;
+    for (auto& row : rows) row.front() = screen.say(row.front());
+    rows.insert(rows.begin(), region_heading(gate));
+    screen.line();
+    screen.table(rows);
+}
+
+/// Regions that became slower, the most first.
+std::vector<record::RegionChange> slower_regions(const record::GateResult& result) {
+    std::vector<record::RegionChange> slower;
+    for (const record::RegionChange& region : result.regions)
+        if (region.verdict == GateVerdict::slower) slower.push_back(region);
+    std::ranges::stable_sort(slower, std::greater{}, [](const auto& one) { return one.change.value; });
+    return slower;
+}
+
+/// Which regions are, where any are judged.
+std::string slower_sentence(const record::GateResult& result, const std::string& limit, const std::string& change) {
+    const auto slower = slower_regions(result);
+    if (slower.empty()) return fmt::format("SLOWER by more than {}: {} (modelled).", limit, change);
+    const record::RegionChange& most = slower.front();
+    std::string text = fmt::format("SLOWER by more than {} in region {}: {} cycles, {} (modelled)", limit, most.name,
+                                   change_percent(most.change.value), change_interval(most.change));
+    for (std::size_t i = 1; i < slower.size(); ++i)
+        text +=
+            fmt::format("{} {} ({})", i == 1 ? "; in" : ",", slower[i].name, change_percent(slower[i].change.value));
+    return text + fmt::format("; all of it {}.", change);
 }
 
 void show_cost(Screen& screen, const record::Record& record, const record::Gate& gate) {
@@ -97,8 +155,7 @@ std::string gate_sentence(const record::Gate& gate) {
     const std::string change = result.change ? fmt::format("{} cycles, {}", change_percent(result.change->value),
                                                            change_interval(*result.change))
                                              : "";
-    if (result.verdict == GateVerdict::slower)
-        return fmt::format("SLOWER by more than {}: {} (modelled).", limit, change);
+    if (result.verdict == GateVerdict::slower) return slower_sentence(result, limit, change);
     if (result.verdict == GateVerdict::faster) return fmt::format("Faster: {} (modelled).", change);
     return fmt::format("Passed: not slower by more than {} with confidence: {} (modelled).", limit, change);
 }
@@ -115,8 +172,11 @@ std::string render_gate(const record::Record& record, const TerminalStyle& style
             screen.entry("Change", fmt::format("{} instructions, counted", change_percent(*result.instructions)));
         if (!result.layouts.empty()) screen.entry("", layouts_text(result.layouts));
         for (const auto& sentence : sentences_of(gate)) screen.entry("", sentence);
+        show_regions(screen, gate);
         show_moves(screen, result.functions, "cycles by function");
         show_moves(screen, result.lines, "cycles by line");
+    } else {
+        show_regions(screen, gate);
     }
     for (const auto& warning : record.warnings) {
         screen.line();
@@ -141,6 +201,14 @@ std::string gate_markdown(const record::Record& record) {
         }
         text += "\n";
     };
+    if (const auto rows = region_rows(gate); !rows.empty()) {
+        text += markdown_heading(region_heading(gate));
+        for (auto row : rows) {
+            row.front() = markdown_code(row.front());
+            text += markdown_row(row);
+        }
+        text += "\n";
+    }
     if (gate.result) {
         table(gate.result->functions, "function");
         table(gate.result->lines, "line");

@@ -94,11 +94,11 @@ std::string flame_graph(const Where& where) {
     std::string drawn;
     const unsigned rows = draw(root, 0, 0, flame_width / root.slots, root.slots, drawn);
     return fmt::format(
-        "<h3>By place and cause</h3>\n<p class=\"soft\">Width: slots. Below each line what became of them: "
+        "<h3>By place and cause{}</h3>\n<p class=\"soft\">Width: slots. Below each line what became of them: "
         "retired, front end, wrong path, the core, <span style=\"color:var(--s4)\">memory</span>.</p>\n"
         "<svg class=\"flame\" role=\"img\" aria-label=\"flame graph of slots by place and cause\" viewBox=\"0 0 {:.0f} "
         "{:.0f}\" width=\"100%\" font-size=\"12\" fill=\"currentColor\">\n{}</svg>\n",
-        flame_width, rows * flame_row, drawn);
+        where.region.empty() ? "" : " in region " + escaped(clean(where.region)), flame_width, rows * flame_row, drawn);
 }
 
 std::string code_of(const Where& where, const std::string& function, const WhereView& view) {

@@ -302,6 +302,9 @@ void show_where(Screen& screen, const record::Record& record, const record::Run&
     const Where& where = *run.extra.where;
     const WhereView& view = screen.style().where;
     screen.line();
+    if (!where.region.empty())
+        screen.entry(screen.ink(Ink::bold, "Region") + "   ",
+                     screen.say(where.region) + ": all slots below are those of it, with what it calls");
     show_findings(screen, where);
     screen.line();
     if (view.by == PlaceKind::data)

@@ -31,11 +31,11 @@ std::uint32_t RegionPaths::number_of(const std::vector<std::uint32_t>& open) {
 }
 
 RegionWatch::RegionWatch(RegionPaths& paths, const process::RegionPage* page,
-                         const std::vector<RegionFunction>& functions, const Snapshot& snapshot,
+                         const std::vector<RegionFunction>& functions, const Identity& identity,
                          std::map<std::uint32_t, SeenEntries>& seen)
-    : paths_(paths), page_(page), asked_(functions), seen_(seen), identity_(snapshot.identity) {}
+    : paths_(paths), page_(page), asked_(functions), seen_(seen), identity_(identity) {}
 
-/// The slot of the thread that was copied, in the copy's memory, which has it as it was then.
+/// The slot of the thread, or of the one that was copied: in a copy's memory, which has it as it was then.
 void RegionWatch::find_slot(const TracedProcess& copy) {
     const std::uint64_t process = static_cast<std::uint64_t>(identity_.process) << 32;
     const std::uint64_t owner = process | static_cast<std::uint64_t>(identity_.thread);

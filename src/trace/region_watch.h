@@ -42,16 +42,16 @@ struct SeenEntries {
 /// Numbers of functions' regions begin here: those of marks are places in the page's list of names.
 inline constexpr std::uint32_t first_function_region = 1000;
 
-/// Knows which regions are open while a copy is traced: what was open when it was made is read from its memory, and
-/// from then on the stores of its marks tell. The marks' own code is told from the program's.
+/// Knows which regions are open while a process is traced: what was open where it was looked at is read from its
+/// memory, and from then on the stores of its marks tell. The marks' own code is told from the program's.
 class RegionWatch {
   public:
-    /// `page`: null where no marks are listened to. `snapshot`: of which the copy is.
+    /// `page`: null where no marks are listened to. `identity`: of whom the marks have written.
     RegionWatch(RegionPaths& paths, const process::RegionPage* page, const std::vector<RegionFunction>& functions,
-                const Snapshot& snapshot, std::map<std::uint32_t, SeenEntries>& seen);
+                const Identity& identity, std::map<std::uint32_t, SeenEntries>& seen);
 
-    /// The copy stands somewhere: at its start, or where it has run to by itself.
-    void look(const TracedProcess& copy);
+    /// The process stands somewhere: at its start, or where it has run to unseen.
+    void look(const TracedProcess& process);
     /// Whether there is anything to be watched.
     bool watches() const { return slot_ || !functions_.empty(); }
 

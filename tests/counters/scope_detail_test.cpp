@@ -35,7 +35,8 @@ Plan task_clock() {
 pid_t busy_process() {
     const pid_t child = ::fork();
     if (child == 0)
-        for (volatile unsigned work = 0;; work = work + 1) {
+        for (volatile unsigned work = 0;;) {
+            work = work + 1;
         }
     return child;
 }

@@ -51,6 +51,36 @@ TEST(Gate, WhatMayBeAllowedPasses) {
     EXPECT_EQ(gate_result(gate(1000), gate(900), 0.02).verdict, GateVerdict::faster);
 }
 
+TEST(Gate, IsSlowerWhereARegionIs) {
+    const auto with_region = [](double cycles, double around) {
+        record::Gate one = gate(1000);
+        one.cost.regions = {{"parse", {cycles, cycles * (1 - around), cycles * (1 + around)}, 200}};
+        return one;
+    };
+    const auto result = gate_result(with_region(100, 0.01), with_region(110, 0.01), 0.02);
+    EXPECT_EQ(result.verdict, GateVerdict::slower);
+    EXPECT_NEAR(result.change->value, 0, 1e-9);
+    ASSERT_EQ(result.regions.size(), 1u);
+    EXPECT_EQ(result.regions.front().verdict, GateVerdict::slower);
+    EXPECT_NEAR(result.regions.front().change.value, 0.1, 1e-9);
+
+    // What is known of a region too roughly does not decide.
+    const auto rough = gate_result(with_region(100, 0.2), with_region(110, 0.2), 0.02);
+    EXPECT_EQ(rough.verdict, GateVerdict::passed);
+    EXPECT_EQ(rough.regions.front().verdict, GateVerdict::not_judged);
+}
+
+TEST(Gate, SaysWhichRegionsAppearedAndVanished) {
+    record::Gate before = gate(1000), after = gate(1000);
+    before.cost.regions = {{"old", {10, 9, 11}, 20}};
+    after.cost.regions = {{"new", {10, 9, 11}, 20}};
+    const auto result = gate_result(before, after, 0.02);
+    EXPECT_EQ(result.verdict, GateVerdict::passed);
+    EXPECT_THAT(result.regions, IsEmpty());
+    EXPECT_THAT(result.regions_appeared, ElementsAre("new"));
+    EXPECT_THAT(result.regions_vanished, ElementsAre("old"));
+}
+
 TEST(Gate, DoesNotJudgeWhatItCannotSee) {
     const auto result = gate_result(gate(1000), gate(1010, 0.05), 0.02);
     EXPECT_EQ(result.verdict, GateVerdict::not_judged);

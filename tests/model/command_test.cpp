@@ -231,7 +231,8 @@ TEST(ModelledCode, ASignalThatAnInstructionCausedMeetsThatInstruction) {
         ::sigaction(SIGILL, &action, nullptr);
         // A signal costs a traced process up to a tenth of a millisecond: something is done between them.
         for (std::uint64_t i = 0; i < rounds; ++i) {
-            for (volatile int between = 0; between < 200; between = between + 1) {
+            for (volatile int between = 0; between < 200;) {
+                between = between + 1;
             }
             asm volatile("ud2");
         }

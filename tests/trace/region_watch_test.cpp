@@ -31,7 +31,7 @@ TEST(RegionWatch, WithoutMarksAndFunctionsThereIsNothingToWatch) {
     RegionPaths paths;
     std::map<std::uint32_t, SeenEntries> seen;
     const std::vector<RegionFunction> none;
-    RegionWatch watch(paths, nullptr, none, Snapshot(), seen);
+    RegionWatch watch(paths, nullptr, none, Identity(), seen);
     EXPECT_FALSE(watch.watches());
     StaticInstruction instruction;
     instruction.address = 0x1000;

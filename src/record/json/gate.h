@@ -28,6 +28,16 @@ struct Description<record::CodeCost> {
 };
 
 template <>
+struct Description<record::RegionInRun> {
+    using T = record::RegionInRun;
+    static constexpr std::string_view name = "region_in_run",
+                                      meaning = "What a region costs in a run, with what it calls and regions inside";
+    static constexpr auto fields =
+        std::make_tuple(field("name", &T::name, "Its name"), field("cycles", &T::cycles, "Modelled"),
+                        field("instructions", &T::instructions, "Executed"));
+};
+
+template <>
 struct Description<record::LoadedModule> {
     using T = record::LoadedModule;
     static constexpr std::string_view name = "loaded_module", meaning = "A program file or library that was executed";
@@ -50,6 +60,7 @@ struct Description<record::ProgramCost> {
                         field("clock_reads", &T::clock_reads, "How often it asked for the time"),
                         field("functions", &T::functions, "The most cycles first"),
                         optional("lines", &T::lines, "The most cycles first"),
+                        optional("regions", &T::regions, "In the order in which they were first begun"),
                         field("modules", &T::modules, "That instructions were executed of, the program first"),
                         optional("measured_ns", &T::measured_ns, "Runs by the clock: a second opinion"));
 };
@@ -65,11 +76,24 @@ struct Description<record::CostMove> {
 };
 
 template <>
+struct Description<record::RegionChange> {
+    using T = record::RegionChange;
+    static constexpr std::string_view name = "region_change",
+                                      meaning = "How the cost of a region compares with the baseline's";
+    static constexpr auto fields = std::make_tuple(
+        field("name", &T::name, "Its name"),
+        field("verdict", &T::verdict, "As that of the whole; not_judged: the interval is too wide to tell"),
+        field("before", &T::before, "Cycles"), field("after", &T::after, "Cycles"),
+        field("change", &T::change, "0.02 is slower by 2%"));
+};
+
+template <>
 struct Description<record::GateResult> {
     using T = record::GateResult;
     static constexpr std::string_view name = "gate_result", meaning = "How a cost compares with that of a baseline";
     static constexpr auto fields = std::make_tuple(
-        field("verdict", &T::verdict, "slower: the whole interval of the change lies above what is allowed"),
+        field("verdict", &T::verdict,
+              "slower: the whole interval of the change, or of that of a region, lies above what is allowed"),
         optional("reason", &T::reason, "Why it is not judged"),
         field("fail_above", &T::fail_above, "Change that is allowed"),
         optional("change", &T::change, "Of the cycles: 0.02 is slower by 2%"),
@@ -80,6 +104,9 @@ struct Description<record::GateResult> {
         optional("lines", &T::lines, "That moved, the most first"),
         optional("appeared", &T::appeared, "Functions that the baseline lacks"),
         optional("vanished", &T::vanished, "Functions that only the baseline has"),
+        optional("regions", &T::regions, "That both have"),
+        optional("regions_appeared", &T::regions_appeared, "Regions that the baseline lacks"),
+        optional("regions_vanished", &T::regions_vanished, "Regions that only the baseline has"),
         optional("notes", &T::notes, "What a reader must know beside"),
         field("baseline_cycles", &T::baseline_cycles, "Of the baseline"));
 };
@@ -103,8 +130,10 @@ struct Description<record::Gate> {
         field("architecture", &T::architecture, "Whose instructions it is of"),
         field("layout_count", &T::layouts, "Layouts of memory that were simulated").at_least(1),
         field("seed", &T::seed, "That layouts and windows follow from"),
-        optional("label", &T::label, "What --label called it"), field("cost", &T::cost, "What it costs"),
-        optional("result", &T::result, "How that compares with the baseline"),
+        optional("label", &T::label, "What --label called it"),
+        optional("marks", &T::marks, "Whether the program's marks of regions were listened to"),
+        optional("region_functions", &T::region_functions, "Functions that are regions, as --region named them"),
+        field("cost", &T::cost, "What it costs"), optional("result", &T::result, "How that compares with the baseline"),
         optional("history", &T::history, "What the baseline was before, the oldest first"));
 };
 

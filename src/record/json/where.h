@@ -190,6 +190,7 @@ struct Description<record::Where> {
             "list adds up to slots, together with what is too little to be listed; the most slots come first";
     static constexpr auto fields = std::make_tuple(
         field("slot_width", &T::slot_width, "Slots of a cycle"),
+        optional("region", &T::region, "All slots are those of this region, with what it calls"),
         field("slots", &T::slots, "Of all instructions, by cause"), field("modules", &T::modules, "Files"),
         field("functions", &T::functions, "Functions, inlined ones by themselves"),
         optional("loops", &T::loops,
