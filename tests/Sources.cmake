@@ -120,6 +120,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_waits_test.cpp
     tests/model/executed_runs_test.cpp
     tests/model/kinds_of_moments_test.cpp
+    tests/model/layout_simulators_test.cpp
     tests/model/loop_times_test.cpp
     tests/model/extensions_test.cpp
     tests/model/mapping_test.cpp

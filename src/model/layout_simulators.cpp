@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -127,14 +128,26 @@ class LayoutSimulators::Simulator {
     std::jthread thread_;
 };
 
-LayoutSimulators::LayoutSimulators() = default;
+RandomTurns::RandomTurns(std::size_t count, std::uint64_t seed) : round_(count), taken_(count), random_(seed) {
+    std::iota(round_.begin(), round_.end(), std::size_t{0});
+}
+
+std::size_t RandomTurns::next() {
+    if (taken_ == round_.size()) {
+        taken_ = 0;
+        for (std::size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[random_.below(i)]);
+    }
+    return round_[taken_++];
+}
+
+LayoutSimulators::LayoutSimulators(std::size_t layouts) : turns_(layouts, 1), turns_of_awaited_(layouts, 2) {}
 LayoutSimulators::LayoutSimulators(LayoutSimulators&&) noexcept = default;
 LayoutSimulators& LayoutSimulators::operator=(LayoutSimulators&&) noexcept = default;
 LayoutSimulators::~LayoutSimulators() = default;
 
 Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts,
                                                  bool tell_regions) {
-    LayoutSimulators simulators;
+    LayoutSimulators simulators(layouts.size());
     for (const MemoryLayout& layout : layouts)
         simulators.simulators_.push_back(
             std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout, tell_regions));
@@ -142,8 +155,8 @@ Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const s
 }
 
 void LayoutSimulators::add(ExecutedStretch stretch) {
-    simulators_[next_]->add(std::move(stretch));
-    next_ = (next_ + 1) % simulators_.size();
+    RandomTurns& turns = stretch.awaited ? turns_of_awaited_ : turns_;
+    simulators_[turns.next()]->add(std::move(stretch));
 }
 
 Result<SimulatedWindows> LayoutSimulators::finish() {

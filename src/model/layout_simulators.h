@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "model/modelled_cpu.h"
 #include "model/own_addresses.h"
@@ -32,6 +33,19 @@ struct SimulatedWindows {
     std::vector<SimulatedWindow> awaited;               ///< of all layouts
 };
 
+/// Which of so many comes next: in each round each once, by chance. In the same order each time, what comes at regular
+/// distances, as the rounds of a loop do, might meet one of them alone.
+class RandomTurns {
+  public:
+    RandomTurns(std::size_t count, std::uint64_t seed);
+    std::size_t next();
+
+  private:
+    std::vector<std::size_t> round_;
+    std::size_t taken_ = 0;  ///< of this round
+    Random random_;
+};
+
 /// Stretches of what a program executes on one CPU in several layouts, each layout simulated on a thread of its own
 /// while the program goes on. Layouts take turns: one stretch is simulated in one layout.
 class LayoutSimulators {
@@ -50,9 +64,9 @@ class LayoutSimulators {
 
   private:
     class Simulator;
-    LayoutSimulators();
+    explicit LayoutSimulators(std::size_t layouts);
     std::vector<std::unique_ptr<Simulator>> simulators_;
-    std::size_t next_ = 0;
+    RandomTurns turns_, turns_of_awaited_;
 };
 
 }  // namespace tmaprobe::model
