@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -77,8 +78,75 @@ class PathTree {
         }
     }
 
+    /// Slots of single nodes, as those of these and of all that they are in.
+    PlacedSlots with_callers(const std::vector<std::pair<std::size_t, double>>& of_nodes) const {
+        std::vector<double> sums(nodes.size(), 0);
+        for (const auto& [node, slots] : of_nodes) sums[node] += slots;
+        for (std::size_t i = sums.size(); --i > 0;) sums[nodes[i].caller] += sums[i];
+        PlacedSlots placed;
+        placed.all = sums.front();
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            if (sums[i] > 0) placed.of_places.emplace_back(i, sums[i]);
+        return placed;
+    }
+
     std::vector<PathNode> nodes;
 };
+
+/// What a window has at one address, called in one way.
+struct PathSlots {
+    std::size_t node = 0;
+    std::uint64_t address = 0;
+    double slots = 0;
+};
+
+/// Slots of each address, whatever the calls.
+std::map<std::uint64_t, double> by_address(const counters::InstructionSlots& slots) {
+    std::map<std::uint64_t, double> sums;
+    slots.for_each([&](std::uint64_t address, const counters::SlotsByCause& causes) {
+        for (const std::uint64_t count : causes) sums[address] += static_cast<double>(count);
+    });
+    return sums;
+}
+
+/// What the model varies tells no calls: each address keeps the calls that it has without.
+std::vector<std::pair<std::size_t, double>> varied(const std::vector<PathSlots>& window,
+                                                   const counters::AttributedWindow& as_it_is,
+                                                   const counters::VariedSlots& variation) {
+    const auto before = by_address(as_it_is.slots), after = by_address(variation.slots);
+    std::vector<std::pair<std::size_t, double>> of_nodes;
+    for (const PathSlots& one : window) {
+        const auto was = before.find(one.address), is = after.find(one.address);
+        if (was != before.end() && is != after.end() && was->second > 0)
+            of_nodes.emplace_back(one.node, one.slots * is->second / was->second);
+    }
+    return of_nodes;
+}
+
+std::vector<std::pair<std::size_t, double>> nodes_of(const std::vector<PathSlots>& window) {
+    std::vector<std::pair<std::size_t, double>> of_nodes;
+    for (const PathSlots& one : window) of_nodes.emplace_back(one.node, one.slots);
+    return of_nodes;
+}
+
+/// Bounds as those of all other places.
+Shares shares_of_nodes(const PathTree& tree, const counters::SlotAttribution& attribution,
+                       const std::vector<std::vector<PathSlots>>& windows) {
+    std::vector<PlacedSlots> placed;
+    std::set<record::Variation> variations;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+        placed.push_back(tree.with_callers(nodes_of(windows[i])));
+        for (const auto& one : attribution.windows[i].variations) variations.insert(one.what);
+    }
+    std::vector<std::vector<PlacedSlots>> varied_windows;
+    for (const record::Variation what : variations) {
+        auto& all = varied_windows.emplace_back(placed);
+        for (std::size_t i = 0; i < windows.size(); ++i)
+            if (const auto* own = varied_slots(attribution.windows[i], what))
+                all[i] = tree.with_callers(varied(windows[i], attribution.windows[i], *own));
+    }
+    return shares_of(tree.nodes.size(), placed, varied_windows, attribution.windows_differ);
+}
 
 /// Of each call of a window: the node that it is made in.
 class WindowPaths {
@@ -150,6 +218,7 @@ CallTree::CallTree(const counters::SlotAttribution& attribution, CodePoints& poi
 std::vector<record::CallPlace> CallTree::places(const CodePoints& points) const {
     constexpr double least_share = 0.0005;
     PathTree tree;
+    std::vector<std::vector<PathSlots>> windows;
     for (std::size_t i = 0; i < attribution_.windows.size(); ++i) {
         const auto& window = attribution_.windows[i];
         std::vector<const CodePoint*> callers;
@@ -159,12 +228,17 @@ std::vector<record::CallPlace> CallTree::places(const CodePoints& points) const 
             return number ? &points[*number] : nullptr;
         };
         WindowPaths paths(tree, window.calls);
+        auto& of_window = windows.emplace_back();
         window.calls.for_each([&](std::uint32_t call, std::uint64_t address, const counters::SlotsByCause& slots) {
             std::size_t node = paths.node(call, point_of, callers, callers_at_[i]);
             if (const CodePoint* const point = point_of(address)) node = tree.line(node, *point);
-            add(tree.nodes[node].slots, slots, window.weight);
+            WeightedSlots weighted{};
+            add(weighted, slots, window.weight);
+            add(tree.nodes[node].slots, weighted);
+            of_window.push_back({node, address, total(weighted)});
         });
     }
+    const Shares shares = shares_of_nodes(tree, attribution_, windows);
     tree.fold(least_share);
 
     std::vector<record::CallPlace> places;
@@ -172,8 +246,8 @@ std::vector<record::CallPlace> CallTree::places(const CodePoints& points) const 
         const PathNode& node = tree.nodes[number];
         if (number > 0 || total(node.slots) > 0) {
             const PathStep& step = node.step;
-            places.push_back(
-                {caller, step.module, step.function, step.file, step.line, step.address, by_name(node.slots)});
+            places.push_back({caller, step.module, step.function, step.file, step.line, step.address,
+                              by_name(node.slots), shares.base[number], shares.low[number], shares.high[number]});
             if (number > 0) caller = places.size() - 1;
         }
         std::vector<std::size_t> order;

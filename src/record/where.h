@@ -90,6 +90,7 @@ struct CallPlace {
     std::uint64_t line = 0;                 ///< 0: it is a function
     std::uint64_t address = 0;              ///< of a function without name: where it begins; 0: not known
     CauseSlots slots;                       ///< without those of what is listed to be in it
+    double share = 0, low = 0, high = 0;    ///< of all slots, with what is listed to be in it
 };
 
 /// An instruction of one time around a loop. Cycles count from the one in which the first of them was renamed.

@@ -241,12 +241,18 @@ void show_paths(Screen& screen, const Where& where, const WhereView& view) {
     std::ranges::sort(shown);  // as they call one another
     const double all = record::sum_of(where.slots);
     const auto share = [&](double slots) { return percent(all > 0 ? slots / all : 0); };
-    std::string heading = fmt::format("{:>6} {:>6}", "whole", "slots");
+    // An older version's paths have no bounds.
+    const auto bounds = [&](const PathRows::Row& row) {
+        const record::CallPlace& place = where.calls[row.functions.front()];
+        return place.high > 0 ? fmt::format("{:.0f}..{}", 100 * place.low, whole(place.high)) : "";
+    };
+    std::string heading = fmt::format("{:>6} {:>9} {:>6}", "whole", "low..high", "slots");
     for (const Part& part : parts) heading += fmt::format(" {:>5}", part.name);
     screen.line(screen.ink(Ink::dim, heading + "  called"));
     for (const auto* row : shown)
         show_row(screen, path_text(where, *row), row->slots,
-                 fmt::format("{:>6} {:>6}", share(record::sum_of(row->slots)), share(row->own)), all);
+                 fmt::format("{:>6} {:>9} {:>6}", share(record::sum_of(row->slots)), bounds(*row), share(row->own)),
+                 all);
     if (left_out)
         screen.line(screen.ink(Ink::dim, fmt::format("{} more, each in one of these: --top {}", left_out,
                                                      std::min<std::size_t>(20000, 5 * view.top))));

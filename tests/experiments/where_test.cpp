@@ -142,6 +142,30 @@ TEST(Where, WhatTheModelCannotKnowWidensTheBounds) {
     EXPECT_DOUBLE_EQ(of_module(where, "").high, 250.0 / 400);
 }
 
+// A call from code of no file into the program; without names each is where it begins.
+TEST(Where, CallsHaveBoundsWithWhatTheyCall) {
+    const auto calling = [](std::uint64_t outside, std::uint64_t inside) {
+        auto one = window(1, {{0x1000, slots(outside, 0)}, {0x10008, slots(inside, 0)}});
+        one.calls.calls = {{}, {0, 0, 0x1000}};
+        one.calls.add(0, 0x1000, slots(outside, 0));
+        one.calls.add(1, 0x10008, slots(inside, 0));
+        return one;
+    };
+    auto second = calling(50, 50);
+    second.variations.push_back({record::Variation::no_prefetchers, {}, {}});
+    second.variations.back().slots.add(0x1000, slots(50, 0));
+    second.variations.back().slots.add(0x10008, slots(50, 600));
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(attribution({calling(90, 10), second}, true), warnings);
+    const auto inside = std::ranges::find(where.calls, "/gone/program", &record::CallPlace::module);
+    ASSERT_NE(inside, where.calls.end());
+    EXPECT_DOUBLE_EQ(inside->share, 0.3);
+    EXPECT_DOUBLE_EQ(inside->low, 0.1);
+    EXPECT_DOUBLE_EQ(inside->high, 660.0 / 800);
+    ASSERT_TRUE(inside->caller);
+    EXPECT_DOUBLE_EQ(where.calls[*inside->caller].share, 1);
+}
+
 TEST(Where, MeasuredSharesStandBesideTheSlots) {
     auto of_windows = attribution({window(1, {{0x1000, slots(60, 0)}, {0x10008, slots(40, 0)}})}, true);
     auto& samples = of_windows.samples.emplace();

@@ -77,7 +77,7 @@ std::vector<record::Record> with_calls() {
     auto records = with_places();
     const auto call = [](std::optional<std::uint64_t> caller, const std::string& function, std::uint64_t line,
                          record::CauseSlots slots) {
-        record::CallPlace place{caller, "/usr/bin/reader", function, line ? "/src/json.c" : "", line, 0, {}};
+        record::CallPlace place{caller, "/usr/bin/reader", function, line ? "/src/json.c" : "", line, 0, {}, 0, 0, 0};
         place.slots = std::move(slots);
         return place;
     };

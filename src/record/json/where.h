@@ -122,7 +122,11 @@ struct Description<record::CallPlace> {
         optional("function", &T::function, "The innermost: inlined ones are called, too; none: not known"),
         optional("file", &T::file, "Of the source, of a line"), optional("line", &T::line, "None: it is a function"),
         optional("address", &T::address, "Of a function without name: where it begins; none: not known"),
-        field("slots", &T::slots, "By cause, without those of what is listed to be in it"));
+        field("slots", &T::slots, "By cause, without those of what is listed to be in it"),
+        optional("share", &T::share,
+                 "Of all slots, with what is listed to be in it; none: recorded before these had bounds")
+            .at_least(0),
+        optional("low", &T::low, "Lower bound of that share"), optional("high", &T::high, "Upper bound"));
 };
 
 template <>
