@@ -1,5 +1,6 @@
 /*
  * Spends known shares of its time in two functions that execute the same instructions: 70% in often(), 30% in seldom().
+ * (Of a time that advances with instructions: a real CPU may run one of them faster for where it lies.)
  * Which comes next is as good as random, so that nothing that looks at it at even times is in step with it.
  *
  *     shares TURNS    turns, each of 10,000 times around a loop of five instructions
