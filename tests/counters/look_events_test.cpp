@@ -93,10 +93,13 @@ TEST(LookEvents, OfNobodyThereIsNone) {
 }
 
 TEST(LookEvents, LooksAreAboutAMillisecondApart) {
-    EXPECT_EQ(LookEvents::first_period(LooksBy::time), 1'000'000u);
-    EXPECT_EQ(LookEvents::first_period(LooksBy::cycles) % 2, 1u);
-    EXPECT_GT(LookEvents::first_period(LooksBy::cycles), 2'000'000u);
-    EXPECT_LT(LookEvents::first_period(LooksBy::cycles), 6'000'000u);
+    EXPECT_EQ(LookEvents::period(LooksBy::time, 1), 1'000'000u);
+    EXPECT_EQ(LookEvents::period(LooksBy::time, 4), 4'000'000u);
+    for (const std::uint64_t counts : {1u, 2u, 4u}) {
+        const auto cycles = static_cast<double>(LookEvents::period(LooksBy::cycles, counts));
+        EXPECT_EQ(LookEvents::period(LooksBy::cycles, counts) % 2, 1u) << "else it keeps step with many loops";
+        EXPECT_NEAR(cycles / static_cast<double>(counts), 4e6, 100) << "a look counts as many as it stands for";
+    }
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ bool LookEvent::is_of_no_use() const {
     return sum == 0 && enabled_ns >= long_enough_ns && (running_ns == 0 || count >= periods * every);
 }
 
-std::uint64_t LookEvents::first_period(LooksBy by) { return period_of(by, 1, true); }
+std::uint64_t LookEvents::period(LooksBy by, std::uint64_t counts) { return period_of(by, counts, true); }
 
 /// The most precise first. PEBS does not take what virtual machines do, and has to be told.
 std::vector<LookEvents::Way> LookEvents::ways() {

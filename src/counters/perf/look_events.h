@@ -44,8 +44,8 @@ class LookEvents {
     int error() const { return error_; }
     /// How precise the least precise cycles are that were opened, as perf's precise_ip.
     unsigned precision() const;
-    /// How many of what is counted are between two looks at first.
-    static std::uint64_t first_period(LooksBy by);
+    /// How many of what is counted are between two looks that count so much (1, 2 or 4).
+    static std::uint64_t period(LooksBy by, std::uint64_t counts);
 
   private:
     /// How cycles can be had: which the kernel takes depends on the CPU.

@@ -44,9 +44,9 @@ class TimeProfile {
     LooksBy by() const { return any_way_ ? by_ : LooksBy::time; }
     /// How exact the addresses are, as perf's precise_ip; 0: some instructions late.
     unsigned precision() const { return by() == LooksBy::cycles ? events_.precision() : 0; }
-    /// Cycles of a thread, or nanoseconds of its processor time, between two of its looks, as long as none stands for
-    /// more.
-    std::uint64_t apart() const { return LookEvents::first_period(by()); }
+    /// Cycles of a thread, or nanoseconds of its processor time, between two of its looks where they are furthest
+    /// apart.
+    std::uint64_t furthest_apart() const { return LookEvents::period(by(), most_of_a_look_); }
     /// About what they took from the threads.
     double cost_ns() const;
 
