@@ -55,6 +55,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/counter_set.cpp
     src/counters/perf/errors.cpp
     src/counters/perf/latency_sampling.cpp
+    src/counters/perf/look_events.cpp
     src/counters/perf/open_files.cpp
     src/counters/perf/page_time.cpp
     src/counters/perf/perf.cpp

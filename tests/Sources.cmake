@@ -20,6 +20,7 @@ set(TMAPROBE_SOURCES_tests_counters
     tests/counters/fit_test.cpp
     tests/counters/latency_sampling_test.cpp
     tests/counters/latency_test.cpp
+    tests/counters/look_events_test.cpp
     tests/counters/perf_source_test.cpp
     tests/counters/plan_test.cpp
     tests/counters/reading_test.cpp

@@ -151,8 +151,12 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
     if (auto split = say_split(plan, tree.metrics)) measured.warnings.push_back(std::move(*split));
     if (traits.status == record::Status::measured && !plan.latencies.empty())
         append(measured.warnings, say_latencies(*setup.table, setup.constants, tree.metrics, assessment.latencies));
-    measured.source = counted.source;
     auto& run = measured.run;
+    // Of two, the first has the tree: what the other says stands beside it.
+    if (run.metrics.empty())
+        measured.source = counted.source;
+    else
+        measured.source.calibrated = counted.source.calibrated;
     if (counted.perf) run.extra.perf = std::move(counted.perf);
     if (!assessment.latencies.empty()) {
         if (!run.extra.perf) run.extra.perf.emplace();

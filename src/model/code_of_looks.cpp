@@ -31,8 +31,9 @@ void CodeOfLooks::add(pid_t process, const std::vector<process::CodeMapping>& co
 counters::CodeSamples CodeOfLooks::samples(const counters::perf::TimeProfile& profile) const {
     counters::CodeSamples samples;
     samples.most_of_a_sample = profile.most_of_a_look();
-    samples.about.event = "task-clock";
-    samples.about.every = static_cast<double>(profile.apart_ns() * profile.most_of_a_look());
+    samples.about.event = profile.by() == counters::perf::LooksBy::cycles ? "cycles" : "task-clock";
+    samples.about.precision = profile.precision();
+    samples.about.every = static_cast<double>(profile.furthest_apart());
     samples.about.taken = profile.taken();
     samples.about.lost = profile.lost();
     samples.about.tasks_left_out = profile.left_out();

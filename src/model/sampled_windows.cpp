@@ -267,6 +267,8 @@ class WindowSampling {
         // Of unequal ones, as many as say at least as much.
         sampling.looks = std::floor(looked_at.looks / static_cast<double>(profile_.most_of_a_look()));
         sampling.looks_met = std::floor(sampling.looks * (1 - looked_at.unmet));
+        if (sampling.looks > 0)
+            sampling.looks_by = profile_.by() == counters::perf::LooksBy::cycles ? "cycles" : "task-clock";
         for (WindowFacts& facts : found_.facts)
             sampling.windows.push_back({programs_[facts.process], facts.process, facts.base["instructions"],
                                         cycles_of(facts.base), facts.native_ns});

@@ -37,6 +37,7 @@ struct Sampling {
     SamplingPauses pauses;
     double processor_ns = 0, system_ns = 0;
     double looks = 0, looks_met = 0;
+    std::string looks_by;  ///< "cycles": that the CPU counted; "task-clock": processor time, by the kernel's timer
 
     /// Whether so little of its time was spent in code of the windows that they say nothing of it, as far as enough
     /// looks can tell.

@@ -267,11 +267,16 @@ std::string words_of_samples(const Where& where) {
     if (!where.samples) return {};
     const record::PlaceSamples& samples = *where.samples;
     const bool by_time = samples.event == "task-clock";
+    const std::string by = by_time ? "the kernel's timer" : samples.event + (samples.precision ? ", precise" : "");
+    const std::string apart = by_time
+                                  ? fmt::format("{:.0f} ms of a thread's processor time", samples.every * 1e-6)
+                                  : fmt::format("{:.0f} million {} of a thread", samples.every * 1e-6, samples.event);
     std::string text = fmt::format(
-        "measured: share of {} samples of the command's own code on this machine, {}, with 95% bounds", samples.taken,
-        by_time ? fmt::format("by time, up to {:.0f} ms of a thread's processor time apart", samples.every * 1e-6)
-                : fmt::format("{:.0f} {} apart", samples.every, samples.event));
-    if (samples.precision == 0) text += "; an instruction may be shown some late";
+        "measured by {}: share of {} samples of the command's own code on this machine, up to {} apart, "
+        "with 95% bounds",
+        by, samples.taken, apart);
+    if (samples.precision < 2)
+        text += fmt::format("; an instruction may be shown {} late", samples.precision ? "one" : "some");
     if (samples.not_placed)
         text += fmt::format("; {} of them were in code that is not known, and in no share", samples.not_placed);
     if (samples.lost) text += fmt::format("; {} were lost", samples.lost);

@@ -103,7 +103,8 @@ def main(record, what, *words):
             measured = [place["measured"] for place in where[places] if "measured" in place]
             assert abs(sum(one["share"] for one in measured) - 1) < 1e-9, places
             assert all(one["low"] <= one["share"] <= one["high"] for one in measured), places
-        assert where["samples"]["event"] == "task-clock" and where["samples"]["taken"] >= 30, where["samples"]
+        assert where["samples"]["event"] in ("task-clock", "cycles"), where["samples"]
+        assert where["samples"]["taken"] >= 30, where["samples"]
         share = {place.get("function"): place["measured"] for place in where["functions"] if "measured" in place}
         one, other = (share[name] for name in words)
         # A quarter and three quarters, wherever chance has put the samples: bounds are 95%, a test is to hold always.

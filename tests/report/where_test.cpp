@@ -67,12 +67,19 @@ TEST(WhereWords, WhatSamplesMetMoreOftenThanTheModelIsSaid) {
     EXPECT_THAT(missed[1], HasSubstr("(15..24%) are in unseen (json.c:90-95), to which the model puts 0.0% of slots"));
     const std::string words = words_of_samples(where);
     EXPECT_THAT(words, HasSubstr("1234 samples"));
-    EXPECT_THAT(words, HasSubstr("by time, up to 4 ms of a thread's processor time apart"));
+    EXPECT_THAT(words, HasSubstr("measured by the kernel's timer: share"));
+    EXPECT_THAT(words, HasSubstr("up to 4 ms of a thread's processor time apart"));
     EXPECT_THAT(words, HasSubstr("7 were lost"));
     EXPECT_THAT(words, HasSubstr("2 threads were not sampled"));
-    where.samples = {"cycles", 2, 1e6, 10, 0, 0, 0};
-    EXPECT_THAT(words_of_samples(where), HasSubstr("1000000 cycles apart"));
+    where.samples = {"cycles", 2, 16e6, 10, 0, 0, 0};
+    EXPECT_THAT(words_of_samples(where), HasSubstr("measured by cycles, precise: share of 10 samples"));
+    EXPECT_THAT(words_of_samples(where), HasSubstr("up to 16 million cycles of a thread apart"));
     EXPECT_THAT(words_of_samples(where), Not(HasSubstr("late")));
+    where.samples->precision = 1;
+    EXPECT_THAT(words_of_samples(where), HasSubstr("shown one late"));
+    where.samples->precision = 0;
+    EXPECT_THAT(words_of_samples(where), HasSubstr("measured by cycles: share"));
+    EXPECT_THAT(words_of_samples(where), HasSubstr("shown some late"));
 }
 
 TEST(WhereWords, OfAStrippedProgramAreAddresses) {

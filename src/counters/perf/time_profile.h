@@ -6,28 +6,31 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "counters/perf/look_events.h"
 #include "counters/perf/sample_ring.h"
 
 namespace tmaprobe::counters::perf {
 
-/// Where threads are in their own code, looked at by the kernel's timer once in a millisecond of their processor time,
-/// and after the first second once in four. A software event: no counter is needed, and nothing is stopped. Where the
-/// kernel does not allow it, nothing is seen.
+/// Where threads are in their own code, looked at about once in a millisecond of their processor time, and after the
+/// first second once in four: by cycles that the CPU counts, as precise as it can, or by the kernel's timer where it
+/// cannot count or interrupt. Nothing is stopped. Where the kernel allows neither, nothing is seen.
 class TimeProfile {
   public:
     TimeProfile() = default;
     TimeProfile(const TimeProfile&) = delete;
     TimeProfile& operator=(const TimeProfile&) = delete;
 
-    /// From now on looks at this thread, too; once for each. Those beyond some dozens are left out.
+    /// From now on looks at this thread, too; once for each. Those beyond some dozens are left out. All are looked at
+    /// in the same way, as what they are met at is compared.
     void add(pid_t process, pid_t thread);
-    /// Takes in what has been seen. To be called every few seconds: what does not fit is not kept.
+    /// Takes in what has been seen. To be called every few seconds: what does not fit is not kept. Goes on by the timer
+    /// where cycles turn out to tell nothing: others may have all counters, and virtual machines lose interrupts.
     void read();
 
-    /// How often each address was met, by process; a look that stands for several milliseconds counts as so many.
+    /// How often each address was met, by process; a look that stands for several others counts as so many.
     using Looks = std::map<std::uint64_t, std::uint64_t>;
     const std::map<pid_t, Looks>& looks() const { return looks_; }
     /// What the looks that stand for most count.
@@ -37,21 +40,27 @@ class TimeProfile {
     std::uint64_t lost() const { return lost_; }
     /// Threads that are not looked at: they are too many, or the kernel does not allow it.
     std::uint64_t left_out() const { return known_.size() - watched_.size(); }
-    /// Nanoseconds of a thread's processor time between two of its looks, as long as none stands for more.
-    static std::uint64_t apart_ns();
+    /// What decides when to look: while no thread could be looked at, time.
+    LooksBy by() const { return any_way_ ? by_ : LooksBy::time; }
+    /// How exact the addresses are, as perf's precise_ip; 0: some instructions late.
+    unsigned precision() const { return by() == LooksBy::cycles ? events_.precision() : 0; }
+    /// Cycles of a thread, or nanoseconds of its processor time, between two of its looks where they are furthest
+    /// apart.
+    std::uint64_t furthest_apart() const { return LookEvents::period(by(), most_of_a_look_); }
     /// About what they took from the threads.
     double cost_ns() const;
 
   private:
     struct Watched {
-        pid_t process = 0;
-        Fd event;
-        SampleRing ring;
-        std::uint64_t counts = 1, sum = 0;  ///< a look; all so far
+        pid_t process = 0, thread = 0;
+        std::vector<LookEvent> events;
     };
-    void read(Watched& watched);
-    void look_less(Watched& watched);
+    void read(pid_t process, LookEvent& event);
+    void go_on_by_time(const std::string& why);
 
+    LookEvents events_;
+    LooksBy by_ = LooksBy::cycles;
+    bool any_way_ = false;  ///< a thread is looked at, or was
     std::vector<Watched> watched_;
     RingRecords records_;    ///< of one reading, kept for its room
     std::set<pid_t> known_;  ///< threads

@@ -57,9 +57,12 @@ struct Description<record::Sampling> {
         field("system_ns", &record::Sampling::system_ns,
               "ns of it in the kernel, by its own clock ticks: no part of the windows"),
         field("looks", &record::Sampling::looks,
-              "how often the kernel's timer looked where the sampled processes were in their own code: by this the "
-              "windows are weighed; 0: by the time between them"),
-        field("looks_met", &record::Sampling::looks_met, "looks of these that are at code of some window"));
+              "how often it was looked where the sampled processes were in their own code: by this the windows are "
+              "weighed; 0: by the time between them"),
+        field("looks_met", &record::Sampling::looks_met, "looks of these that are at code of some window"),
+        optional("looks_by", &record::Sampling::looks_by,
+                 "cycles: looks are so many of these apart, which the CPU counted; task-clock: by processor time, with "
+                 "the kernel's timer"));
 };
 
 }  // namespace tmaprobe::json

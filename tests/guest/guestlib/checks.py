@@ -209,6 +209,25 @@ def check_record(outcome, expected, scenario):
     return complaints
 
 
+def check_measured(outcome, expected, scenario):
+    """expected: {function: share}: between the bounds of its measured share, which are at most `widest` apart. Of bounds
+    of 95% some are missed by chance: a test that is to hold always allows two points more."""
+    chance = 0.02
+    record = outcome.record() or {"runs": [{}]}
+    where = record["runs"][0].get("extra", {}).get("where", {})
+    measured = {place.get("function"): place["measured"] for place in where.get("functions", []) if "measured" in place}
+    complaints = []
+    for function, true in expected.items():
+        share = measured.get(function)
+        if share is None:
+            complaints.append(f"{function}: {MISSING}; stderr: {outcome.err.strip()[-300:]!r}")
+        elif not share["low"] - chance <= true <= share["high"] + chance:
+            complaints.append(f"{function}: {true} is outside {share['low']:.4f}..{share['high']:.4f}")
+        elif share["high"] - share["low"] > scenario.expect.get("widest", 0.1):
+            complaints.append(f"{function}: bounds {share['low']:.4f}..{share['high']:.4f} {TOO_WIDE}")
+    return complaints
+
+
 def perf_counts(text):
     """{config: count scaled to the enabled time} from `perf stat -x,` with events named c<hex>."""
     counts = {}
@@ -236,6 +255,7 @@ CHECKS = {
     "event_rates": check_event_rates, "passes": check_passes, "counted_share": check_counted_share,
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
     "record": check_record, "pmus": check_pmus, "perf_stat": check_perf_stat,
+    "measured": check_measured,
 }
 SETTINGS = {"tree_status", "on", "slack", "rate_share", "widest", "complains", "may_lack"}
 

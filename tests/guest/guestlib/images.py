@@ -142,6 +142,22 @@ def shared_libraries(arch, binary):
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", listed)]
 
 
+def build_programs(arch, build):
+    """What is measured in the guests beside what the distribution has: name -> file. Their functions' names are
+    exported, as the guests' files are stripped."""
+    found = {}
+    compiler = "aarch64-linux-gnu-gcc" if arch == "arm64" else "gcc"
+    for source in sorted((SOURCE / "programs").glob("*.c")):
+        target = build / arch / source.stem
+        stamp = stamp_of(compiler, source)
+        if not up_to_date(target, stamp):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            run([compiler, "-O1", "-Wall", "-rdynamic", "-o", target, source])
+            write_stamp(target, stamp)
+        found[source.stem] = target
+    return found
+
+
 def build_tool_image(arch, build, programs):
     """/tool of the guest: the programs under test with their libraries, and the module.
 

@@ -44,6 +44,12 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 	if (event->hw.state & PERF_HES_STOPPED)
 		return HRTIMER_NORESTART;
 	known_update(event);
+	/* What counts in user mode alone does not overflow in the kernel. */
+	if (event->attr.exclude_kernel && regs && !user_mode(regs)) {
+		s->left_ns = 0;
+		hrtimer_forward_now(timer, ns_to_ktime(period_ns(event)));
+		return HRTIMER_RESTART;
+	}
 	perf_sample_data_init(&data, 0, event->hw.last_period);
 	data.weight.full = 0;
 	data.weight.var3_w = s->latency;
