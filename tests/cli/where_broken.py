@@ -37,7 +37,7 @@ def main(tmaprobe, target, program, *arguments):
         os.chmod("broken", 0o755)
         done = subprocess.run([tmaprobe, "where", "--repeatable", "--target", target, "--by", "path", "--", "./broken", *arguments],
                               capture_output=True, text=True, check=False)
-        assert done.returncode == 0 and re.search(r"whole +slots", done.stderr), (seed, names, done.returncode, done.stderr[-2000:])
+        assert done.returncode == 0 and re.search(r"whole +low", done.stderr), (seed, names, done.returncode, done.stderr[-2000:])
 
 
 main(*sys.argv[1:])

@@ -52,7 +52,7 @@ def main(record, what, *words):
         assert caller is None or caller < number, call
         paths.append((paths[caller] if caller is not None else []) + [call.get("function", "")])
         inside.append(sum(call["slots"].values()))
-        assert call["low"] <= call["share"] <= call["high"], call
+        assert call.get("low", 0) <= call.get("share", 0) <= call.get("high", 0), call
     for cause in set(sums) | set(where["slots"]):
         assert abs(sums.get(cause, 0) - where["slots"].get(cause, 0)) <= 1e-9 * total, ("calls", cause)
     if what == "calls":
