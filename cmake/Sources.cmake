@@ -372,6 +372,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/private_mappings.cpp
     src/trace/read_memory.cpp
     src/trace/read_stack.cpp
+    src/trace/open_regions.cpp
     src/trace/region_watch.cpp
     src/trace/registers.cpp
     src/trace/remote_calls.cpp

@@ -184,6 +184,7 @@ set(TMAPROBE_SOURCES_tests_timing
     tests/timing/timing_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_trace
+    tests/trace/open_regions_test.cpp
     tests/trace/region_watch_test.cpp
     tests/trace/counted_blocks_test.cpp
     tests/trace/followed_instructions_test.cpp

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
 #define TMAPROBE_REGION_LAYOUT_ONLY
@@ -66,12 +65,16 @@ void RegionWatch::find_slot(const TracedProcess& copy) {
 
 void RegionWatch::look(const TracedProcess& copy) {
     if (page_ && !slot_) find_slot(copy);
-    open_.clear();
-    in_mark_ = entering_ = false;
+    const auto registers = copy.registers();
+    in_mark_ = mark_called_ = registers && in_marks(registers->instruction_pointer());
+    entering_ = false;
+    mark_depth_ = 0;
+    std::vector<std::uint32_t> open;
     Thread thread{};
     if (slot_ && copy.read(thread_, &thread, sizeof thread) == sizeof thread)
         for (std::uint64_t i = 0; i < std::min<std::uint64_t>(thread.depth, TMAPROBE_REGION_DEPTH); ++i)
-            open_.push_back({static_cast<std::uint32_t>(thread.open[i].region)});
+            open.push_back(static_cast<std::uint32_t>(thread.open[i].region));
+    open_.look(open, in_mark_);
     functions_.clear();
     if (!asked_.empty()) {
         const auto mappings = process::code_mappings_of(copy.pid());
@@ -86,12 +89,6 @@ void RegionWatch::look(const TracedProcess& copy) {
             }
     }
     note_path();
-}
-
-void RegionWatch::note_path() {
-    std::vector<std::uint32_t> open;
-    for (const Open& one : open_) open.push_back(one.region);
-    path_ = paths_.number_of(open);
 }
 
 /// Whether the function is under way where the copy stands: it stands in it, or a place in it that is behind a call is
@@ -146,6 +143,7 @@ bool RegionWatch::is_own_code(const StaticInstruction& instruction, const Step& 
     if (!in_mark_) {
         if (marks_.empty()) return true;
         if (!in_marks(instruction.address)) {
+            if (open_.mark_left()) note_path();
             entering_ = instruction.call && !instruction.indirect && in_marks(instruction.target);
             return !entering_;
         }
@@ -161,11 +159,14 @@ bool RegionWatch::is_own_code(const StaticInstruction& instruction, const Step& 
 }
 
 void RegionWatch::note_store(std::uint64_t address) {
+    if (!slot_) return;
+    if (address == thread_ + offsetof(Thread, depth)) open_.depth_stored();
     const std::uint64_t at = address - slot_ - records_at;
-    if (!slot_ || at >= records_bytes) return;
+    if (at >= records_bytes) return;
     const auto region = static_cast<std::uint32_t>(at / sizeof(Record));
-    if (at % sizeof(Record) == offsetof(Record, begins)) enter(region, true);
-    if (at % sizeof(Record) == offsetof(Record, ends)) leave(region);
+    if (at % sizeof(Record) == offsetof(Record, begins)) open_.begin_stored(region, executed_);
+    if (at % sizeof(Record) == offsetof(Record, ends)) note_left(open_.end_stored(region));
+    note_path();
 }
 
 void RegionWatch::follow_functions(const StaticInstruction& instruction, const Step& step) {
@@ -190,7 +191,8 @@ void RegionWatch::follow_functions(const StaticInstruction& instruction, const S
                 (function.return_slot && step.load ? step.load >= function.return_slot : function.depth == 0);
             if (!function.in_callee) {
                 function.inside = false;
-                leave(function.region);
+                note_left(open_.leave(function.region));
+                note_path();
             } else if (returned_to_it) {
                 function.in_callee = false;
             } else if (function.depth > 0) {
@@ -201,22 +203,16 @@ void RegionWatch::follow_functions(const StaticInstruction& instruction, const S
 }
 
 void RegionWatch::enter(std::uint32_t region, bool seen) {
-    open_.push_back({region, seen, executed_});
+    open_.enter(region, seen, executed_);
     note_path();
 }
 
-void RegionWatch::leave(std::uint32_t region) {
-    const auto found =
-        std::find_if(open_.rbegin(), open_.rend(), [&](const Open& one) { return one.region == region; });
-    if (found == open_.rend()) return;
-    if (found->seen) {
-        SeenEntries& seen = seen_[region];
-        seen.region = region;
-        ++seen.entries;
-        seen.instructions += executed_ - found->begun;
-    }
-    open_.erase(std::next(found).base());
-    note_path();
+void RegionWatch::note_left(const std::optional<OpenRegions::Open>& left) {
+    if (!left || !left->seen) return;
+    SeenEntries& seen = seen_[left->region];
+    seen.region = left->region;
+    ++seen.entries;
+    seen.instructions += executed_ - left->begun;
 }
 
 }  // namespace tmaprobe::trace

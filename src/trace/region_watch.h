@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "process/mappings.h"
 #include "process/region_page.h"
+#include "trace/open_regions.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
 #include "trace/traced_process.h"
@@ -60,11 +62,6 @@ class RegionWatch {
     bool is_own(const StaticInstruction& instruction, Step& step);
 
   private:
-    struct Open {
-        std::uint32_t region = 0;
-        bool seen = false;  ///< since its begin
-        std::uint64_t begun = 0;
-    };
     struct Function {
         std::uint64_t begin = 0, end = 0;
         std::uint32_t region = 0;
@@ -80,12 +77,12 @@ class RegionWatch {
     bool in_marks(std::uint64_t address) const;
     bool is_own_code(const StaticInstruction& instruction, const Step& step);
     void note_store(std::uint64_t address);
+    void note_left(const std::optional<OpenRegions::Open>& left);
     void follow_functions(const StaticInstruction& instruction, const Step& step);
     void find_callers(Function& function, const TracedProcess& copy);
     /// `seen`: it begins here.
     void enter(std::uint32_t region, bool seen);
-    void leave(std::uint32_t region);
-    void note_path();
+    void note_path() { path_ = paths_.number_of(open_.regions()); }
 
     RegionPaths& paths_;
     const process::RegionPage* page_;
@@ -96,7 +93,7 @@ class RegionWatch {
     std::uint64_t slot_ = 0;    ///< of what it counts
     std::vector<Range> marks_;
     std::vector<Function> functions_;
-    std::vector<Open> open_;
+    OpenRegions open_;
     std::uint32_t path_ = 0;
     std::uint64_t executed_ = 0;  ///< of the program's own instructions
     bool in_mark_ = false, mark_called_ = false, entering_ = false;
