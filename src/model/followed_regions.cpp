@@ -26,6 +26,10 @@ void FollowedRegions::look(const trace::TracedProcess& process) {
     if (watch_) watch_->look(process);
 }
 
+void FollowedRegions::look_for_marks(const trace::TracedProcess& process) {
+    if (watch_) watch_->look_for_marks(process);
+}
+
 bool FollowedRegions::is_own(const trace::StaticInstruction& instruction, trace::Step& step) {
     return !watch_ || !watch_->watches() || watch_->is_own(instruction, step);
 }

@@ -32,6 +32,8 @@ class FollowedRegions {
     bool any() const { return page_ || !functions_.empty(); }
     /// It stands somewhere, where it has come to unseen.
     void look(const trace::TracedProcess& process);
+    /// What has come to have marks since it was looked at had none open then.
+    void look_for_marks(const trace::TracedProcess& process);
     /// The next instruction that was executed, in order; says which regions it is in. False: it is none of the
     /// program's own, but a mark's.
     bool is_own(const trace::StaticInstruction& instruction, trace::Step& step);

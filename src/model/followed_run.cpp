@@ -133,13 +133,17 @@ Result<std::uint64_t> FollowedRun::go_to_end() {
 
 Result<> FollowedRun::follow(std::uint64_t count, std::vector<trace::Step>& steps) {
     constexpr std::size_t some_more = 1000;
-    steps.reserve(count + some_more);
+    std::vector<trace::Step> executed;
+    executed.reserve(count + some_more);
     regions_->look(start_.process);
-    return execute(following_, executed_ + count,
-                   [&](const trace::StaticInstruction& instruction, const trace::Step& executed) {
-                       trace::Step step = executed;
-                       if (regions_->is_own(instruction, step)) steps.push_back(step);
-                   });
+    TRY(execute(following_, executed_ + count,
+                [&](const trace::StaticInstruction&, const trace::Step& step) { executed.push_back(step); }));
+    // The first mark may have been among them: before it nothing was open.
+    regions_->look_for_marks(start_.process);
+    steps.reserve(executed.size());
+    for (trace::Step& step : executed)
+        if (regions_->is_own(following_.instructions()[step.instruction], step)) steps.push_back(step);
+    return {};
 }
 
 std::shared_ptr<const std::vector<trace::StaticInstruction>> FollowedRun::instructions() {

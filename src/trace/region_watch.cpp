@@ -63,8 +63,12 @@ void RegionWatch::find_slot(const TracedProcess& copy) {
     }
 }
 
+void RegionWatch::look_for_marks(const TracedProcess& process) {
+    if (page_ && !slot_) find_slot(process);
+}
+
 void RegionWatch::look(const TracedProcess& copy) {
-    if (page_ && !slot_) find_slot(copy);
+    look_for_marks(copy);
     const auto registers = copy.registers();
     in_mark_ = mark_called_ = registers && in_marks(registers->instruction_pointer());
     entering_ = false;

@@ -54,6 +54,8 @@ class RegionWatch {
 
     /// The process stands somewhere: at its start, or where it has run to unseen.
     void look(const TracedProcess& process);
+    /// Its first mark may have been executed since: then nothing was open where it was looked at.
+    void look_for_marks(const TracedProcess& process);
     /// Whether there is anything to be watched.
     bool watches() const { return slot_ || !functions_.empty(); }
 
