@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page_bytes = 4 * kib;
 constexpr double line_bytes = 64;
+constexpr int loads_of_programs = 8;  ///< at a time
 constexpr std::uint64_t largest_block = 1024 * mib;
 
 std::uint64_t cache_bytes(const machine::Host& host, int level) {
@@ -106,16 +107,20 @@ class MemoryCalibration {
     }
 
     /// The largest block that second and third level hold together: a host may give a virtual machine few ways of the
-    /// third. Blocks of growing size are walked through until a load takes as long as from memory.
+    /// third. Blocks of growing size are read in any order until a load takes nearer to as long as from memory. Eight
+    /// loads at a time, as programs have them: whoever asks seldom keeps less beside neighbours that ask often, and
+    /// how much changes from one second to the next.
     Result<> measure_share(std::uint64_t held, std::uint64_t all) {
-        constexpr double beyond = 2;  // times the third level's latency, of which memory's is three times or more
-        if (split_ && !(usable("translation.l2_hit") && usable("translation.walk"))) return {};
-        const auto first = TRY(load("size.l3", held, "cycles", cycles));
+        constexpr double told_apart = 2;  // times as long from memory
         const std::uint64_t most = std::min({all / 2, largest_block / 2, fitting()});
+        const auto near = TRY(loads_at_once(held)),
+                   far = TRY(loads_at_once(std::min({4 * all, largest_block, fitting()})));
+        if (near.value <= 0 || far.value < told_apart * near.value) return {};
+        const double beyond = std::sqrt(near.value * far.value);
         for (std::uint64_t bytes = held * 3 / 2; bytes <= most; bytes += bytes / 2 / page_bytes * page_bytes) {
-            const auto fact = TRY(load("size.l3", bytes, "cycles", cycles));
+            const auto fact = TRY(loads_at_once(bytes));
             if (fact.clean + fact.disturbed == 0) return {};
-            if (fact.value > beyond * first.value) {
+            if (fact.value > beyond) {
                 record::CalibratedFact share{"size.l3", "bytes", 0, 0, 0, fact.clean, fact.disturbed, {}};
                 share.low = static_cast<double>(held);
                 share.high = static_cast<double>(bytes);
@@ -128,6 +133,10 @@ class MemoryCalibration {
             held = bytes;
         }
         return {};
+    }
+
+    Result<record::CalibratedFact> loads_at_once(std::uint64_t bytes) {
+        return reader_.chase("size.l3", "random", bytes, large_, "cycles", cycles, loads_of_programs);
     }
 
     /// Bytes that a block may have here.

@@ -95,11 +95,13 @@ Result<Readings> ClockReader::read(counters::Workload& workload, double steps, C
 }
 
 Result<record::CalibratedFact> ClockReader::chase(const std::string& name, const char* order, std::uint64_t bytes,
-                                                  const memory::PageMode& pages, const char* unit, Convert convert) {
+                                                  const memory::PageMode& pages, const char* unit, Convert convert,
+                                                  int chains) {
     kernels::Parameters parameters;
     parameters.size_bytes = bytes;
     parameters.pages = pages;
     parameters.options["order"] = order;
+    parameters.options["chains"] = std::to_string(chains);
     return time_kernel(name, "chase", parameters, unit, convert, 0);
 }
 

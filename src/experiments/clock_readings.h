@@ -51,10 +51,10 @@ class ClockReader {
 
     /// Readings of a step of the workload. Errors: interrupted; those of timing.
     Result<Readings> read(counters::Workload& workload, double steps, Convert convert);
-    /// Time of one load of a chain through a block.
+    /// Time of one load of a chain through a block, or of so many chains side by side.
     Result<record::CalibratedFact> chase(const std::string& name, const char* order, std::uint64_t bytes,
                                          const memory::PageMode& pages, const char* unit = "cycles",
-                                         Convert convert = cycles);
+                                         Convert convert = cycles, int chains = 1);
     /// Time of a step of so many bytes of a block that is read in order.
     Result<record::CalibratedFact> stream(const std::string& name, std::uint64_t bytes, const memory::PageMode& pages,
                                           const char* unit, Convert convert, double bytes_per_step);
