@@ -249,6 +249,7 @@ set(TMAPROBE_SOURCES_model
     src/model/memory_areas.cpp
     src/model/memory_system.cpp
     src/model/memory_system_prefetch.cpp
+    src/model/memory_system_unknown.cpp
     src/model/model.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
@@ -265,6 +266,7 @@ set(TMAPROBE_SOURCES_model
     src/model/spinning.cpp
     src/model/sum_of_windows.cpp
     src/model/own_addresses.cpp
+    src/model/met_areas.cpp
     src/model/page_frames.cpp
     src/model/speed_up.cpp
     src/model/trace_code.cpp

@@ -127,6 +127,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/mapping_test.cpp
     tests/model/memory_areas_test.cpp
     tests/model/memory_test.cpp
+    tests/model/met_areas_test.cpp
     tests/model/page_frames_test.cpp
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp

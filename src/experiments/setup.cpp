@@ -99,9 +99,12 @@ Result<> check_core_of_id(const CountingRequest& request, const std::string& tar
     return {};
 }
 
-Result<> take_calibration(const CalibrationChoice& choice, Setup& setup) {
+/// What the model is to know of this machine.
+Result<> take_machine(const CalibrationChoice& choice, Setup& setup) {
     auto found = TRY(find_calibration(choice, setup.host));
-    setup.calibration = std::move(found.calibration);
+    setup.machine.calibration = std::move(found.calibration);
+    if (!setup.host.hypervisor.empty()) setup.machine.virtual_cpus = setup.host.logical_cpus;
+    setup.machine.are_siblings = setup.host.smt_active;
     if (found.warning) setup.warnings.push_back(std::move(*found.warning));
     return {};
 }
@@ -277,7 +280,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     if (!unknown_host && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
 
     const bool models = std::ranges::find(setup.decision.sources, SourceChoice::model) != setup.decision.sources.end();
-    if (target_is_host && models) TRY(take_calibration(request.calibration, setup));
+    if (target_is_host && models) TRY(take_machine(request.calibration, setup));
 
     if (!target_is_host || setup.decision.only_models()) {
         // A modelled core runs one thread and is looked at alone.

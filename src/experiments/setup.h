@@ -12,7 +12,7 @@
 #include "machine/host.h"
 #include "machine/topology.h"
 #include "metrics/evaluate.h"
-#include "record/calibration.h"
+#include "model/this_machine.h"
 
 namespace tmaprobe::experiments {
 
@@ -27,10 +27,10 @@ struct Setup {
     std::vector<std::string> metrics;  ///< names of the metrics wanted
     int levels_to_be_had = 0;          ///< of the tree, from the decided sources
     Decision decision;
-    std::vector<counters::PmuLimits> pmu_limits;     ///< of this machine, where they were probed already
-    CpuSums cpu_sums = CpuSums::core;                ///< how counts of CPUs are put together
-    std::vector<std::string> cgroups;                ///< the names of those that are told apart
-    std::optional<record::Calibration> calibration;  ///< of this machine, where it is the target and is modelled
+    std::vector<counters::PmuLimits> pmu_limits;  ///< of this machine, where they were probed already
+    CpuSums cpu_sums = CpuSums::core;             ///< how counts of CPUs are put together
+    std::vector<std::string> cgroups;             ///< the names of those that are told apart
+    model::ThisMachine machine;                   ///< where it is the target and is modelled
     std::vector<record::Warning> warnings;
 };
 

@@ -128,7 +128,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             constexpr int loading_ms = 2;
             if (request.source == SourceChoice::automatic && !request.needs_model())
                 options.command_alone_ms = loading_ms;
-            options.calibration = setup.calibration;
+            options.machine = setup.machine;
             options.trace = {request.save_trace, request.trace_workload, setup.host.cpu_id, setup.host.architecture};
             options.regions = TRY(region_wish(request));
             // Under an emulator no clock means anything.

@@ -76,8 +76,7 @@ Result<record::WhatIf> ask(const std::string& file, const CountingRequest& count
     if (questions.answers.empty()) questions.answers = standard_questions();
     questions.mappings = asks_for_large_pages(questions);
     TRY(choose_code(file, questions.answers));
-    auto answer =
-        TRY(model::what_if(file, {counting.library, *setup.table, setup.calibration}, questions, cpus_to_use()));
+    auto answer = TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, cpus_to_use()));
     std::ranges::stable_sort(answer.answers, std::greater{},
                              [](const record::WhatIfAnswer& one) { return one.speed_up.value; });
     if (!answer.chosen_by_cpu.empty()) keep_chosen(TRY(model::traced_instructions(file)), answer.chosen_by_cpu);
@@ -115,7 +114,7 @@ Result<> ask_lines(const std::string& file, const CountingRequest& counting, con
     }
     if (asked.empty()) return {};
     const auto answer =
-        TRY(model::what_if(file, {counting.library, *setup.table, setup.calibration}, questions, cpus_to_use()));
+        TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, cpus_to_use()));
     for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->if_it_never_waited = answer.answers[i].speed_up;
     return {};
 }

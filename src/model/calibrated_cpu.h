@@ -6,6 +6,7 @@
 
 #include "events/calibration_facts.h"
 #include "events/cpu_geometry.h"
+#include "model/this_machine.h"
 #include "record/calibration.h"
 
 namespace tmaprobe::model {
@@ -17,5 +18,9 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
 /// are those that say nothing of one figure of the tables alone. Returns the names of those that were put.
 std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
                                    events::CpuGeometry& cpu);
+
+/// Gives the third level of a virtual machine that nothing was found of the part that its CPUs are of those that share
+/// it: hosts sell them all. Returns that part; 1: all of it.
+double share_third_level(const ThisMachine& machine, events::CpuGeometry& cpu);
 
 }  // namespace tmaprobe::model

@@ -21,13 +21,6 @@ constexpr std::size_t many_lines = 1 << 13;  // some times as many as any first 
 constexpr std::uint64_t page_table_area = std::uint64_t{1} << 48;
 constexpr int area_per_size_bits = 40, upper_area_bits = 43;
 
-/// From 0 to 1, the same for the same key.
-double drawn_for(std::uint64_t key) {
-    constexpr std::uint64_t mixing = 0x9e3779b97f4a7c15u;
-    const std::uint64_t mixed = (key * mixing ^ (key * mixing) >> 29) * mixing;
-    return static_cast<double>(mixed >> 11) * 0x1p-53;
-}
-
 std::size_t size_index(std::uint64_t page_bytes) {
     return page_bytes >= huge_page ? 2 : page_bytes >= large_page ? 1 : 0;
 }
@@ -194,31 +187,6 @@ unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, boo
     return static_cast<unsigned>(done - cycle);
 }
 
-double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const {
-    if (resident_bytes_ <= bytes) return 1;
-    if (met_bytes >= bytes) return 0;
-    return static_cast<double>(bytes - met_bytes) / static_cast<double>(resident_bytes_ - met_bytes);
-}
-
-int MemorySystem::level_of_unknown(std::uint64_t line) const {
-    if (resident_bytes_ == 0 || unknown_ == Unknown::missed) return 4;
-    if (unknown_ == Unknown::held) return 2;
-    const std::uint64_t met_bytes = lines_from_memory_ * line_bytes;
-    const double drawn = drawn_for(line);
-    if (drawn < likely_held(geometry_.l2.size_bytes, met_bytes)) return 2;
-    return drawn < likely_held(geometry_.l3.size_bytes, met_bytes) ? 3 : 4;
-}
-
-bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes) {
-    if (server < 0 || resident_bytes_ == 0 || met_pages_.find(key)) return false;
-    met_pages_.insert(key);
-    ++pages_met_;
-    count(MemoryFact::pages_unknown);
-    if (unknown_ != Unknown::likely) return unknown_ == Unknown::held;
-    const std::uint64_t reach = tlb_entries_[static_cast<std::size_t>(server)] * page_bytes;
-    return drawn_for(key) < likely_held(reach, pages_met_ * page_bytes);
-}
-
 std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
     if (!timed_ || limit == 0) return cycle;
     std::erase_if(outstanding, [&](const Span& span) { return span.end <= oldest_cycle_; });
@@ -311,7 +279,9 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     }
     const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
     Filled filled;
-    if (l3_.find(line)) {
+    const bool in_l3 = l3_.find(line);
+    met_areas_.note(line, in_l3);
+    if (in_l3) {
         filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
         if (geometry_.l3.victim) l3_.erase(line);
     } else {

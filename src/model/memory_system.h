@@ -11,6 +11,7 @@
 #include "model/line_channel.h"
 #include "model/mapping.h"
 #include "model/memory_facts.h"
+#include "model/met_areas.h"
 #include "model/modelled_cpu.h"
 #include "model/set_associative.h"
 
@@ -81,7 +82,10 @@ class MemorySystem final : public core::MemoryTiming {
     /// The program ran before and has so many bytes in memory: what was not met yet may be held all the same. A line
     /// that is met again after more than was met since warming began, and at most after all of its memory: any number
     /// of bytes between these is as likely as another. 0: the program has just begun, and nothing is held.
-    void assume_met(std::uint64_t resident_bytes) { resident_bytes_ = resident_bytes; }
+    void assume_met(std::uint64_t resident_bytes) {
+        resident_bytes_ = resident_bytes;
+        lines_before_moment_ = lines_from_memory_;
+    }
 
   private:
     struct Filled {
@@ -113,6 +117,9 @@ class MemorySystem final : public core::MemoryTiming {
     int level_of_unknown(std::uint64_t line) const;
     /// How likely a place of so many bytes holds what was not met among the last `met_bytes`.
     double likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const;
+    /// How likely it was met since it could last be held there, where each line of its area is asked for so often
+    /// while `met_bytes` are met.
+    double likely_met_since(std::uint64_t bytes, std::uint64_t met_bytes, double questions_per_line) const;
     /// `server`: which buffer of the second level would hold it; -1: none.
     bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
     bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;
@@ -143,6 +150,7 @@ class MemorySystem final : public core::MemoryTiming {
     LineChannel from_memory_, from_l3_, into_l1_;
     std::vector<LineChannel> l2_banks_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
+    MetAreas met_areas_;
     std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
     std::vector<SetAssociative> tlbs_;
     std::vector<std::uint64_t> tlb_entries_;
@@ -156,7 +164,7 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
     std::uint64_t oldest_cycle_ = 0;                      ///< no question is about one before it
     std::uint64_t use_clock_ = 0;
-    std::uint64_t lines_from_memory_ = 0, last_code_line_ = 0;
+    std::uint64_t lines_from_memory_ = 0, lines_before_moment_ = 0, last_code_line_ = 0;
     bool timed_ = false;  ///< false while warming
     MemoryCounts facts_{};
 };

@@ -12,7 +12,7 @@
 #include "events/table.h"
 #include "machine/host.h"
 #include "model/region_wish.h"
-#include "record/calibration.h"
+#include "model/this_machine.h"
 
 namespace tmaprobe::model {
 
@@ -37,7 +37,7 @@ struct ModelOptions {
     /// Measures the clock of the core that it is called on, in Hz (0: it cannot, or another uses the core too); empty
     /// where the target is not this machine.
     std::function<double()> core_clock_hz;
-    std::optional<record::Calibration> calibration;  ///< of the target, which then is the host
+    ThisMachine machine;  ///< empty where the target is another
     TraceWish trace;
     RegionWish regions;
     std::string attribute_in;  ///< only what the slots of this region are put down to; empty: all

@@ -59,8 +59,13 @@ class ModelSource final : public counters::CounterSource {
         if (options_.repeatable)
             detail += "; in a run of its own from start to end under the tracer, beside the one that is timed";
         constexpr std::size_t day_characters = 10;
-        const std::string day = options_.calibration ? options_.calibration->measured.substr(0, day_characters) : "";
+        const std::string day =
+            options_.machine.calibration ? options_.machine.calibration->measured.substr(0, day_characters) : "";
         if (!day.empty()) detail += "; calibrated on this machine on " + day;
+        if (geometry_.l3_share < 1)
+            detail += fmt::format(
+                "; its third level is taken for {:.0f}% of the whole: the part of this virtual machine's CPUs",
+                100 * geometry_.l3_share);
         return {record::SourceKind::model, cpu_id_, detail, day};
     }
 
@@ -245,7 +250,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_model_source(const events:
                                                                    const events::Table& target,
                                                                    const machine::Host& host,
                                                                    const ModelOptions& options) {
-    auto geometry = load_modelled_cpu(library, target, options.calibration);
+    auto geometry = load_modelled_cpu(library, target, options.machine);
     auto mapping = load_mapping(library, target);
     if (!geometry || !mapping) {
         const Error& error = geometry ? mapping.error() : geometry.error();

@@ -61,12 +61,18 @@ Result<ModelledCpu> modelled_cpu(const events::CpuGeometry& cpu, const std::stri
 }
 
 Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const events::Table& table,
-                                      const std::optional<record::Calibration>& calibration) {
+                                      const ThisMachine& machine) {
     auto cpu = events::read_cpu_geometry(library, table.folder);
     if (!cpu && cpu.error().code != ErrorCode::unavailable) return pass_on(cpu);
     if (!cpu) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, cpu.error().hint);
-    if (calibration) calibrate(*calibration, TRY(events::read_calibration_facts(library)), *cpu);
-    return modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id);
+    double l3_share = 1;
+    if (machine.calibration)
+        calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
+    else
+        l3_share = share_third_level(machine, *cpu);
+    auto modelled = TRY(modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id));
+    modelled.l3_share = l3_share;
+    return modelled;
 }
 
 }  // namespace tmaprobe::model

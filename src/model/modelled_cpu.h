@@ -9,7 +9,7 @@
 #include "events/cpu_geometry.h"
 #include "events/table.h"
 #include "model/core/simulate.h"
-#include "record/calibration.h"
+#include "model/this_machine.h"
 
 namespace tmaprobe::model {
 
@@ -26,13 +26,14 @@ struct ModelledCpu {
     MemoryGeometry memory;
     std::vector<KnownWrong> known_wrong;
     double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
+    double l3_share = 1;        ///< of the tables' third level, where others are taken to have the rest
 };
 
 /// What the tables say of a CPU, and in its place what was found of this very one, if anything was.
 /// Errors: unavailable when the folder has no geometry or no core in it; bad_input for a malformed file, and for one
 /// that lacks what the model needs: caches of two levels, and the ways of all caches and TLBs.
 Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const events::Table& table,
-                                      const std::optional<record::Calibration>& calibration = std::nullopt);
+                                      const ThisMachine& machine = {});
 
 /// The same from what a file says; `file` stands in messages, `cpu_id` chooses among cores that share a folder.
 Result<ModelledCpu> modelled_cpu(const events::CpuGeometry& cpu, const std::string& file, const std::string& cpu_id);

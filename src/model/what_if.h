@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "events/table.h"
-#include "record/calibration.h"
+#include "model/this_machine.h"
 #include "record/what_if.h"
 
 namespace tmaprobe::model {
@@ -48,7 +48,7 @@ struct WhatIfQuestions {
 struct WhatIfCpu {
     const events::Library& library;
     const events::Table& table;
-    std::optional<record::Calibration> calibration;
+    ThisMachine machine;
 };
 
 /// Simulates a saved trace on a CPU as it is and with the changes, on so many threads of this process. The answers come

@@ -333,7 +333,7 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
     const TraceFile trace = TRY(TraceFile::open(trace_file));
     if (trace.moments().empty())
         return fail(ErrorCode::bad_input, "the trace has no window", "take it again, of something with more to do");
-    const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.calibration));
+    const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.machine));
     std::vector<events::SmtStructure> halved;
     if (asks_for_sibling(questions.answers)) halved = TRY(events::taken_by_sibling(what.library, what.table.folder));
     std::vector<AlteredMachine> machines{altered(cpu, WhatIfQuestion{})};

@@ -51,6 +51,24 @@ TEST(Calibrate, TheLastLevelGetsTheShareThatWasFound) {
                     testing::IsEmpty());
 }
 
+TEST(Calibrate, AVirtualMachineHasThePartOfItsCpus) {
+    ThisMachine machine;
+    machine.virtual_cpus = 8;
+    machine.are_siblings = true;  // of 112 logical CPUs
+    events::CpuGeometry cpu = sapphire_rapids();
+    EXPECT_NEAR(share_third_level(machine, cpu), 8.0 / 112, 1e-9);
+    EXPECT_NEAR(*table_figure("size.l3", cpu), (2 + 7.5) * (1 << 20), 1);
+    machine.are_siblings = false;  // each has a core, and so two
+    cpu = sapphire_rapids();
+    EXPECT_NEAR(share_third_level(machine, cpu), 16.0 / 112, 1e-9);
+    for (const int all : {0, 112, 200}) {
+        machine.virtual_cpus = all;
+        cpu = sapphire_rapids();
+        EXPECT_EQ(share_third_level(machine, cpu), 1);
+        EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
+    }
+}
+
 TEST(Calibrate, AWalksOwnStepIsWhatTheSecondTlbAndTheCacheLeaveOfIt) {
     events::CpuGeometry cpu = sapphire_rapids();
     EXPECT_EQ(table_figure("translation.walk", cpu), 7 + 15 + 5);

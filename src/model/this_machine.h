@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "record/calibration.h"
+
+namespace tmaprobe::model {
+
+/// What is known, beside its tables, of a modelled CPU that is the one of this machine.
+struct ThisMachine {
+    std::optional<record::Calibration> calibration;
+    int virtual_cpus = 0;       ///< of a virtual machine, whose host may run others on the same CPU; 0: it is none
+    bool are_siblings = false;  ///< two of these may be of one core; else each is taken to have its own
+};
+
+}  // namespace tmaprobe::model
