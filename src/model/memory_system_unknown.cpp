@@ -1,6 +1,8 @@
+#include "model/memory_system.h"
+
 #include <cmath>
 
-#include "model/memory_system.h"
+#include "model/core/descriptor.h"
 
 namespace tmaprobe::model {
 namespace {
