@@ -267,6 +267,11 @@ def without_busy_moments(complaints, runs):
     return complaints if len(wide) == runs else [c for c in complaints if not c.endswith(TOO_WIDE)]
 
 
+def only_too_wide(complaints):
+    """Whether that is all there is to complain of."""
+    return bool(complaints) and all(complaint.endswith(TOO_WIDE) for complaint in complaints)
+
+
 def judge(scenario, outcomes):
     """All complaints about all runs of a scenario, each with the number of its run."""
     unknown = set(scenario.expect) - set(CHECKS) - SETTINGS
