@@ -164,6 +164,24 @@ struct Description<Correction> {
 };
 
 template <>
+struct Description<BranchForetelling> {
+    using S = BranchForetelling;
+    static constexpr auto fields = std::make_tuple(
+        added("taken_cycles", &S::taken_cycles), added("indirect_cycles", &S::indirect_cycles),
+        added("call_cycles", &S::call_cycles), added("return_cycles", &S::return_cycles),
+        added("first_level_targets", &S::first_level_targets), added("second_level_targets", &S::second_level_targets),
+        added("second_level_cycles", &S::second_level_cycles),
+        added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
+        added("far_target_cycles", &S::far_target_cycles), added("lines_ahead", &S::lines_ahead));
+    static void check(const Node& node, S& foretelling) {
+        for (const double cycles : {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles,
+                                    foretelling.return_cycles})
+            if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
+        if (foretelling.near_target_bits >= 64) node.complain("has addresses of 64 near bits or more");
+    }
+};
+
+template <>
 struct Description<CoreGeometry> {
     using S = CoreGeometry;
     static constexpr auto fields = std::make_tuple(
@@ -172,6 +190,7 @@ struct Description<CoreGeometry> {
         added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
         added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
+        added("missed_line_bytes", &S::missed_line_bytes), added("foretelling", &S::foretelling),
         added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
         added("history_bits", &S::history_bits), added("history_first_bit", &S::history_first_bit),
         added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),

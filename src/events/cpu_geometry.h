@@ -97,6 +97,18 @@ struct Correction {
     std::optional<bool> reads_destination;  ///< a dependency that the instruction's result does not need
 };
 
+/// How branches are foretold ahead of fetching, beyond where they go. All 0: as fast as they are fetched.
+struct BranchForetelling {
+    double taken_cycles = 0, indirect_cycles = 0, call_cycles = 0, return_cycles = 0;  ///< each such branch
+    unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
+    unsigned second_level_targets = 0, second_level_cycles = 0;  ///< that are known later, and how much; 0: all others
+    unsigned unknown_target_cycles = 0;  ///< until the decoder finds the target of a branch that is in neither
+    /// A target whose address differs from the branch's in this bit or a higher one takes so many cycles more, but for
+    /// returns; 0 cycles: none does.
+    unsigned near_target_bits = 0, far_target_cycles = 0;
+    unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
+};
+
 /// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.
 struct CoreGeometry {
     std::string llvm_cpu;        ///< LLVM's name of the core that it is scheduled as; empty: the core is not modelled
@@ -105,6 +117,8 @@ struct CoreGeometry {
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
     unsigned decode_width = 4, decode_bytes = 16;
+    unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any
+    BranchForetelling foretelling;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
     /// Of the address of a taken branch's last byte: what it adds to the history by which indirect branches are

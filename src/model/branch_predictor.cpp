@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t by_address_bits = 14, table_size = std::size_t{1} << BranchHistory::index_bits;
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
 constexpr std::size_t return_stack = 32;
+constexpr int target_ways = 8;
+constexpr std::uint64_t bytes_of_target = 16;  // branches so near to one another share an entry
 constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
 constexpr std::uint64_t no_target = 0;
 
@@ -86,13 +88,46 @@ std::uint32_t BranchHistory::tag(std::size_t table, std::uint64_t address) const
     return (hashed ^ folded_[table][1] ^ folded_[table][2] << 1) & ((1u << tag_bits) - 1);
 }
 
-BranchPredictor::BranchPredictor(unsigned history_bits, unsigned history_first_bit)
+BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
+    : has_first_(foretelling.first_level_targets > 0),
+      has_second_(foretelling.second_level_targets > 0),
+      first_(foretelling.first_level_targets, target_ways, SetAssociative::Replacement::random),
+      second_(foretelling.second_level_targets, target_ways, SetAssociative::Replacement::random),
+      met_(std::size_t{1} << by_address_bits, 1, 0) {}
+
+bool BranchTargets::met(std::uint64_t address) const {
+    const std::uint8_t* met = met_.look(by_address(address));
+    return met && *met;
+}
+
+core::TargetKnown BranchTargets::find(std::uint64_t address) {
+    if (!has_first_) return core::TargetKnown::first_level;
+    if (!met(address)) *met_.change(by_address(address)) = 1;
+    constexpr unsigned kept_bits = 40;
+    const std::uint64_t entry = (address / bytes_of_target * golden) >> (64 - kept_bits);
+    const bool in_first = first_.find(entry);
+    const bool in_second = !has_second_ || second_.find(entry);
+    if (!in_first) first_.insert(entry);
+    if (!in_second) second_.insert(entry);
+    if (in_first) return core::TargetKnown::first_level;
+    return in_second ? core::TargetKnown::second_level : core::TargetKnown::decoder;
+}
+
+core::TargetKnown BranchPredictor::knows_target(const trace::StaticInstruction& branch) {
+    const bool met = known_targets_.met(branch.address);
+    const core::TargetKnown known = known_targets_.find(branch.address);
+    // As with directions: a program that was met in the middle of its run has met its branches before.
+    return met || unknown_is_missed_ ? known : core::TargetKnown::first_level;
+}
+
+BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
     : tagged_(BranchHistory::tables, SharedRows<std::uint32_t>(table_size, 1, empty)),
       tagged_targets_(BranchHistory::tables, SharedRows<std::uint64_t>(table_size, 2, no_target)),
       by_address_(std::size_t{1} << by_address_bits, 1, never_met),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),
-      history_bits_(history_bits),
-      history_first_bit_(history_first_bit) {}
+      known_targets_(core.foretelling),
+      history_bits_(core.history_bits),
+      history_first_bit_(core.history_first_bit) {}
 
 bool BranchPredictor::mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     bool missed = false;

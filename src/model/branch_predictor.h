@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/core/simulate.h"
+#include "model/set_associative.h"
 #include "model/shared_rows.h"
 
 namespace tmaprobe::model {
@@ -38,6 +39,22 @@ class BranchHistory {
     std::array<std::array<std::uint32_t, folds>, tables> folded_{};
 };
 
+/// Which branches' targets are known: two levels of branches that were taken, by address. What the vendors publish is
+/// how many there are; how they are found and replaced is not known, so any of a few may go.
+class BranchTargets {
+  public:
+    explicit BranchTargets(const events::BranchForetelling& foretelling);
+    /// Of a branch that is taken; it is known in both levels afterwards. One that was never met is in neither.
+    core::TargetKnown find(std::uint64_t address);
+    /// Whether the branch was ever taken.
+    bool met(std::uint64_t address) const;
+
+  private:
+    bool has_first_, has_second_;
+    SetAssociative first_, second_;
+    SharedRows<std::uint8_t> met_;
+};
+
 /// Of the class of today's predictors, and smaller than some. Conditional branches: TAGE (A. Seznec, P. Michaud, "A
 /// case for (partially) TAgged GEometric history length branch prediction", JILP 2006) of counters by address and seven
 /// tagged tables of 4,096 entries with histories up to 388 bits. Indirect branches: the same with
@@ -46,9 +63,9 @@ class BranchHistory {
 /// counted as unknown: a program that was met in the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
-    /// `history_bits`, `history_first_bit`: as events::CoreGeometry has them.
-    explicit BranchPredictor(unsigned history_bits = 0, unsigned history_first_bit = 0);
+    explicit BranchPredictor(const events::CoreGeometry& core = {});
     bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) override;
+    core::TargetKnown knows_target(const trace::StaticInstruction& branch) override;
     /// What was never met is mispredicted from now on, where a guess by direction is wrong.
     void unknown_is_missed() { unknown_is_missed_ = true; }
     /// Branches that were not known when they were met.
@@ -69,6 +86,7 @@ class BranchPredictor final : public core::BranchOracle {
     SharedRows<std::uint8_t> by_address_;
     SharedRows<std::uint64_t> targets_;
     std::array<std::uint32_t, BranchHistory::tables> at_{}, tags_{};
+    BranchTargets known_targets_;
     BranchHistory history_, of_taken_;
     unsigned history_bits_, history_first_bit_;
     std::vector<std::uint64_t> returns_;

@@ -51,6 +51,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       from_memory_(line_bytes * geometry.frequency_hz / geometry.memory.bandwidth_bytes_per_second),
       from_l3_(geometry.l3.line_cycles),
       into_l1_(geometry.l2.line_cycles),
+      into_l1_code_(geometry.l2.line_cycles),
       l2_banks_(geometry.l2.banks, LineChannel(geometry.l2.bank_cycles)),
       l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
       l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
@@ -97,6 +98,7 @@ void MemorySystem::begin_window() {
     from_memory_.clear();
     from_l3_.clear();
     into_l1_.clear();
+    into_l1_code_.clear();
     for (LineChannel& bank : l2_banks_) bank.clear();
     oldest_cycle_ = 0;
     timed_ = true;
@@ -396,7 +398,8 @@ unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
     if (l1_code_.find(line)) return translation;
     l1_code_.insert(line);
-    const Filled filled = below(line, cycle + translation);
+    Filled filled = below(line, cycle + translation);
+    if (timed_) filled.ready_at = into_l1_code_.after(filled.ready_at);
     count(filled.level == 2 ? MemoryFact::l2_code_hits : MemoryFact::l2_code_misses);
     return static_cast<unsigned>(filled.ready_at - cycle);
 }

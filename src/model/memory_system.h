@@ -147,7 +147,7 @@ class MemorySystem final : public core::MemoryTiming {
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;
-    LineChannel from_memory_, from_l3_, into_l1_;
+    LineChannel from_memory_, from_l3_, into_l1_, into_l1_code_;
     std::vector<LineChannel> l2_banks_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     MetAreas met_areas_;

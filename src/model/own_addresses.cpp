@@ -9,6 +9,9 @@ namespace {
 
 /// No two mappings share a page of any size.
 constexpr std::uint64_t alignment = 1u << 30;
+constexpr std::uint64_t first_place = std::uint64_t{1} << 32;
+/// Cores tell far targets of branches from near ones by about so many bits (`near_target_bits` of their data).
+constexpr unsigned region_bits = 37;
 
 bool has_huge_pages(const trace::PageMap& pages, std::uint64_t begin, std::uint64_t end) {
     constexpr std::uint64_t small = 4096, large = 2u << 20;
@@ -47,12 +50,22 @@ std::uint64_t OwnAddresses::own(std::uint64_t address) {
     }
     Area& area = areas_[last_];
     if (area.place == 0) {
+        Region& region = region_of(area.begin);
         // Huge pages lie in their mapping as they did.
-        area.place = next_place_ + (area.huge_pages ? area.begin % alignment : 0);
-        next_place_ = (area.place + (area.end - area.begin) + alignment) / alignment * alignment;
-        met_.push_back(last_);
+        area.place = region.next_place + (area.huge_pages ? area.begin % alignment : 0);
+        region.next_place = (area.place + (area.end - area.begin) + alignment) / alignment * alignment;
+        const auto after =
+            std::ranges::upper_bound(met_, area.place, {}, [&](std::size_t met) { return areas_[met].place; });
+        met_.insert(after, last_);
     }
     return area.place + (address - area.begin);
+}
+
+OwnAddresses::Region& OwnAddresses::region_of(std::uint64_t address) {
+    const std::uint64_t upper_bits = address >> region_bits;
+    const auto known = std::ranges::find(regions_, upper_bits, &Region::upper_bits);
+    if (known != regions_.end()) return *known;
+    return regions_.emplace_back(Region{upper_bits, (regions_.size() << region_bits) + first_place});
 }
 
 std::uint64_t OwnAddresses::own_if_met(std::uint64_t address) const {

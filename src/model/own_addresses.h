@@ -10,8 +10,8 @@
 namespace tmaprobe::model {
 
 /// Addresses of a program as they would be if every run of it had the same: each mapping gets a place of its own, in
-/// the order in which they are first met. Where the kernel put a mapping, which is chance, then decides no set of a
-/// cache and no entry of a predictor.
+/// the order in which they are first met, near to those that it was near to. Where the kernel put a mapping, which is
+/// chance, then decides no set of a cache and no entry of a predictor.
 class OwnAddresses {
   public:
     /// Without mappings: addresses stay as they are.
@@ -46,9 +46,14 @@ class OwnAddresses {
     std::vector<Area> areas_;       ///< by address
     std::vector<std::size_t> met_;  ///< by place
     std::size_t last_ = 0;          ///< most accesses are to the area of the one before
-    std::uint64_t next_place_ = first_place, code_shift_ = 0;
+    /// Mappings whose addresses have the same upper bits: a program and its heap, its libraries and stacks.
+    struct Region {
+        std::uint64_t upper_bits = 0, next_place = 0;
+    };
+    std::vector<Region> regions_;  ///< in the order in which they were met
+    std::uint64_t code_shift_ = 0;
 
-    static constexpr std::uint64_t first_place = std::uint64_t{1} << 32;
+    Region& region_of(std::uint64_t address);
 };
 
 }  // namespace tmaprobe::model

@@ -122,7 +122,7 @@ WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
     : core_(core),
       geometry_(geometry),
       memory_(geometry, [this](std::uint64_t address) { return page_bytes(address); }, {}),
-      predictor_(geometry.core.history_bits, geometry.core.history_first_bit),
+      predictor_(geometry.core),
       op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {}
 
 void WindowSimulator::begin_moment(std::uint64_t resident_bytes) {
@@ -152,7 +152,9 @@ void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
 }
 
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
-    predictor_.mispredicts(branch, next != branch.address + branch.length || branch.target == next, next);
+    const bool taken = next != branch.address + branch.length || branch.target == next;
+    if (taken) predictor_.knows_target(branch);
+    predictor_.mispredicts(branch, taken, next);
 }
 
 void WindowSimulator::follow(const trace::StaticInstruction& instruction, const trace::Step& step) {

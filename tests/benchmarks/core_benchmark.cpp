@@ -57,7 +57,7 @@ void simulate(benchmark::State& state, const char* target) {
     const trace::Trace trace = mixed_trace(**decoder, 100000);
     for (auto _ : state) {
         model::MemorySystem memory(*geometry, [](std::uint64_t) { return std::uint64_t{4096}; }, {});
-        model::BranchPredictor branches;
+        model::BranchPredictor branches(geometry->core);
         memory.begin_window();
         auto simulated = (*core)->simulate(trace, {0, trace.steps.size(), 0, {}, nullptr}, memory, branches);
         if (!simulated) return state.SkipWithError(simulated.error().what.c_str());

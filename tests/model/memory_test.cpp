@@ -372,7 +372,10 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
 /// 0x8000 + `from`: share of mispredicted calls.
 double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {
     constexpr unsigned bits = 2, first_bit = 2;
-    BranchPredictor predictor(bits, first_bit);
+    events::CoreGeometry core;
+    core.history_bits = bits;
+    core.history_first_bit = first_bit;
+    BranchPredictor predictor(core);
     trace::StaticInstruction call, back;
     call.address = 0x5000;
     call.length = 2;

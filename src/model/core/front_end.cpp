@@ -14,13 +14,27 @@ FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const
     : parameters_(parameters),
       memory_(memory),
       op_cache_(before ? *before : OpCache(parameters.op_cache_windows, parameters.op_cache_ways)),
-      queue_(std::max(1u, parameters.micro_op_queue)) {}
+      queue_(std::max(1u, parameters.micro_op_queue)),
+      ahead_(parameters.foretelling.lines_ahead) {}
 
 void FrontEnd::wait_until(double cycle, SlotCause cause) {
     if (cycle <= fetched_until_) return;
     fetched_until_ = cycle;
     late_ = cause;
     late_since_ = cycle;
+}
+
+void FrontEnd::fetch_line(std::uint64_t address) {
+    // Where nothing is foretold ahead, a line is asked for when it is fetched.
+    if (parameters_.foretelling.lines_ahead)
+        foretold_until_ = std::max(foretold_until_, static_cast<double>(ahead_.room_at()));
+    else
+        foretold_until_ = fetched_until_;
+    const auto asked = static_cast<std::uint64_t>(std::min(foretold_until_, fetched_until_));
+    const unsigned extra = memory_.fetch(address, asked);
+    line_missed_ = extra > 0;
+    if (extra) wait_until(static_cast<double>(asked + extra), SlotCause::instruction_cache);
+    ahead_.take(static_cast<std::uint64_t>(fetched_until_));
 }
 
 void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission) {
@@ -39,9 +53,7 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (late_ != SlotCause::fetch_bandwidth && fetched_until_ > late_since_ + 1) late_ = SlotCause::fetch_bandwidth;
     if (const std::uint64_t line = address / line_bytes; line != last_line_) {
         last_line_ = line;
-        const auto now = static_cast<std::uint64_t>(fetched_until_);
-        if (const unsigned extra = memory_.fetch(address, now))
-            wait_until(static_cast<double>(now + extra), SlotCause::instruction_cache);
+        fetch_line(address);
     }
     if (address <= last_address_) last_window_ = ~0ull;  // entered again
     last_address_ = address;
@@ -56,10 +68,11 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     const double from_cache =
         static_cast<double>(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries)) /
         parameters_.op_cache_width;
-    fetched_until_ += from_op_cache_
-                          ? from_cache
-                          : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
-                                      static_cast<double>(what.length) / parameters_.decode_bytes, from_cache});
+    const unsigned bytes =
+        line_missed_ && parameters_.missed_line_bytes ? parameters_.missed_line_bytes : parameters_.decode_bytes;
+    fetched_until_ += from_op_cache_ ? from_cache
+                                     : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
+                                                 static_cast<double>(what.length) / bytes, from_cache});
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
@@ -71,12 +84,26 @@ void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {
     if (slots) queue_.take(cycle);
 }
 
-void FrontEnd::took_branch() {
+void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known) {
     if (parameters_.changes.perfect_front_end) return;
     wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);  // it ends its fetch group
     last_window_ = last_line_ = ~0ull;
+    const events::BranchForetelling& foretelling = parameters_.foretelling;
+    foretold_until_ += branch.call       ? foretelling.call_cycles
+                       : branch.returns  ? foretelling.return_cycles
+                       : branch.indirect ? foretelling.indirect_cycles
+                                         : foretelling.taken_cycles;
+    if (known == TargetKnown::second_level) foretold_until_ += foretelling.second_level_cycles;
+    const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
+    if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;
+    wait_until(foretold_until_, SlotCause::taken_branch);
+    if (known != TargetKnown::decoder) return;
+    restart(static_cast<std::uint64_t>(fetched_until_) + foretelling.unknown_target_cycles);
 }
 
-void FrontEnd::restart(std::uint64_t cycle) { wait_until(static_cast<double>(cycle), SlotCause::resteer); }
+void FrontEnd::restart(std::uint64_t cycle) {
+    wait_until(static_cast<double>(cycle), SlotCause::resteer);
+    foretold_until_ = fetched_until_;
+}
 
 }  // namespace tmaprobe::model::core

@@ -12,7 +12,8 @@ namespace tmaprobe::model::core {
 
 /// Decoupled fetch with a clock of its own, in fractions of a cycle. It moves with the width of the op cache or of the
 /// decoders, jumps over instruction cache misses and mispredicted branches, and may run ahead of renaming by the
-/// micro-op queue.
+/// micro-op queue. Branches are foretold by another clock, which runs ahead of it by some lines of code, and asks for
+/// these lines.
 class FrontEnd {
   public:
     /// `before`: what the op cache holds at first; null: nothing.
@@ -21,22 +22,25 @@ class FrontEnd {
     /// `at_hand`: it is there at once, whatever that takes.
     void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
     void renamed(std::uint64_t cycle, unsigned slots);
-    void took_branch();
+    /// Fetching goes on at the branch's target, and where that was known.
+    void took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known);
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.
     void restart(std::uint64_t cycle);
 
   private:
     void wait_until(double cycle, SlotCause cause);
+    void fetch_line(std::uint64_t address);
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
     OpCache op_cache_;
     InOrder queue_;  ///< instructions, when renamed
-    double fetched_until_ = 0;
+    InOrder ahead_;  ///< lines that were foretold, when fetched
+    double fetched_until_ = 0, foretold_until_ = 0;
     double late_since_ = 0;  ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
-    bool from_op_cache_ = false;
+    bool from_op_cache_ = false, line_missed_ = false;
 };
 
 }  // namespace tmaprobe::model::core

@@ -70,12 +70,17 @@ class MemoryTiming {
     virtual unsigned fetch(std::uint64_t address, std::uint64_t cycle) = 0;
 };
 
+/// What knows the target of a branch that is foretold to be taken.
+enum class TargetKnown : std::uint8_t { first_level, second_level, decoder };
+
 /// Foretells branches; asked once for each executed branch, in program order.
 class BranchOracle {
   public:
     virtual ~BranchOracle() = default;
     /// True when the front end follows the wrong path after this branch. Learns from the answer.
     virtual bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
+    /// Asked for each taken branch. Learns the target.
+    virtual TargetKnown knows_target(const trace::StaticInstruction&) { return TargetKnown::first_level; }
 };
 
 /// When one step of a trace was where in the core.

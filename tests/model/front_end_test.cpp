@@ -1,0 +1,197 @@
+// What a core's front end takes for branches that are all foretold, and for code that its first level does not have.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "model/branch_predictor.h"
+#include "tests/model/core_fixture.h"
+
+namespace tmaprobe::model::core {
+namespace {
+
+/// Every line of code is missed by its first fetch.
+class CodeFromSecondLevel final : public MemoryTiming {
+  public:
+    explicit CodeFromSecondLevel(unsigned latency) : latency_(latency) {}
+    Loaded load(std::uint64_t, std::uint64_t, std::uint64_t) override { return {}; }
+    std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
+    void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned fetch(std::uint64_t address, std::uint64_t) override {
+        return fetched_.insert(address / 64).second ? latency_ : 0;
+    }
+
+  private:
+    unsigned latency_;
+    std::unordered_set<std::uint64_t> fetched_;
+};
+
+/// Targets are known where the test says.
+class Knows final : public BranchOracle {
+  public:
+    explicit Knows(TargetKnown where) : where_(where) {}
+    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+    TargetKnown knows_target(const trace::StaticInstruction&) override { return where_; }
+
+  private:
+    TargetKnown where_;
+};
+
+double cycles(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
+              BranchOracle& branches) {
+    auto core = make_core(parameters);
+    auto simulated = (*core)->simulate(trace, {0, trace.steps.size()}, memory, branches);
+    EXPECT_TRUE(simulated.has_value());
+    return simulated ? static_cast<double>(simulated->facts.cycles) : 0;
+}
+
+/// Instructions at addresses, over and over.
+trace::Trace around(const std::vector<std::pair<std::uint64_t, Bytes>>& code, std::size_t times) {
+    auto decoder = make_decoder("x86_64");
+    trace::Trace trace;
+    for (const auto& [address, bytes] : code)
+        trace.instructions.push_back((*decoder)->decode(bytes.data(), bytes.size(), address));
+    for (std::size_t k = 0; k < times * code.size(); ++k)
+        trace.steps.push_back({static_cast<std::uint32_t>(k % code.size()), 0x7000, 0x7000});
+    return trace;
+}
+
+/// A call, the return, and so many jumps.
+trace::Trace calls(std::size_t jumps, std::size_t times) {
+    std::vector<std::pair<std::uint64_t, Bytes>> code{{0x401000, {0xe8, 0xfb, 0x0f, 0, 0}}, {0x402000, {0xc3}}};
+    for (std::size_t i = 0; i < jumps; ++i) code.push_back({0x401005 + 16 * i, {0xeb, 14}});
+    code.back().second = jumps ? Bytes{0xe9, 0, 0, 0, 0} : code.back().second;
+    return around(code, times);
+}
+
+CoreParameters foretelling_zen4() {
+    CoreParameters parameters = zen4();
+    parameters.foretelling.taken_cycles = 0.5;
+    parameters.foretelling.call_cycles = parameters.foretelling.return_cycles = 2;
+    parameters.foretelling.lines_ahead = 16;
+    return parameters;
+}
+
+double cycles_of_calls(const CoreParameters& parameters, std::size_t jumps, TargetKnown where) {
+    constexpr std::size_t times = 1000;
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    Knows branches(where);
+    return cycles(parameters, calls(jumps, times), memory, branches) / times;
+}
+
+TEST(FrontEnd, CallsAndReturnsTakeWhatForetellingThemTakes) {
+    EXPECT_NEAR(cycles_of_calls(zen4(), 0, TargetKnown::first_level), 2, 0.1);
+    EXPECT_NEAR(cycles_of_calls(foretelling_zen4(), 0, TargetKnown::first_level), 4, 0.1);
+    EXPECT_NEAR(cycles_of_calls(foretelling_zen4(), 2, TargetKnown::first_level), 5, 0.1) << "half a cycle a jump";
+    EXPECT_NEAR(cycles_of_calls(foretelling_zen4(), 6, TargetKnown::first_level), 8, 0.1) << "as many fetches";
+}
+
+TEST(FrontEnd, TargetsThatAreKnownLaterHoldFetchingUp) {
+    CoreParameters parameters = foretelling_zen4();
+    parameters.foretelling.second_level_cycles = 3;
+    parameters.foretelling.unknown_target_cycles = 12;
+    EXPECT_NEAR(cycles_of_calls(parameters, 0, TargetKnown::second_level), 4 + 2 * 3, 0.1);
+    const double by_decoder = cycles_of_calls(parameters, 0, TargetKnown::decoder);
+    EXPECT_GT(by_decoder, 2 * 12);
+    EXPECT_LT(by_decoder, 2 * (12 + 4));
+}
+
+TEST(FrontEnd, AFarTargetTakesLongerButForReturns) {
+    constexpr std::uint64_t far = 0x7f0000402000;
+    constexpr std::size_t times = 1000;
+    const trace::Trace trace = around({{0x401000, {0xff, 0xd0}}, {far, {0xc3}}, {0x401002, {0xeb, 0xfc}}}, times);
+    CoreParameters parameters = foretelling_zen4();
+    const auto cycles_of_round = [&] {
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, trace, memory, branches) / times;
+    };
+    EXPECT_NEAR(cycles_of_round(), 4.5, 0.1);
+    parameters.foretelling.near_target_bits = 37;
+    parameters.foretelling.far_target_cycles = 3;
+    EXPECT_NEAR(cycles_of_round(), 4.5 + 3, 0.1);
+    parameters.foretelling.near_target_bits = 48;
+    EXPECT_NEAR(cycles_of_round(), 4.5, 0.1);
+}
+
+TEST(FrontEnd, LinesAreAskedForAheadOfFetching) {
+    constexpr std::size_t instructions = 4000, in_line = 16;
+    std::vector<std::pair<std::uint64_t, Bytes>> code;
+    for (std::size_t i = 0; i < instructions; ++i) code.push_back({0x400000 + 4 * i, {0x0f, 0x1f, 0x40, 0x00}});
+    const trace::Trace trace = around(code, 1);
+    const auto cycles_of_line = [&](unsigned lines_ahead, unsigned latency) {
+        CoreParameters parameters = zen4();
+        parameters.decode_width = 4;
+        parameters.decode_bytes = 32;
+        parameters.foretelling.lines_ahead = lines_ahead;
+        CodeFromSecondLevel memory(latency);
+        NeverWrong branches;
+        return cycles(parameters, trace, memory, branches) / (instructions / in_line);
+    };
+    EXPECT_GT(cycles_of_line(0, 14), 14) << "each miss is waited for";
+    EXPECT_NEAR(cycles_of_line(16, 14), in_line / 4, 0.5) << "as fast as it is decoded";
+    EXPECT_NEAR(cycles_of_line(16, 160), 160.0 / 16, 1) << "so many on their way at a time";
+}
+
+TEST(FrontEnd, ALineThatTheFirstLevelDoesNotHaveComesAtItsOwnRate) {
+    std::vector<std::pair<std::uint64_t, Bytes>> code;
+    for (std::size_t i = 0; i < 4000; ++i) code.push_back({0x400000 + 8 * i, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}});
+    const trace::Trace trace = around(code, 1);
+    const auto cycles_of_line = [&](unsigned bytes) {
+        CoreParameters parameters = zen4();
+        parameters.decode_bytes = 32;
+        parameters.missed_line_bytes = bytes;
+        parameters.foretelling.lines_ahead = 16;
+        CodeFromSecondLevel memory(14);
+        NeverWrong branches;
+        return cycles(parameters, trace, memory, branches) / 500;
+    };
+    EXPECT_NEAR(cycles_of_line(0), 2, 0.2);
+    EXPECT_NEAR(cycles_of_line(16), 4, 0.2);
+}
+
+events::BranchForetelling two_levels() {
+    events::BranchForetelling foretelling;
+    foretelling.first_level_targets = 64;
+    foretelling.second_level_targets = 256;
+    return foretelling;
+}
+
+/// Where most of so many branches' targets are, once all were met.
+TargetKnown mostly_known(std::size_t branches) {
+    BranchTargets targets(two_levels());
+    std::array<std::size_t, 3> found{};
+    for (int round = 0; round < 20; ++round)
+        for (std::size_t i = 0; i < branches; ++i) {
+            const TargetKnown where = targets.find(0x401000 + 16 * i);
+            if (round >= 10) ++found[static_cast<std::size_t>(where)];
+        }
+    return static_cast<TargetKnown>(std::max_element(found.begin(), found.end()) - found.begin());
+}
+
+TEST(BranchTargets, AsManyAreKnownAsEachLevelHolds) {
+    EXPECT_EQ(mostly_known(60), TargetKnown::first_level);
+    EXPECT_EQ(mostly_known(200), TargetKnown::second_level);
+    EXPECT_EQ(mostly_known(2000), TargetKnown::decoder);
+}
+
+TEST(BranchTargets, OneThatWasNeverMetIsHeldToBeKnownUnlessTheBoundsAsk) {
+    events::CoreGeometry core;
+    core.foretelling = two_levels();
+    trace::StaticInstruction jump;
+    jump.address = 0x401000;
+    jump.branch = true;
+    BranchPredictor usual(core), strict(core);
+    strict.unknown_is_missed();
+    EXPECT_EQ(usual.knows_target(jump), TargetKnown::first_level);
+    EXPECT_EQ(strict.knows_target(jump), TargetKnown::decoder);
+    EXPECT_EQ(strict.knows_target(jump), TargetKnown::first_level) << "it has been met now";
+    EXPECT_EQ(BranchPredictor().knows_target(jump), TargetKnown::first_level) << "nothing is known of the core";
+}
+
+}  // namespace
+}  // namespace tmaprobe::model::core
