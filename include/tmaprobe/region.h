@@ -122,7 +122,8 @@ struct tmaprobe_region_code_v1 {
 
 #define TMAPROBE_REGION_CODES 128
 
-/* An event that each thread with regions counts for itself. */
+/* An event that each thread with regions counts for itself. The first is one of the kernel's that is there whenever the
+   thread is on a CPU: it tells that time where it can be read without a system call. */
 struct tmaprobe_region_event_v1 {
     uint32_t leader;               /* index of its group's first event */
     uint32_t refused;              /* errno with which it could not be opened; 0: it could */
@@ -386,7 +387,6 @@ struct tmaprobe_region_counter_v1 {
     long file;                                           /* below 0: none */
     uint32_t open, leader;                               /* leader: index of its group's first event */
     uint64_t value[2], running_ns[2];                    /* at the last mark's end, at this one's begin; of leaders */
-    uint64_t opened_later_ns;                            /* than the first leader */
 };
 
 /* Of one thread; private memory. */
@@ -467,17 +467,19 @@ TMAPROBE_REGION_PART static uint64_t tmaprobe_region_since_v1(const volatile str
     return page->time_offset + (ticks >> shift) * page->time_factor + (rest * page->time_factor >> shift);
 }
 
-/* All events from the pages that the kernel keeps. An event that has no counter now has its count there, too; the time
-   that the thread was on a CPU is told by one that has. 0: none has. */
+/* All events from the pages that the kernel keeps. One that has no counter now has its count there, too, up to when it
+   lost it; the first one always tells the time. */
 TMAPROBE_REGION_PART static int tmaprobe_region_read_pages_v1(struct tmaprobe_region_counters_v1* counters, int at) {
     uint32_t i;
-    int known = 0;
     for (i = 0; i < counters->count; ++i) {
         struct tmaprobe_region_counter_v1* const event = &counters->events[i];
         const volatile struct tmaprobe_region_perf_v1* const page = event->page;
         uint32_t lock, index;
         uint64_t value, running = 0, enabled = 0;
-        if (!event->open) continue;
+        if (!event->open) {
+            if (i == 0) return 0;
+            continue;
+        }
         do {
             lock = page->lock;
             __asm__ volatile("" ::: "memory");
@@ -485,7 +487,7 @@ TMAPROBE_REGION_PART static int tmaprobe_region_read_pages_v1(struct tmaprobe_re
             value = (uint64_t)page->offset;
             if (event->leader == i) {
                 running = page->time_running;
-                if (index) {
+                if (index || i == 0) {
                     const uint64_t since = tmaprobe_region_since_v1(page);
                     running += since;
                     enabled = page->time_enabled + since;
@@ -500,12 +502,9 @@ TMAPROBE_REGION_PART static int tmaprobe_region_read_pages_v1(struct tmaprobe_re
         event->value[at] = value;
         if (event->leader != i) continue;
         event->running_ns[at] = running;
-        if (index && !known) {
-            counters->enabled_ns[at] = enabled + event->opened_later_ns;
-            known = 1;
-        }
+        if (i == 0) counters->enabled_ns[at] = enabled;
     }
-    return known;
+    return 1;
 }
 
 /* All events by a system call for each group. 0: some could not be read (the program has closed its files). */
@@ -526,7 +525,6 @@ TMAPROBE_REGION_PART static int tmaprobe_region_read_files_v1(struct tmaprobe_re
             }
         first->running_ns[at] = counts[2];
         if (!known) counters->enabled_ns[at] = counts[1];
-        first->opened_later_ns = counters->enabled_ns[at] - counts[1];
         known = 1;
     }
     return known;
@@ -666,7 +664,7 @@ TMAPROBE_REGION_PART static int tmaprobe_region_open_events_v1(struct tmaprobe_r
     uint32_t i;
     int any = 0;
     counters->mapped = (uint32_t)mapped;
-    for (i = 0; i < counters->count; ++i) {
+    for (i = mapped ? 0 : 1; i < counters->count; ++i) {
         struct tmaprobe_region_counter_v1* const event = &counters->events[i];
         const struct tmaprobe_region_counter_v1* const leader = &counters->events[page->events[i].leader];
         long file, group = page->events[i].leader != i && leader->open ? leader->file : -1;
@@ -681,21 +679,21 @@ TMAPROBE_REGION_PART static int tmaprobe_region_open_events_v1(struct tmaprobe_r
         }
         if (file >= 0) file = tmaprobe_region_move_file_v1(file);
         if (file < 0) {
+            if (i == 0) return 0;
             __atomic_store_n(&page->events[i].refused, (uint32_t)-file, __ATOMIC_RELAXED);
             continue;
         }
         event->file = file;
         event->open = 1;
-        any = 1;
+        any |= i > 0;
         if (mapped) {
             const long at = tmaprobe_region_call_v1(TMAPROBE_REGION_CALL_mmap, 0, 4096, 1 /* read */, 1 /* shared */,
                                                     file, 0);
             if (at < 0 && at > -4096) return 0;
             event->page = (const volatile struct tmaprobe_region_perf_v1*)at;
-            if ((event->page->capabilities & 12) != 12) return 0;
+            if (!(event->page->capabilities & (i == 0 ? 8 : 4))) return 0;
         }
     }
-    if (any && mapped) tmaprobe_region_read_files_v1(counters, 0); /* for when each was opened */
     /* What is mapped stays open without its file. */
     for (i = 0; mapped && i < counters->count; ++i)
         if (counters->events[i].open) {

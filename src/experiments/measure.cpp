@@ -170,7 +170,8 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
         name_region(request.attribute_in, *run.extra.where, measured.warnings);
     }
     if (counted.regions)
-        add_regions_of_source(TRY(regions_of(setup, *counted.regions, assessment, measured.warnings)), run.extra.regions);
+        add_regions_of_source(TRY(regions_of(setup, *counted.regions, assessment, measured.warnings)),
+                              run.extra.regions);
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);
         return {};

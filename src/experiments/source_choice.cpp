@@ -59,7 +59,8 @@ Result<Decision> decide_source(const CountingRequest& request, const machine::Ho
     const bool wants_perf = request.source == SourceChoice::perf || request.source == SourceChoice::perf_and_model;
     const bool wants_model = request.source == SourceChoice::model || request.source == SourceChoice::perf_and_model;
     if (!request.regions.functions.empty() && !wants_model && request.source != SourceChoice::automatic)
-        return fail(ErrorCode::bad_usage, "--region takes a function as a region by what is executed, which only the model sees",
+        return fail(ErrorCode::bad_usage,
+                    "--region takes a function as a region by what is executed, which only the model sees",
                     "leave --source out, or use --source model; marks (docs/regions.md) are counted");
     if (wants_perf && !target_is_host)
         return fail(ErrorCode::bad_usage, "--source perf counts on this machine's CPU, which is not the target",

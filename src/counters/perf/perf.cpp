@@ -143,7 +143,8 @@ class PerfSource final : public CounterSource {
         const std::size_t counted = CounterSource::runs_of(plan_, workload);
         if (repetition.pass == counted && samples_in_own_run(workload)) return sample_latencies(workload, repetition);
         if (repetition.pass >= counted)
-            return count_regions(workload, repetition, repetition.pass - counted - (samples_in_own_run(workload) ? 1 : 0));
+            return count_regions(workload, repetition,
+                                 repetition.pass - counted - (samples_in_own_run(workload) ? 1 : 0));
         if (repetition.pass >= plan_.passes.size()) return measure_nothing(workload, repetition);
         auto sample = is_region(workload)
                           ? measure_region(workload, repetition)

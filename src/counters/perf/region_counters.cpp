@@ -15,6 +15,9 @@
 namespace tmaprobe::counters::perf {
 namespace {
 
+/// Of what threads count, after what only tells their time.
+constexpr std::size_t first_event = 1;
+
 using process::CountedRegions;
 using process::RegionSums;
 
@@ -27,6 +30,17 @@ std::vector<std::byte> bytes_of(const perf_event_attr& attributes) {
     std::vector<std::byte> bytes(sizeof attributes);
     std::memcpy(bytes.data(), &attributes, sizeof attributes);
     return bytes;
+}
+
+/// What is there whenever its thread is on a CPU, and counts nothing.
+perf_event_attr clock_of_threads() {
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_DUMMY;
+    attributes.exclude_kernel = attributes.exclude_hv = 1;
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP;
+    return attributes;
 }
 
 double each(std::uint64_t sum, std::uint64_t pieces) {
@@ -103,7 +117,7 @@ Result<RegionCounters> RegionCounters::create(const Pass& pass, const PassPlace&
     made.target_ = target;
     made.several_kinds_ = kinds_of_cores > 1;
     if (made.several_kinds_) return made;
-    std::vector<process::CountedEvent> counted;
+    std::vector<process::CountedEvent> counted{{bytes_of(clock_of_threads()), 0}};
     bool from_user_space = target.user_space_reads;
     for (std::size_t group = 0; group < pass.groups.size(); ++group) {
         const std::size_t leader = counted.size();
@@ -143,10 +157,11 @@ std::vector<record::Event> RegionCounters::counts_of(const RegionSums& sums, con
     auto events = described_;
     for (std::size_t i = 0; i < events.size(); ++i) {
         record::Reading& reading = events[i].reading;
-        reading.raw = sums.events[i].value;
-        reading.time_running_ns = sums.events[i].running_ns;
+        const process::EventSum& sum = sums.events[first_event + i];
+        reading.raw = sum.value;
+        reading.time_running_ns = sum.running_ns;
         reading.time_enabled_ns = std::max(sums.enabled_ns, reading.time_running_ns);
-        const int error = i < refused.size() ? refused[i] : 0;
+        const int error = first_event + i < refused.size() ? refused[first_event + i] : 0;
         if (reading.time_running_ns > 0)
             reading.value = static_cast<double>(reading.raw) * static_cast<double>(reading.time_enabled_ns) /
                             static_cast<double>(reading.time_running_ns);
@@ -168,7 +183,7 @@ std::vector<record::Event> RegionCounters::events_of(std::size_t region, const C
         record::Event& event = events[i];
         if (event.reading.raw == 0) continue;
         const double scale = event.reading.value / static_cast<double>(event.reading.raw);
-        const auto& sum = sums.events[i];
+        const auto& sum = sums.events[first_event + i];
         reading[i] = scale * each(sum.empty, sum.empty_pieces) * static_cast<double>(sum.pieces);
         event.reading.value = std::max(0.0, event.reading.value - reading[i]);
     }
@@ -190,10 +205,11 @@ std::vector<record::Event> RegionCounters::events_of(std::size_t region, const C
 
 /// Why a thread that has marks has no counts.
 std::string RegionCounters::why_not(const CountedRegions& counted) const {
-    if (several_kinds_) return "regions are not counted on a CPU with several kinds of cores: --source model tells them apart";
+    if (several_kinds_)
+        return "regions are not counted on a CPU with several kinds of cores: --source model tells them apart";
     if (events_.empty()) return "nothing is counted that a thread can count for itself";
-    for (std::size_t i = 0; i < counted.refused.size(); ++i)
-        if (counted.refused[i]) return explain_open(counted.refused[i], events_[i], target_).value().what;
+    for (std::size_t i = first_event; i < counted.refused.size(); ++i)
+        if (counted.refused[i]) return explain_open(counted.refused[i], events_[i - first_event], target_).value().what;
     return "it filters its system calls, of which the one that opens counters might be its last";
 }
 
@@ -226,16 +242,17 @@ RegionSamples RegionCounters::finish(const RunOfRegions& run, std::vector<record
              "regions' counts lack what these did");
     if (const auto lost = counted.failed + counted.unread + counted.left_out)
         warn(fmt::format("{} marks read no counters{}: regions' counts lack what was there", lost,
-                         counted.failed ? ", as the program closes all its files or somebody else has the counters"
+                         counted.failed   ? ", as the program closes all its files or somebody else has the counters"
                          : counted.unread ? ", as their signals came in the middle of other marks"
                                           : ": there is room for 4096 regions of threads"),
              "");
     constexpr double worth_saying = 0.1;
     if (run.processor_ns > 0 && marks > worth_saying * run.processor_ns)
-        warn(fmt::format("reading counters at marks took {:.0f}% of the command's processor time, which the tree of the "
-                         "whole has, and those of regions have not",
-                         100 * std::min(1.0, marks / run.processor_ns)),
-             "marks around more work at a time; fewer metrics; --no-regions for the whole alone");
+        warn(
+            fmt::format("reading counters at marks took {:.0f}% of the command's processor time, which the tree of the "
+                        "whole has, and those of regions have not",
+                        100 * std::min(1.0, marks / run.processor_ns)),
+            "marks around more work at a time; fewer metrics; --no-regions for the whole alone");
     return samples;
 }
 

@@ -20,8 +20,8 @@ struct RunOfRegions {
 /// says which, as nobody else can read what a thread has counted between two instructions.
 class RegionCounters {
   public:
-    /// For the command that is started next. Which events a thread cannot count for itself (the kernel's own, those of the
-    /// machine), regions do not have. `kinds_of_cores`: more than one, and nothing is counted. Errors: system.
+    /// For the command that is started next. Which events a thread cannot count for itself (the kernel's own, those of
+    /// the machine), regions do not have. `kinds_of_cores`: more than one, and nothing is counted. Errors: system.
     static Result<RegionCounters> create(const Pass& pass, const PassPlace& place, const CountingTarget& target,
                                          std::size_t kinds_of_cores);
 
@@ -45,12 +45,12 @@ class RegionCounters {
 
     process::RegionPage page_;
     CountingTarget target_;
-    std::vector<PlannedEvent> events_;    ///< that are counted
+    std::vector<PlannedEvent> events_;      ///< that are counted
     std::vector<record::Event> described_;  ///< the same, without counts
     std::size_t groups_ = 0;
     bool several_kinds_ = false;
-    std::vector<process::RegionSums> last_;           ///< at the last tick
-    std::vector<std::vector<RateSpread>> spreads_;    ///< by region and event
+    std::vector<process::RegionSums> last_;         ///< at the last tick
+    std::vector<std::vector<RateSpread>> spreads_;  ///< by region and event
 };
 
 }  // namespace tmaprobe::counters::perf
