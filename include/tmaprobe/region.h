@@ -716,7 +716,9 @@ TMAPROBE_REGION_PART static struct tmaprobe_region_counters_v1* tmaprobe_region_
     if (tmaprobe_region_may_open_v1(page))
         counters = (struct tmaprobe_region_counters_v1*)tmaprobe_region_map_v1(sizeof *counters, 0x22, -1);
     if (counters) {
+        uint32_t i;
         counters->count = count;
+        for (i = 0; i < count; ++i) counters->events[i].file = -1; /* 0 is one of the program's */
         if ((page->from_user_space && tmaprobe_region_open_events_v1(counters, 1)) ||
             (tmaprobe_region_close_counters_v1(counters, 1), tmaprobe_region_open_events_v1(counters, 0))) {
             __atomic_fetch_add(&page->threads_counted, 1, __ATOMIC_RELAXED);
