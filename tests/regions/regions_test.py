@@ -233,7 +233,7 @@ def what_if():
         #include <tmaprobe/region.h>
         int main(void) {
             unsigned long x = 1;
-            for (int round = 0; round < 600; ++round) {
+            for (int round = 0; round < 5000; ++round) {
                 TMAPROBE_REGION_BEGIN("guesses");
                 for (int i = 0; i < 100000; ++i) {
                     x = x * 6364136223846793005ul + 1442695040888963407ul;
