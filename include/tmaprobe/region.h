@@ -705,7 +705,8 @@ TMAPROBE_REGION_PART static int tmaprobe_region_open_events_v1(struct tmaprobe_r
 
 /* Whether the program has filtered its system calls since it was started: this one might be the end of it. */
 TMAPROBE_REGION_PART static int tmaprobe_region_may_open_v1(const struct tmaprobe_region_page_v1* page) {
-    return page->seccomp || tmaprobe_region_call_v1(TMAPROBE_REGION_CALL_prctl, 21 /* is it filtered? */, 0, 0, 0, 0, 0) == 0;
+    return page->seccomp || tmaprobe_region_call_v1(TMAPROBE_REGION_CALL_prctl, 21 /* are they filtered? */, 0, 0, 0, 0,
+                                                    0) <= 0; /* below 0: this kernel filters none */
 }
 
 TMAPROBE_REGION_PART static struct tmaprobe_region_counters_v1* tmaprobe_region_open_counters_v1(void) {
