@@ -47,6 +47,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/clock.cpp
     src/counters/fit.cpp
     src/counters/latency.cpp
+    src/counters/marked_regions.cpp
     src/counters/metric_placement.cpp
     src/counters/perf/attributes.cpp
     src/counters/perf/bounds.cpp
@@ -62,6 +63,7 @@ set(TMAPROBE_SOURCES_counters
     src/counters/perf/probe.cpp
     src/counters/perf/reading.cpp
     src/counters/perf/region.cpp
+    src/counters/perf/region_counters.cpp
     src/counters/perf/residency.cpp
     src/counters/perf/sample_ring.cpp
     src/counters/perf/sampler.cpp

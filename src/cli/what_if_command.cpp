@@ -16,10 +16,10 @@ constexpr int farthest_prefetch = 10'000;
 struct WhatIfWords {
     RunWords run;
     std::string trace, predictor;
-    std::string code;
+    std::string code, region;
     std::vector<std::string> changes;
     std::vector<std::string> prefetch;
-    bool shares = false;
+    bool shares = false, targets = false;
 };
 
 /// Those that are asked for by name; the others have an option of their own.
@@ -79,10 +79,27 @@ Result<experiments::WhatIfRequest> understand_questions(WhatIfWords& words) {
     request.trace = words.trace;
     words.run.pages.clear();
     if (words.run.target == "all") {
-        request.questions.targets = true;
+        request.questions.targets = words.targets = true;
         words.run.target.clear();
     }
     return request;
+}
+
+/// Whether what is asked can be asked of one region.
+Result<> check_region(const experiments::RunRequest& request, const WhatIfWords& words) {
+    if (words.region.empty()) return {};
+    if (!words.trace.empty())
+        return fail(ErrorCode::bad_usage, "--in is for what is run: a saved trace does not know names of regions",
+                    "leave --trace out");
+    if (!words.run.kernel.empty()) return fail(ErrorCode::bad_usage, "--in is for a command's regions");
+    if (words.run.repeatable)
+        return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
+    if (words.targets)
+        return fail(ErrorCode::bad_usage, "--target all compares whole programs, not regions", "leave one of them out");
+    return request.workload.command.empty() && request.counting.regions.functions.empty()
+               ? Result<>(fail(ErrorCode::bad_usage, "--in is for a command's regions",
+                               "of a process, functions can be regions: --region FILE:SYMBOL"))
+               : Result<>{};
 }
 
 Result<record::Record> answer(WhatIfWords& words) {
@@ -101,6 +118,8 @@ Result<record::Record> answer(WhatIfWords& words) {
     } else {
         request = TRY(understand(words.run));
     }
+    request.counting.attribute_in = words.region;
+    TRY(check_region(request, words));
     return experiments::what_if(request, what, machine::detect(), machine::detect_topology(), begin_run(request));
 }
 
@@ -145,6 +164,10 @@ void add_what_if_command(CommandLine app, const std::vector<std::string>& comman
             "nothing more) are of: FILE:LINE, FILE:FIRST-LAST, FUNCTION, or 0xADDRESS as its file counts; "
             "without either, both are asked")
         .type_name("WHERE");
+    what_if_command
+        .add_option("--in", words->region,
+                    "How much faster this region alone would be: as the program marks it, or as --region names it")
+        .type_name("REGION");
     what_if_command.add_flag("--shares", words->shares,
                              "How caches, TLBs, branches, front end and forwarding share what removing all would win");
     what_if_command.add_option("--trace", words->trace, "Ask a trace that --save-trace wrote, and run nothing")

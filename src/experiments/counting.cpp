@@ -105,6 +105,55 @@ std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>&
     return sums;
 }
 
+void add_regions(counters::RegionSamples more, std::size_t runs, std::optional<counters::RegionSamples>& sum) {
+    if (!sum) {
+        sum = std::move(more);
+        return;
+    }
+    const auto mean = [&](double old, double last) {
+        return old + (last - old) / static_cast<double>(std::max<std::size_t>(1, runs));
+    };
+    for (std::size_t i = 0; i < more.known.list.size(); ++i) {
+        record::Region& region = more.known.list[i];
+        const auto found = std::ranges::find_if(sum->known.list, [&](const record::Region& old) {
+            return old.name == region.name && old.kind == region.kind;
+        });
+        if (found == sum->known.list.end()) continue;
+        auto& events = more.events[i].events;
+        const auto& before = sum->events[static_cast<std::size_t>(found - sum->known.list.begin())].events;
+        if (!before.empty()) events = events.empty() ? before : sum_of({before, events});
+        if (!found->cost) continue;
+        if (!region.cost) {
+            region.cost = found->cost;
+            region.reason.clear();
+            continue;
+        }
+        record::RegionCost& cost = *region.cost;
+        cost.share = mean(found->cost->share, cost.share);
+        cost.own_share = mean(found->cost->own_share, cost.own_share);
+        cost.low = std::min(found->cost->low, cost.low);
+        cost.high = std::max(found->cost->high, cost.high);
+        if (!cost.instructions_per_entry) {
+            cost.instructions = found->cost->instructions;
+            cost.instructions_per_entry = found->cost->instructions_per_entry;
+        }
+        if (cost.cycles <= 0) cost.cycles = found->cost->cycles;
+    }
+    // What only earlier runs entered is kept.
+    for (std::size_t i = 0; i < sum->known.list.size(); ++i) {
+        record::Region& old = sum->known.list[i];
+        if (std::ranges::any_of(more.known.list, [&](const record::Region& region) {
+                return region.name == old.name && region.kind == old.kind;
+            }))
+            continue;
+        old.inside.reset();
+        more.known.list.push_back(std::move(old));
+        more.events.push_back(std::move(sum->events[i]));
+    }
+    more.known.outside_share = mean(sum->known.outside_share, more.known.outside_share);
+    sum = std::move(more);
+}
+
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,
                       std::uint64_t iterations, int repetitions, const OnProgress& on_progress) {
     TRY(source.prepare(plan));
@@ -119,6 +168,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
     const double total = static_cast<double>(passes) * repetitions;
     const bool command = !workload.command().empty();
     bool interrupted = false;
+    std::size_t region_runs = 0;
     for (int repetition = 0; repetition < repetitions && !interrupted; ++repetition) {
         std::vector<record::Event> events;
         for (std::size_t pass = 0; pass < passes && !interrupted; ++pass) {
@@ -149,7 +199,7 @@ Result<Counted> count(counters::CounterSource& source, counters::Workload& workl
             if (sample.perf) counted.perf = std::move(sample.perf);
             if (sample.model) counted.model = std::move(sample.model);
             if (sample.attribution) counted.attribution = std::move(sample.attribution);
-            if (sample.regions) counted.regions = std::move(sample.regions);
+            if (sample.regions) add_regions(std::move(*sample.regions), ++region_runs, counted.regions);
         }
         counted.repetitions.push_back(std::move(events));
     }

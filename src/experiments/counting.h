@@ -42,6 +42,10 @@ struct Counted {
 /// event never had a counter lowers its share and widens its bounds; it is "not_counted" only if it never had one.
 std::vector<record::Event> sum_of(const std::vector<std::vector<record::Event>>& sets);
 
+/// What regions counted in a further run of the program, which may count other events: the same regions are those of
+/// the same name. Times and entries are those of the last run, shares the mean of all `runs` with this one.
+void add_regions(counters::RegionSamples more, std::size_t runs, std::optional<counters::RegionSamples>& sum);
+
 /// Runs the workload as often per repetition as the source says (CounterSource::runs_of); no more once a signal has
 /// ended a command. Errors: those of the source.
 Result<Counted> count(counters::CounterSource& source, counters::Workload& workload, const counters::Plan& plan,

@@ -169,7 +169,9 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
         run.extra.where = where_of(*counted.attribution, measured.warnings);
         name_region(request.attribute_in, *run.extra.where, measured.warnings);
     }
-    if (counted.regions) run.extra.regions = TRY(regions_of(setup, *counted.regions, assessment, measured.warnings));
+    if (counted.regions)
+        add_regions_of_source(TRY(regions_of(setup, *counted.regions, assessment, measured.warnings)),
+                              run.extra.regions);
     if (!run.metrics.empty()) {
         add_beside(tree.metrics, run);
         return {};

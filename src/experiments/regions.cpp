@@ -113,4 +113,13 @@ Result<record::Regions> regions_of(const Setup& setup, const counters::RegionSam
     return regions;
 }
 
+void add_regions_of_source(record::Regions more, std::optional<record::Regions>& regions) {
+    if (!regions) {
+        regions = std::move(more);
+        return;
+    }
+    for (record::Region& region : more.list)
+        if (region.kind == record::RegionKind::function) regions->list.push_back(std::move(region));
+}
+
 }  // namespace tmaprobe::experiments

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -17,5 +18,8 @@ Result<model::RegionWish> region_wish(const CountingRequest& request);
 /// Regions with the tree of each. `assessment`: of the whole run. Warns of marks that were not as they should be.
 Result<record::Regions> regions_of(const Setup& setup, const counters::RegionSamples& samples,
                                    judge::AssessRequest assessment, std::vector<record::Warning>& warnings);
+
+/// Of two sources, the first says what marked regions cost; functions are known to the model alone.
+void add_regions_of_source(record::Regions more, std::optional<record::Regions>& regions);
 
 }  // namespace tmaprobe::experiments

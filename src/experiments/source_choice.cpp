@@ -58,6 +58,10 @@ std::string CountingRequest::counting_option() const {
 Result<Decision> decide_source(const CountingRequest& request, const machine::Host& host, bool target_is_host) {
     const bool wants_perf = request.source == SourceChoice::perf || request.source == SourceChoice::perf_and_model;
     const bool wants_model = request.source == SourceChoice::model || request.source == SourceChoice::perf_and_model;
+    if (!request.regions.functions.empty() && !wants_model && request.source != SourceChoice::automatic)
+        return fail(ErrorCode::bad_usage,
+                    "--region takes a function as a region by what is executed, which only the model sees",
+                    "leave --source out, or use --source model; marks (docs/regions.md) are counted");
     if (wants_perf && !target_is_host)
         return fail(ErrorCode::bad_usage, "--source perf counts on this machine's CPU, which is not the target",
                     "leave --target out, or use --source model");
@@ -112,7 +116,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
         case SourceChoice::perf:
             return counters::perf::make_source(
                 request.scope, {request.interval_ms, true, interval_by_interval(request, setup), request.seconds,
-                                request.detail, setup.pmu_limits});
+                                request.detail, TRY(region_wish(request)).marks, setup.pmu_limits});
         case SourceChoice::model: {
             model::ModelOptions options;
             options.assume_pages = request.assume_pages;

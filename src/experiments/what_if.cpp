@@ -74,7 +74,8 @@ bool asks_for_large_pages(const model::WhatIfQuestions& questions) {
 Result<record::WhatIf> ask(const std::string& file, const CountingRequest& counting, const Setup& setup,
                            model::WhatIfQuestions questions) {
     if (questions.answers.empty()) questions.answers = standard_questions();
-    questions.mappings = asks_for_large_pages(questions);
+    questions.region = counting.attribute_in;
+    questions.mappings = asks_for_large_pages(questions) && questions.region.empty();
     TRY(choose_code(file, questions.answers));
     auto answer = TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, cpus_to_use()));
     std::ranges::stable_sort(answer.answers, std::greater{},

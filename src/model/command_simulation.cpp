@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/sizes.h"
+#include "counters/marked_regions.h"
 #include "model/region_sums.h"
 #include "model/sampled_windows.h"
 #include "model/software_events.h"
@@ -115,14 +116,7 @@ record::Warning nothing_modelled(const Modelled& modelled, const SampledWindows&
 RegionNames region_names(const RegionWish& wish, const std::optional<process::RegionPage>& page, pid_t command) {
     RegionNames names;
     for (const FunctionRegion& function : wish.functions) names.functions.push_back(function.name);
-    names.command = command;
-    if (!page) return names;
-    names.marked = page->names();
-    names.counts = page->counts();
-    const auto left_out = page->left_out();
-    names.too_many = left_out.regions;
-    names.too_deep = left_out.depth;
-    names.no_room_for = left_out.threads;
+    if (page) names.marked = counters::marked_regions(*page, command);
     return names;
 }
 

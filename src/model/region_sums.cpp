@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "model/sum_of_windows.h"
 
@@ -46,42 +45,6 @@ std::vector<WindowFacts> windows_in(const std::vector<WindowFacts>& windows, con
         all.push_back(std::move(part));
     }
     return all;
-}
-
-record::RegionTotals totals_of(const RegionNames& names, std::uint32_t region) {
-    record::RegionTotals totals;
-    std::set<std::uint64_t> threads, processes;
-    double inner_ns = 0;
-    for (const auto& one : names.counts) {
-        if (one.region != region) continue;
-        totals.entries += one.begins;
-        totals.iterations += one.iterations;
-        totals.bytes += one.bytes;
-        totals.time_ns += one.time_ns;
-        inner_ns += one.inner_ns;
-        const std::uint64_t process = one.owner >> 32;
-        if (one.open && process == static_cast<std::uint64_t>(names.command)) totals.time_ns += one.open_ns;
-        threads.insert(one.owner);
-        processes.insert(process);
-    }
-    totals.own_ns = totals.time_ns - inner_ns;
-    totals.threads = threads.size();
-    totals.processes = processes.size();
-    return totals;
-}
-
-std::vector<record::RegionMistake> mistakes_of(const RegionNames& names, std::uint32_t region) {
-    std::map<record::RegionMisuse, std::uint64_t> times;
-    for (const auto& one : names.counts) {
-        if (one.region != region) continue;
-        times[record::RegionMisuse::end_without_begin] += one.wrong_ends;
-        times[record::RegionMisuse::not_ended] += one.not_ended;
-        times[record::RegionMisuse::open_at_the_end] += one.open;
-    }
-    std::vector<record::RegionMistake> mistakes;
-    for (const auto& [what, how_often] : times)
-        if (how_often) mistakes.push_back({what, how_often});
-    return mistakes;
 }
 
 std::string own_name(std::uint32_t region) { return fmt::format("own {}", region); }
@@ -146,17 +109,9 @@ record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>&
 ModelledRegions sum_up_regions(const RegionNames& names, const SampledWindows& windows, const ModelledCpu& cpu,
                                const LookedAt& looked_at) {
     ModelledRegions regions;
+    regions.known = names.marked;
     std::vector<std::uint32_t> numbers;
-    for (std::uint32_t i = 0; i < names.marked.size(); ++i) {
-        numbers.push_back(i);
-        record::Region region;
-        region.name = names.marked[i];
-        region.totals = totals_of(names, i);
-        region.mistakes = mistakes_of(names, i);
-        for (const auto& one : names.counts)
-            if (one.region == i && one.inside && !region.inside) region.inside = one.inside - 1;
-        regions.known.list.push_back(std::move(region));
-    }
+    for (std::uint32_t i = 0; i < names.marked.list.size(); ++i) numbers.push_back(i);
     for (std::uint32_t i = 0; i < names.functions.size(); ++i) {
         numbers.push_back(trace::first_function_region + i);
         record::Region region;
@@ -184,9 +139,6 @@ ModelledRegions sum_up_regions(const RegionNames& names, const SampledWindows& w
     }
     regions.known.outside_share = 1;
     for (const std::uint32_t number : numbers) regions.known.outside_share -= share_in(shares.facts, own_name(number));
-    regions.known.too_many = names.too_many;
-    regions.known.too_deep = names.too_deep;
-    regions.known.no_room_for = names.no_room_for;
     return regions;
 }
 

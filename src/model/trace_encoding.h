@@ -26,7 +26,9 @@ enum TraceEntry : std::uint8_t {
     forget_pages = 18,
     begin_moment = 19,  ///< bytes in memory
     begin_window = 20,  ///< number of the steps that follow and are in it
-    repeats = 128,      ///< the rest of the byte: so many steps were as foretold
+    enter_region = 21,  ///< steps of windows from here on are in the region that is asked about; none is at first
+    leave_region = 22,
+    repeats = 128,  ///< the rest of the byte: so many steps were as foretold
 };
 inline constexpr std::uint64_t most_repeats = 127;
 

@@ -143,6 +143,10 @@ class Showing {
                 in_window_ = bytes.number();
                 trace_.steps.clear();
                 break;
+            case enter_region:
+            case leave_region:
+                region_ = first == enter_region ? TraceFile::in_region : 0;
+                break;
             default:
                 return damaged(name_, "an entry of a kind that this version does not know");
         }
@@ -176,6 +180,7 @@ class Showing {
             visitor_.step(trace_.instructions[number], step);
             return {};
         }
+        step.regions = region_;
         trace_.steps.push_back(step);
         return --in_window_ ? Result<>{} : visitor_.window(trace_);
     }
@@ -187,7 +192,7 @@ class Showing {
     trace::PageMap pages_;
     std::vector<Habit> habits_;
     std::uint64_t last_defined_ = 0, in_window_ = 0;
-    std::uint32_t before_ = 0;
+    std::uint32_t before_ = 0, region_ = 0;
 };
 
 }  // namespace

@@ -48,6 +48,9 @@ class TraceFile {
     /// another version, or damaged; system.
     static Result<TraceFile> open(const std::string& path);
 
+    /// trace::Step::regions of what is in the region that was asked about when the trace was taken; 0: it is not.
+    static constexpr std::uint32_t in_region = 1;
+
     const TraceHeader& header() const { return header_; }
     const std::vector<TraceMoment>& moments() const { return moments_; }
     std::uint32_t windows() const { return windows_; }

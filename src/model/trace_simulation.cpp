@@ -250,6 +250,7 @@ Result<std::vector<std::vector<WindowFacts>>> simulate_trace(const TraceFile& tr
     const bool first_is_plain = first.memory == IdealMemory{} && !first.predicts_all && first.code.empty();
     WindowSimulator simulator(*cores.front(), first.cpu);
     if (first.accesses) simulator.attribute_accesses();
+    if (first.tells_region) simulator.tell_regions();
     if (!first.varied && first_is_plain) simulator.leave_out_variations();
     if (first.page_bytes) simulator.set_pages(trace::PageMap::uniform(*first.page_bytes));
     if (first_is_plain) changed.erase(changed.begin());

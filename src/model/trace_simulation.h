@@ -25,6 +25,7 @@ struct AlteredMachine {
     IdealMemory memory;
     bool predicts_all = false;
     bool varied = true;            ///< bounds are wanted, too
+    bool tells_region = false;     ///< all alike: WindowFacts::regions has what is in TraceFile::in_region
     bool accesses = false;         ///< of the first machine, as it is: which data it waits for is wanted, too
     std::vector<CodeInFile> code;  ///< that changes of chosen code are about
 };

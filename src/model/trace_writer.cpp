@@ -114,11 +114,18 @@ void TraceWriter::step(const trace::StaticInstruction& instruction, const trace:
     flush_if_full();
 }
 
-std::uint32_t TraceWriter::window(const trace::Trace& trace) {
+std::uint32_t TraceWriter::window(const trace::Trace& trace, const std::function<bool(std::uint32_t path)>& inside) {
     end_repeats();
     raw_.push_back(begin_window);
     put_number(raw_, trace.steps.size());
-    for (const trace::Step& each : trace.steps) step(trace.instructions[each.instruction], each);
+    for (const trace::Step& each : trace.steps) {
+        if (const bool in_region = inside && inside(each.regions); in_region != in_region_) {
+            end_repeats();
+            raw_.push_back(in_region ? enter_region : leave_region);
+            in_region_ = in_region;
+        }
+        step(trace.instructions[each.instruction], each);
+    }
     end_repeats();
     return windows_++;
 }

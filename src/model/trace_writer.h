@@ -29,7 +29,8 @@ class TraceWriter final : public WindowLog {
     void pages(std::function<std::uint64_t(std::uint64_t)> page_bytes) override;
     void moment(std::uint64_t resident_bytes) override;
     void step(const trace::StaticInstruction& instruction, const trace::Step& step) override;
-    std::uint32_t window(const trace::Trace& trace) override;
+    std::uint32_t window(const trace::Trace& trace,
+                         const std::function<bool(std::uint32_t path)>& inside = {}) override;
     /// Nothing is heard after it. `weighted`: moments weigh as what they stand for; else each window as its cycles.
     /// Errors: system when any of it could not be written.
     Result<> finish(const std::vector<TraceMoment>& moments, bool weighted,
@@ -54,7 +55,7 @@ class TraceWriter final : public WindowLog {
     void put_mappings(const std::vector<process::MemoryMapping>& mappings);
 
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-    bool failed_ = false;
+    bool failed_ = false, in_region_ = false;
     std::vector<std::uint8_t> raw_;
     std::function<std::uint64_t(std::uint64_t)> page_bytes_;
     std::map<std::uint64_t, std::uint64_t> pages_;  ///< by extent of 2 MiB: bytes of its pages

@@ -42,6 +42,8 @@ struct WhatIfQuestions {
     bool mappings = false;  ///< where pages_2m is asked and wins anything: large pages for single mappings
     bool shares = false;    ///< how the main causes share what removing them all would win
     bool targets = false;   ///< how fast the trace is on every CPU of its architecture
+    /// What the region wins that was asked about when the trace was taken, and no other code; empty: all of it.
+    std::string region{};
 };
 
 /// On which CPU a trace is simulated as it is, and with changes.

@@ -108,10 +108,32 @@ WindowFacts facts_of(const TraceMoment& moment, const Windows& windows) {
     return sum;
 }
 
-std::vector<ComparedMoment> compared(const TraceFile& trace, const Windows& before, const Windows& after) {
+/// What of a window is in the region that was asked about, as if there were nothing else.
+WindowFacts in_region(const WindowFacts& window) {
+    const auto part = [](const std::vector<RegionFacts>& regions) {
+        const auto found = std::ranges::find(regions, TraceFile::in_region, &RegionFacts::path);
+        return found == regions.end() ? Facts{} : found->facts;
+    };
+    WindowFacts inside;
+    inside.base = part(window.regions);
+    for (const FactVariation& variation : window.variations)
+        inside.variations.push_back({variation.what, part(variation.regions), {}, {}, {}});
+    return inside;
+}
+
+/// All moments before and after a change; `whole`: of whole windows, else what the region has of them.
+std::vector<ComparedMoment> compared(const TraceFile& trace, const Windows& before, const Windows& after,
+                                     bool whole = true) {
     std::vector<ComparedMoment> moments;
     for (const TraceMoment& moment : trace.moments()) {
         ComparedMoment one{moment.stands_for, facts_of(moment, before), facts_of(moment, after)};
+        if (!whole) {
+            const double cycles = cycles_of(one.before.base);
+            one = {one.stands_for, in_region(one.before), in_region(one.after)};
+            if (cycles_of(one.before.base) <= 0) continue;
+            // Of the moment's time, the region's.
+            one.stands_for *= cycles_of(one.before.base) / cycles;
+        }
         if (!trace.weighted()) one.stands_for = cycles_of(one.before.base);
         moments.push_back(std::move(one));
     }
@@ -336,6 +358,7 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
     const ModelledCpu cpu = TRY(load_modelled_cpu(what.library, what.table, what.machine));
     std::vector<events::SmtStructure> halved;
     if (asks_for_sibling(questions.answers)) halved = TRY(events::taken_by_sibling(what.library, what.table.folder));
+    const bool whole = questions.region.empty();
     std::vector<AlteredMachine> machines{altered(cpu, WhatIfQuestion{})};
     machines.front().accesses = questions.mappings;
     for (const WhatIfQuestion& question : questions.answers) machines.push_back(altered(cpu, question, halved));
@@ -344,12 +367,18 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
             machines.push_back(altered(cpu, {subset_of(set), 0, {}, {}}));
             machines.back().varied = false;
         }
+    for (AlteredMachine& machine : machines) machine.tells_region = !whole;
     const auto windows = TRY(simulate_all(trace, machines, threads));
     record::WhatIf answer = about(trace);
-    answer.slots = slots_of(compared(trace, windows.front(), windows.front()));
+    answer.region = questions.region;
+    const auto as_it_is = compared(trace, windows.front(), windows.front(), whole);
+    if (as_it_is.empty())
+        return fail(ErrorCode::unavailable, "no window of the model has an instruction of region " + questions.region,
+                    "its name as the program marks it, or as --region has it; --effort takes more windows");
+    answer.slots = slots_of(as_it_is);
     for (std::size_t i = 0; i < questions.answers.size(); ++i) {
         const WhatIfQuestion& asked = questions.answers[i];
-        const auto moments = compared(trace, windows.front(), windows[1 + i]);
+        const auto moments = compared(trace, windows.front(), windows[1 + i], whole);
         answer.answers.push_back(
             {asked.changes, asked.prefetch_distance, asked.code_name, speed_up_of(moments), slots_of(moments)});
     }
@@ -358,7 +387,7 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
         std::array<double, subsets> won{};
         for (std::size_t set = 1; set < subsets; ++set) {
             const auto& after = windows[questions.answers.size() + set];
-            won[set] = 1 - 1 / speed_up_of(compared(trace, windows.front(), after)).value;
+            won[set] = 1 - 1 / speed_up_of(compared(trace, windows.front(), after, whole)).value;
         }
         answer.shares = shares_of(won);
     }

@@ -17,8 +17,9 @@ class WindowLog {
     virtual void moment(std::uint64_t resident_bytes) = 0;
     /// One instruction that was executed, for the caches. Its number may be another one's in another moment.
     virtual void step(const trace::StaticInstruction& instruction, const trace::Step& step) = 0;
-    /// A window; returns its number, from 0.
-    virtual std::uint32_t window(const trace::Trace& trace) = 0;
+    /// A window; returns its number, from 0. `inside`: whether a path of regions (trace::Step::regions) is in the one
+    /// that is asked about; empty: none is.
+    virtual std::uint32_t window(const trace::Trace& trace, const std::function<bool(std::uint32_t path)>& inside) = 0;
 };
 
 }  // namespace tmaprobe::model

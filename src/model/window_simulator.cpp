@@ -265,7 +265,7 @@ Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trac
         all.push_back(TRY(simulate_varied(trace, {}, predictor_)));
     else
         learn_branches(trace);
-    if (log_ && as_it_is && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace));
+    if (log_ && as_it_is && !trace.steps.empty()) all.front().logged.push_back(log_->window(trace, inside_));
     if (attributes_ && as_it_is) all.front().runs = executed_runs(trace, addresses_);
     calls_before_ = {};
     for (const ChangedMachine& machine : machines) {

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -161,6 +162,66 @@ std::vector<RegionCounts> RegionPage::counts() const {
                            one.depth ? time_of(now - one.open_since) : 0});
         }
     }
+    return all;
+}
+
+std::size_t RegionPage::most_events() { return TMAPROBE_REGION_EVENTS; }
+
+void RegionPage::count(const std::vector<CountedEvent>& events, bool from_user_space) {
+    const std::size_t count = std::min(events.size(), most_events());
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& event = page_->events[i];
+        event.leader = static_cast<std::uint32_t>(events[i].leader);
+        std::memcpy(event.attributes, events[i].attributes.data(),
+                    std::min(events[i].attributes.size(), sizeof event.attributes));
+    }
+    page_->from_user_space = from_user_space;
+    page_->seccomp = ::prctl(PR_GET_SECCOMP) > 0;
+    __atomic_store_n(&page_->event_count, static_cast<std::uint32_t>(count), __ATOMIC_RELEASE);
+}
+
+namespace {
+
+void add(const tmaprobe_region_page_v1& page, std::uint32_t number, RegionSums& sum) {
+    if (number == 0 || number > TMAPROBE_REGION_SUMS) return;
+    const tmaprobe_region_sums_v1& one = page.sums[number - 1];
+    sum.enabled_ns += one.enabled_ns;
+    sum.pieces += one.pieces;
+    sum.own_ns += one.own_ns;
+    sum.own_pieces += one.own_pieces;
+    sum.empty_ns += one.empty_ns;
+    sum.empty_pieces += one.empty_pieces;
+    for (std::size_t event = 0; event < sum.events.size(); ++event) {
+        sum.events[event].value += one.events[event].value;
+        sum.events[event].running_ns += one.events[event].running_ns;
+        sum.events[event].pieces += one.events[event].pieces;
+        sum.events[event].empty += one.events[event].empty;
+        sum.events[event].empty_pieces += one.events[event].empty_pieces;
+    }
+}
+
+}  // namespace
+
+CountedRegions RegionPage::counted() const {
+    CountedRegions all;
+    const std::size_t events = page_->event_count;
+    if (events == 0) return all;
+    RegionSums none;
+    none.events.resize(events);
+    all.regions.assign(names().size(), none);
+    for (const auto& slot : page_->slots) {
+        if (!__atomic_load_n(&slot.owner, __ATOMIC_ACQUIRE)) break;
+        for (std::size_t region = 0; region < all.regions.size(); ++region)
+            add(*page_, slot.records[region].sums, all.regions[region]);
+        all.marks_ns += slot.marks_ns;
+        all.unread += slot.unread;
+    }
+    for (std::size_t event = 0; event < events; ++event)
+        all.refused.push_back(static_cast<int>(page_->events[event].refused));
+    all.threads = page_->threads_counted;
+    all.threads_refused = page_->threads_refused;
+    all.failed = page_->readings_failed;
+    all.left_out = page_->no_room_for_sums;
     return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -29,6 +30,39 @@ struct RegionCounts {
     double open_ns = 0;  ///< since it was opened, where it is
 };
 
+/// An event that each thread with marks counts for itself.
+struct CountedEvent {
+    std::vector<std::byte> attributes;  ///< a struct perf_event_attr, which its opening needs nothing else for
+    std::size_t leader = 0;             ///< index of its group's first event
+};
+
+/// What an event has counted between marks.
+struct EventSum {
+    std::uint64_t value = 0, running_ns = 0;
+    std::uint64_t pieces = 0;                   ///< from one reading to the next, in which it had a counter
+    std::uint64_t empty = 0, empty_pieces = 0;  ///< two readings that followed each other at once
+};
+
+/// What was counted in one region, on all threads; with regions inside.
+struct RegionSums {
+    std::uint64_t enabled_ns = 0;                  ///< that threads were on a CPU in it, from mark to mark
+    std::uint64_t pieces = 0;                      ///< from one mark to the next
+    std::uint64_t own_ns = 0, own_pieces = 0;      ///< of these, in no region inside
+    std::uint64_t empty_ns = 0, empty_pieces = 0;  ///< readings that followed each other at once
+    std::vector<EventSum> events;                  ///< as many as are counted
+};
+
+/// What threads have counted for themselves.
+struct CountedRegions {
+    std::vector<RegionSums> regions;  ///< by number
+    std::uint64_t marks_ns = 0;       ///< that readings took
+    std::vector<int> refused;         ///< by event: errno with which a thread could not open it; 0: all could
+    std::uint64_t threads = 0, threads_refused = 0;  ///< that count, and that could open nothing
+    std::uint64_t unread = 0;                        ///< marks of signal handlers that came while counters were read
+    std::uint64_t failed = 0;                        ///< readings that gave nothing
+    std::uint64_t left_out = 0;                      ///< pieces that there was no room for
+};
+
 /// The file that a program's marks write to, and find by an environment variable; it goes away with this.
 class RegionPage {
   public:
@@ -51,6 +85,14 @@ class RegionPage {
     std::vector<std::string> names() const;
     /// Of all threads, until now.
     std::vector<RegionCounts> counts() const;
+
+    /// How many events threads can count.
+    static std::size_t most_events();
+    /// Threads count these from their first mark on. The first is one of the kernel's own that is there whenever its
+    /// thread is on a CPU. `from_user_space`: without system calls where the kernel allows it.
+    void count(const std::vector<CountedEvent>& events, bool from_user_space);
+    /// Until now; empty: nothing is counted.
+    CountedRegions counted() const;
 
     /// Begins that there was no room for.
     struct LeftOut {

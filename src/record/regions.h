@@ -43,11 +43,13 @@ struct RegionTotals {
 
 /// What the model, or the counters, say of the instructions of a region.
 struct RegionCost {
-    double instructions = 0, cycles = 0;  ///< of the windows, with regions inside
-    std::uint64_t windows = 0;            ///< that have instructions of it
-    double share = 0, low = 0, high = 0;  ///< of the modelled time of the whole command, with regions inside
-    double own_share = 0;                 ///< of it in no region inside
-    std::uint64_t entries_seen = 0;       ///< from begin to end, in what was traced
+    double instructions = 0, cycles = 0;  ///< of the windows, or counted (0: not); with regions inside
+    std::uint64_t windows = 0;            ///< of the model, that have instructions of it
+    /// Of the modelled time of the whole command, or, where regions are counted, of its processor time without what
+    /// reading counters at marks took; with regions inside.
+    double share = 0, low = 0, high = 0;
+    double own_share = 0;            ///< of it in no region inside
+    std::uint64_t entries_seen = 0;  ///< from begin to end, in what was traced or counted
     /// Of entries that were seen from begin to end; without the marks themselves. None: none was.
     std::optional<double> instructions_per_entry;
 };
@@ -67,7 +69,7 @@ struct Region {
 /// The regions of a command, in the order in which they were first begun.
 struct Regions {
     std::vector<Region> list;
-    double outside_share = 0;       ///< of the modelled time, in no region
+    double outside_share = 0;       ///< of the modelled, or processor, time, in no region
     std::uint64_t too_many = 0;     ///< begins of regions beyond those that there is room for
     std::uint64_t too_deep = 0;     ///< begins beyond the depth that there is room for
     std::uint64_t no_room_for = 0;  ///< begins of threads beyond those that there is room for

@@ -94,6 +94,7 @@ struct TargetSpeed {
 struct WhatIf {
     std::string workload;  ///< of the trace
     std::string taken_on;  ///< CPU id
+    std::string region;    ///< whose speed is said; empty: that of all
     std::uint64_t trace_bytes = 0, trace_instructions = 0;
     CauseSlots slots;                    ///< shares of all slots by cause, as it is
     std::vector<WhatIfAnswer> answers;   ///< the most worth first

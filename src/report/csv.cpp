@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/json/writer.h"
 #include "report/csv_row.h"
@@ -23,7 +24,7 @@ constexpr const char* header =
     "over_threshold,bottleneck,warnings\n";
 
 /// The parameters that have no column of their own, as JSON; empty where there are none.
-std::string other_parameters(const Run& run) {
+std::string other_parameters(const Run& run, const std::string& region) {
     json::Writer writer;
     bool any = false;
     const auto add = [&](const char* name, const auto& value) {
@@ -36,13 +37,16 @@ std::string other_parameters(const Run& run) {
     if (run.parameters.pid) add("pid", *run.parameters.pid);
     if (!run.parameters.pmu.empty()) add("pmu", run.parameters.pmu);
     if (run.extra.state) add("state", run.extra.state->name);
+    if (!region.empty()) add("region", region);
     for (const auto& [name, value] : run.parameters.options) add(name.c_str(), value);
     writer.end_object();
     return any ? writer.take() : std::string();
 }
 
 /// The keys that all rows of one run share, as the start of each line.
-std::string keys_of(const Record& record, std::size_t record_index, const Run& run, std::size_t run_index) {
+/// `region`: of the run, whose rows these are; empty: of all of it.
+std::string keys_of(const Record& record, std::size_t record_index, const Run& run, std::size_t run_index,
+                    const std::string& region = {}) {
     const auto whole = [](CsvRow& row, const std::optional<std::uint64_t>& value) {
         value ? row.integer(static_cast<std::int64_t>(*value)) : row.empty();
     };
@@ -53,7 +57,7 @@ std::string keys_of(const Record& record, std::size_t record_index, const Run& r
     row.text(text_of(record.source.kind)).text(record.source.target).text(run.kernel).text(run.variant);
     whole(row, run.parameters.size_bytes);
     whole(row, run.parameters.threads);
-    row.text(run.pages ? text_of(run.pages->requested) : "").text(other_parameters(run));
+    row.text(run.pages ? text_of(run.pages->requested) : "").text(other_parameters(run, region));
     return row.line() + ",";
 }
 
@@ -80,6 +84,34 @@ std::string quantity_row(const char* name, const char* category, const char* uni
     row.text(name).integer(0).empty().text(category).empty().text(unit);
     row.number(summary.median).number(summary.low).number(summary.high).text("measured");
     return row.empty().number(1).empty().text("false").empty().line() + "\n";
+}
+
+/// Each region has rows as a run has, with its name among the parameters.
+std::string region_rows_of(const Run& run,
+                           const std::function<std::string(const std::string& region)>& keys_of_region) {
+    std::string rows;
+    if (!run.extra.regions) return rows;
+    const auto share = [](const record::RegionCost& cost, const char* status) {
+        CsvRow row;
+        row.text("time_share").integer(0).empty().text("region").empty().text("ratio").number(cost.share);
+        row.number(cost.low).number(cost.high).text(status).empty().number(1).empty();
+        return row.text("false").empty().line() + "\n";
+    };
+    const auto total = [](const char* name, const char* unit, double value) {
+        CsvRow row;
+        row.text(name).integer(0).empty().text("region").empty().text(unit).number(value).empty().empty();
+        return row.text("measured").empty().number(1).empty().text("false").empty().line() + "\n";
+    };
+    for (const record::Region& region : run.extra.regions->list) {
+        const std::string keys = keys_of_region(region.name);
+        if (region.totals) {
+            rows += keys + total("time", "ns", region.totals->time_ns);
+            rows += keys + total("entries", "count", static_cast<double>(region.totals->entries));
+        }
+        if (region.cost) rows += keys + share(*region.cost, region.cost->windows ? "modelled" : "measured");
+        for (const auto& metric : region.metrics) rows += keys + metric_row(metric);
+    }
+    return rows;
 }
 
 std::string time_rows(const record::Time& time, const std::string& keys) {
@@ -156,6 +188,7 @@ std::string write_csv(const Records& records) {
             const std::string keys = keys_of(record, r, run, i);
             text += time_rows(run.time, keys) + state_rows(run, keys);
             for (const auto& metric : run.metrics) text += keys + metric_row(metric);
+            text += region_rows_of(run, [&](const std::string& region) { return keys_of(record, r, run, i, region); });
         }
         text += pair_rows(record, keys_of(record, r, record.runs.empty() ? Run{} : record.runs.front(), 0));
     }

@@ -145,9 +145,12 @@ std::string what_if_sentence(const record::WhatIf& what_if) {
     const record::WhatIfAnswer& best =
         *std::ranges::max_element(what_if.answers, {}, [](const auto& one) { return one.speed_up.value; });
     const record::SpeedUp& speed_up = best.speed_up;
-    if (makes_no_difference(speed_up)) return "Nothing that was asked would make it faster.";
-    return fmt::format("It would run {} times as fast (modelled, {}) if {}, and would then be bound by {}.",
-                       times_text(speed_up.value), bounds_text(speed_up), words_of(best), bottleneck_words(best.slots));
+    const std::string& region = what_if.region;
+    if (makes_no_difference(speed_up))
+        return fmt::format("Nothing that was asked would make {} faster.", region.empty() ? "it" : "region " + region);
+    return fmt::format("{} would run {} times as fast (modelled, {}) if {}, and would then be bound by {}.",
+                       region.empty() ? "It" : "Region " + region, times_text(speed_up.value), bounds_text(speed_up),
+                       words_of(best), bottleneck_words(best.slots));
 }
 
 }  // namespace tmaprobe::report

@@ -50,5 +50,46 @@ TEST(SumOf, NoRunWithACounterIsNoCount) {
     EXPECT_EQ(sums[0].reading.time_running_ns, 0u);
 }
 
+/// One region, with an event of a pass.
+counters::RegionSamples region(const std::string& name, int pass, double value, double share) {
+    counters::RegionSamples samples;
+    samples.known.list.push_back({});
+    samples.known.list[0].name = name;
+    samples.known.list[0].totals.emplace().entries = static_cast<std::uint64_t>(pass) + 1;
+    samples.known.list[0].cost.emplace();
+    samples.known.list[0].cost->share = samples.known.list[0].cost->low = samples.known.list[0].cost->high = share;
+    samples.known.outside_share = 1 - share;
+    auto event = counted(value, 10, 10);
+    event.pass = pass;
+    samples.events.push_back({{event}, {}});
+    return samples;
+}
+
+TEST(AddRegions, PutsPassesOfARegionTogether) {
+    std::optional<counters::RegionSamples> sum;
+    add_regions(region("work", 0, 100, 0.4), 1, sum);
+    add_regions(region("work", 1, 300, 0.6), 2, sum);
+    add_regions(region("work", 1, 500, 0.8), 3, sum);
+    ASSERT_EQ(sum->known.list.size(), 1u);
+    ASSERT_EQ(sum->events[0].events.size(), 2u);
+    EXPECT_DOUBLE_EQ(sum->events[0].events[0].reading.value, 100);
+    EXPECT_DOUBLE_EQ(sum->events[0].events[1].reading.value, 800);
+    EXPECT_NEAR(sum->known.list[0].cost->share, 0.6, 1e-12);
+    EXPECT_DOUBLE_EQ(sum->known.list[0].cost->low, 0.4);
+    EXPECT_DOUBLE_EQ(sum->known.list[0].cost->high, 0.8);
+    EXPECT_NEAR(sum->known.outside_share, 0.4, 1e-12);
+    EXPECT_EQ(sum->known.list[0].totals->entries, 2u) << "of the last run";
+}
+
+TEST(AddRegions, KeepsWhatOneRunAloneEntered) {
+    std::optional<counters::RegionSamples> sum;
+    add_regions(region("first", 0, 100, 0.4), 1, sum);
+    add_regions(region("second", 0, 300, 0.6), 2, sum);
+    ASSERT_EQ(sum->known.list.size(), 2u);
+    EXPECT_EQ(sum->known.list[0].name, "second");
+    EXPECT_EQ(sum->known.list[1].name, "first");
+    EXPECT_DOUBLE_EQ(sum->events[1].events[0].reading.value, 100);
+}
+
 }  // namespace
 }  // namespace tmaprobe::experiments

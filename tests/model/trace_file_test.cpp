@@ -157,6 +157,25 @@ TEST_F(TraceFiles, HaveTheMappingsOfTheirProcesses) {
     EXPECT_EQ(file->mappings_of_window(1), 0u);
 }
 
+TEST_F(TraceFiles, TellWhichStepsAreInTheRegionThatIsAskedAbout) {
+    auto trace = loop(1000, [](std::size_t k) { return 4096 + 8 * k; });
+    for (std::size_t i = 0; i < trace.steps.size(); ++i) trace.steps[i].regions = i / 100 % 3;  // paths 0, 1, 2
+    const auto writer = TraceWriter::create(path_, {"x86_64", "", "./a", "2"});
+    ASSERT_TRUE(writer);
+    (*writer)->window(trace, [](std::uint32_t path) { return path == 2; });
+    (*writer)->window(trace);
+    ASSERT_TRUE((*writer)->finish({{1, {0, 1}}}, true));
+    const auto file = TraceFile::open(path_);
+    ASSERT_TRUE(file) << file.error().what;
+    Shown shown;
+    const auto decoder = core::make_decoder("x86_64");
+    ASSERT_TRUE(file->show(**decoder, shown));
+    ASSERT_EQ(shown.steps.size(), 2000u);
+    for (std::size_t i = 0; i < 1000; ++i)
+        ASSERT_EQ(shown.steps[i].regions, i / 100 % 3 == 2 ? TraceFile::in_region : 0) << i;
+    for (std::size_t i = 1000; i < 2000; ++i) ASSERT_EQ(shown.steps[i].regions, 0u) << "nobody asked about one";
+}
+
 /// A trace of the first version is one of this without mappings: the mark, and a last block that ends before them.
 TEST_F(TraceFiles, OfTheFirstVersionAreReadWithoutMappings) {
     const auto whole = [](const std::string& bytes) { return std::vector<std::uint8_t>(bytes.begin(), bytes.end()); };

@@ -2,11 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <tmaprobe/region.h>
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -304,6 +310,189 @@ TEST(RegionMarks, AreSeenInTheFile) {
     EXPECT_FALSE(has_region_marks("no such program"));
     EXPECT_FALSE(has_region_marks("/etc/passwd"));
     EXPECT_FALSE(has_region_marks("/"));
+}
+
+/// Events of the kernel's own, which need no PMU: what a thread's time is taken by, and its page faults.
+CountedEvent software_event(std::uint64_t config, std::size_t leader) {
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = config;
+    attributes.exclude_kernel = attributes.exclude_hv = 1;
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP;
+    CountedEvent event{std::vector<std::byte>(sizeof attributes), leader};
+    std::memcpy(event.attributes.data(), &attributes, sizeof attributes);
+    return event;
+}
+
+/// Some machines let nobody count: then a thread is refused, and that is known.
+bool may_count() {
+    perf_event_attr attributes{};
+    const CountedEvent event = software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
+    std::memcpy(&attributes, event.attributes.data(), sizeof attributes);
+    const long file = ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
+    if (file >= 0) ::close(static_cast<int>(file));
+    return file >= 0;
+}
+
+constexpr std::size_t touched_pages = 64;
+
+/// So many page faults.
+void touch_pages() {
+    const std::size_t page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* const memory =
+        ::mmap(nullptr, touched_pages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ::madvise(memory, touched_pages * page_bytes, MADV_NOHUGEPAGE);
+    for (std::size_t page = 0; page < touched_pages; ++page) static_cast<volatile char*>(memory)[page * page_bytes] = 1;
+    ::munmap(memory, touched_pages * page_bytes);
+}
+
+RegionPage counting_page() {
+    RegionPage page = new_page();
+    page.count({software_event(PERF_COUNT_SW_DUMMY, 0), software_event(PERF_COUNT_SW_PAGE_FAULTS, 1)}, true);
+    return page;
+}
+
+const RegionSums& sums_of(const RegionPage& page, const CountedRegions& counted, const std::string& name) {
+    const auto names = page.names();
+    const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+    return counted.regions.at(static_cast<std::size_t>(at));
+}
+
+TEST(RegionPage, APairTakesLessThanTwoNanosecondsWhileNobodyListens) {
+    EXPECT_EQ(
+        run_marked(
+            "",
+            [] {
+                constexpr int pairs = 10'000, tries = 300;
+                const auto time_of = [](bool marked) {
+                    const auto start = std::chrono::steady_clock::now();
+                    for (int i = 0; i < pairs; ++i) {
+                        if (marked) TMAPROBE_REGION_BEGIN("work");
+                        __asm__ volatile("" : "+r"(i));
+                        if (marked) TMAPROBE_REGION_END("work");
+                    }
+                    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+                };
+                // The quickest of many: others on the machine only ever add to it.
+                double with = 1e9, without = 1e9;
+                for (int i = 0; i < tries; ++i) {
+                    without = std::min(without, time_of(false));
+                    with = std::min(with, time_of(true));
+                }
+                return (with - without) / pairs < 2 ? 0 : 1;
+            }),
+        0);
+}
+
+TEST(RegionPage, ThreadsCountTheirRegions) {
+    const RegionPage page = counting_page();
+    EXPECT_EQ(run_marked(page.path(),
+                         [] {
+                             const auto work = [] {
+                                 for (int round = 0; round < 10; ++round) {
+                                     TMAPROBE_REGION_BEGIN("outer");
+                                     TMAPROBE_REGION_BEGIN("touches");
+                                     touch_pages();
+                                     TMAPROBE_REGION_END("touches");
+                                     TMAPROBE_REGION_BEGIN("recursion");
+                                     TMAPROBE_REGION_BEGIN("recursion");
+                                     TMAPROBE_REGION_END("recursion");
+                                     TMAPROBE_REGION_END("recursion");
+                                     TMAPROBE_REGION_END("outer");
+                                 }
+                             };
+                             work();
+                             std::thread(work).join();
+                             const pid_t child = ::fork();
+                             if (child == 0) {
+                                 work();
+                                 ::_exit(0);
+                             }
+                             int status = 0;
+                             ::waitpid(child, &status, 0);
+                             return WEXITSTATUS(status);
+                         }),
+              0);
+    const CountedRegions counted = page.counted();
+    if (!may_count()) {
+        EXPECT_EQ(counted.threads, 0u);
+        EXPECT_EQ(counted.threads_refused, 3u);
+        EXPECT_GT(counted.refused.at(1), 0);
+        return;
+    }
+    EXPECT_EQ(counted.threads, 3u);
+    EXPECT_EQ(counted.threads_refused + counted.failed + counted.unread + counted.left_out, 0u);
+    const RegionSums &outer = sums_of(page, counted, "outer"), &touches = sums_of(page, counted, "touches"),
+                     &recursion = sums_of(page, counted, "recursion");
+    constexpr std::uint64_t rounds = 30;
+    EXPECT_EQ(touches.pieces, rounds);
+    EXPECT_EQ(recursion.pieces, 3 * rounds) << "before, in and after the inner one, each once";
+    EXPECT_EQ(outer.pieces, 7 * rounds);
+    EXPECT_EQ(outer.own_pieces, 3 * rounds);
+    EXPECT_GE(touches.events.at(1).value, rounds * touched_pages);
+    EXPECT_GE(outer.events.at(1).value, touches.events.at(1).value);
+    EXPECT_LT(recursion.events.at(1).value, rounds) << "no more than marks themselves take";
+    EXPECT_GT(touches.enabled_ns, 0u);
+    EXPECT_GE(outer.enabled_ns, touches.enabled_ns + recursion.enabled_ns);
+    EXPECT_EQ(touches.events.at(1).running_ns, touches.enabled_ns);
+    EXPECT_GE(touches.empty_pieces, rounds);
+    EXPECT_GT(counted.marks_ns, 0u);
+}
+
+TEST(RegionPage, CountersTakeNoNumberThatAProgramExpects) {
+    const RegionPage page = counting_page();
+    EXPECT_EQ(run_marked(page.path(),
+                         [] {
+                             const int before = ::dup(0);
+                             ::close(before);
+                             TMAPROBE_REGION_BEGIN("work");
+                             TMAPROBE_REGION_END("work");
+                             const int after = ::dup(0);
+                             return before == after ? 0 : 1;
+                         }),
+              0);
+}
+
+TEST(RegionPage, AProgramThatClosesAllItsFilesGoesOn) {
+    const RegionPage page = counting_page();
+    EXPECT_EQ(run_marked(page.path(),
+                         [] {
+                             TMAPROBE_REGION_BEGIN("work");
+                             TMAPROBE_REGION_END("work");
+                             for (int file = 3; file < 2048; ++file) ::close(file);
+                             TMAPROBE_REGION_BEGIN("work");
+                             touch_pages();
+                             TMAPROBE_REGION_END("work");
+                             return 0;
+                         }),
+              0);
+    EXPECT_EQ(sum_of(page, "work").begins, 2u);
+    const CountedRegions counted = page.counted();
+    // Where the kernel shows them without a system call, nothing is lost.
+    if (may_count() && counted.failed == 0) EXPECT_GE(sums_of(page, counted, "work").events.at(1).value, touched_pages);
+}
+
+TEST(RegionPage, ThreadsThatAreGoneLeaveNoCountersOpen) {
+    const RegionPage page = counting_page();
+    EXPECT_EQ(run_marked(page.path(),
+                         [] {
+                             const auto files = [] {
+                                 return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+                             };
+                             std::ptrdiff_t after_some = 0;
+                             for (int i = 0; i < 50; ++i) {
+                                 std::thread([] {
+                                     TMAPROBE_REGION_BEGIN("work");
+                                     TMAPROBE_REGION_END("work");
+                                 }).join();
+                                 if (i == 9) after_some = files();
+                             }
+                             return files() <= after_some + 1 ? 0 : 1;
+                         }),
+              0);
+    EXPECT_EQ(sum_of(page, "work").begins, 50u);
+    if (may_count()) EXPECT_EQ(page.counted().threads, 50u);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
     regions_test.py --build BUILD --two TWO_REGIONS CASE
 """
+import csv
+import io
 import json
 import os
 import pathlib
@@ -224,6 +226,45 @@ def tree_of_processes():
         check("regions" not in record["runs"][0]["extra"], "--no-regions does not")
 
 
+def what_if():
+    """What a change would win, of one region alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = """
+        #include <tmaprobe/region.h>
+        int main(void) {
+            unsigned long x = 1;
+            for (int round = 0; round < 5000; ++round) {
+                TMAPROBE_REGION_BEGIN("guesses");
+                for (int i = 0; i < 100000; ++i) {
+                    x = x * 6364136223846793005ul + 1442695040888963407ul;
+                    if (x >> 63) __asm__ volatile("nop");
+                }
+                TMAPROBE_REGION_END("guesses");
+                TMAPROBE_REGION_BEGIN("chain");
+                for (int i = 0; i < 200000; ++i) { x *= x; __asm__ volatile("" : "+r"(x)); }
+                TMAPROBE_REGION_END("chain");
+            }
+            return x == 7;
+        }
+        """
+        program = compile_c(folder, text)
+        won = {}
+        for region in ("guesses", "chain"):
+            file = pathlib.Path(folder) / "w.json"
+            done = run(TMAPROBE, "what-if", "--in", region, "--change", "no-mispredictions", "--no-calibration", "--json",
+                       file, "--", program)
+            check(done.returncode == 0, done.stderr)
+            answer = json.loads(file.read_text())["runs"][0]["extra"]["what_if"]
+            check(answer["region"] == region, f"of region {answer.get('region')}")
+            won[region] = answer["answers"][0]["speed_up"]
+        check(won["guesses"]["value"] > 1.4, f"without mispredictions: {won['guesses']}")
+        check(won["chain"]["value"] < 1.05, f"nothing to mispredict: {won['chain']}")
+        check(won["guesses"]["low"] <= won["guesses"]["value"] <= won["guesses"]["high"], "between its bounds")
+        done = run(TMAPROBE, "what-if", "--in", "nowhere", "--change", "no-mispredictions", "--", program)
+        check(done.returncode == 0 and "what_if_unknown" in done.stderr + done.stdout or "no window" in done.stderr,
+              f"a region that there is not: {done.stderr[-300:]}")
+
+
 def environment():
     """Programs without marks see no variable of ours, and nothing of ours stays behind."""
     done = run(TMAPROBE, "--source", "model", "--", "env")
@@ -266,12 +307,19 @@ def reports():
         check("a&lt;b&gt;" in html and "<b>|" not in html.split('<script type="application/json"')[0], "the page")
         markdown = run(TMAPROBE, "report", file, "--format", "markdown").stdout
         check("### Regions" in markdown and "a&lt;b&gt;\\|\\`c\\`" in markdown, "Markdown")
+        rows = list(csv.DictReader(io.StringIO(run(TMAPROBE, "report", file, "--format", "csv").stdout)))
+        of_region = {row["name"]: row for row in rows if '"region":"a<b>|`c`"' in row["parameters"].replace('": ', '":')}
+        check(of_region["entries"]["value"] == "300" and of_region["time_share"]["status"] == "modelled" and
+              float(of_region["time"]["value"]) > 0 and "retiring" in of_region, f"CSV: {sorted(of_region)}")
+        metrics = run(TMAPROBE, "report", file, "--format", "openmetrics").stdout
+        check('tmaprobe_region_entries{' in metrics and 'region="a<b>|`c`"' in metrics and
+              "tmaprobe_region_slots_ratio{" in metrics, "OpenMetrics")
         again = run(TMAPROBE, "report", file, "--format", "json").stdout
         check(json.loads(again)["runs"][0]["extra"]["regions"] ==
               json.loads(file.read_text())["runs"][0]["extra"]["regions"], "JSON is read and written alike")
 
 
-CASES = {case.__name__: case for case in (marked, function, misuse, tree_of_processes, environment, reports)}
+CASES = {case.__name__: case for case in (marked, function, misuse, tree_of_processes, what_if, environment, reports)}
 if not shutil.which("cc"):
     skip("no C compiler is installed")
 if run(TMAPROBE, "--source", "model", "--", "true").returncode and "LLVM" in run(TMAPROBE, "--source", "model", "--",

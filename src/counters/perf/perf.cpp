@@ -135,11 +135,16 @@ class PerfSource final : public CounterSource {
     }
 
     std::size_t runs_of(const Plan& plan, const Workload& workload) const override {
-        return CounterSource::runs_of(plan, workload) + (samples_in_own_run(workload) ? 1 : 0);
+        return CounterSource::runs_of(plan, workload) + (samples_in_own_run(workload) ? 1 : 0) +
+               (regions_in_own_runs(workload) ? plan.passes.size() : 0);
     }
 
     Result<Sample> measure(Workload& workload, Repetition repetition) override {
-        if (repetition.pass == CounterSource::runs_of(plan_, workload)) return sample_latencies(workload, repetition);
+        const std::size_t counted = CounterSource::runs_of(plan_, workload);
+        if (repetition.pass == counted && samples_in_own_run(workload)) return sample_latencies(workload, repetition);
+        if (repetition.pass >= counted)
+            return count_regions(workload, repetition,
+                                 repetition.pass - counted - (samples_in_own_run(workload) ? 1 : 0));
         if (repetition.pass >= plan_.passes.size()) return measure_nothing(workload, repetition);
         auto sample = is_region(workload)
                           ? measure_region(workload, repetition)
@@ -180,7 +185,30 @@ class PerfSource final : public CounterSource {
                 rotation_ns_,
                 listed_,
                 control_ ? &*control_ : nullptr,
-                counts_alone ? std::vector<PlannedEvent>{} : sampled_};
+                counts_alone ? std::vector<PlannedEvent>{} : sampled_,
+                options_.regions && plan_.policy == Policy::multiplex ? &plan_.passes[pass] : nullptr,
+                place(pass)};
+    }
+
+    /// A run in which nothing else is counted.
+    Session session_of_nothing_else() {
+        nothing_counted_ = {};
+        nothing_counted_.passes.emplace_back();
+        nothing_counted_.user = plan_.user;
+        nothing_counted_.kernel = plan_.kernel;
+        return {scope_, options_, nothing_counted_, 0, {}, rotation_ns_, listed_, control_ ? &*control_ : nullptr};
+    }
+
+    /// Regions' counters are as many again: where there are several runs anyway, they have some of their own.
+    bool regions_in_own_runs(const Workload& workload) const {
+        return options_.regions && plan_.policy == Policy::passes && !workload.command().empty();
+    }
+
+    Result<Sample> count_regions(Workload& workload, const Repetition& repetition, std::size_t pass) {
+        Session alone = session_of_nothing_else();
+        alone.regions = &plan_.passes[pass];
+        alone.regions_place = place(pass);
+        return run_session(alone, workload, repetition);
     }
 
     bool is_region(const Workload& workload) const {
@@ -210,12 +238,8 @@ class PerfSource final : public CounterSource {
 
     Result<Sample> sample_latencies(Workload& workload, const Repetition& repetition) {
         if (is_region(workload)) return sample_latencies_of_region(workload, repetition);
-        Plan nothing_counted;
-        nothing_counted.passes.emplace_back();
-        nothing_counted.user = plan_.user;
-        nothing_counted.kernel = plan_.kernel;
-        const Session alone{
-            scope_, options_, nothing_counted, 0, {}, rotation_ns_, listed_, control_ ? &*control_ : nullptr, sampled_};
+        Session alone = session_of_nothing_else();
+        alone.latencies = sampled_;
         return run_session(alone, workload, repetition);
     }
 
@@ -298,7 +322,7 @@ class PerfSource final : public CounterSource {
     Scope scope_;
     PerfOptions options_;
     std::optional<process::ControlChannel> control_;  ///< of all runs
-    Plan plan_;
+    Plan plan_, nothing_counted_;
     double rotation_ns_ = default_rotation_ns;
     std::set<std::uint64_t> listed_;  ///< common events that an Arm machine's PMUs implement
     std::optional<Region> region_;

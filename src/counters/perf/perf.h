@@ -30,6 +30,7 @@ struct PerfOptions {
     std::function<void(const Interval&)> on_interval{};
     double seconds = 0;  ///< for which processes and CPUs are counted; 0: until they end, or a signal comes
     ScopeDetail detail{};
+    bool regions = false;             ///< tell apart what a command marks with tmaprobe/region.h
     std::vector<PmuLimits> limits{};  ///< as probed already; empty: they will be, when they are asked for
 };
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "counters/perf/clock_events.h"
 #include "counters/perf/latency_sampling.h"
+#include "counters/perf/region_counters.h"
 #include "counters/perf/targets.h"
 #include "counters/perf/turns.h"
 #include "machine/perf_access.h"
@@ -55,6 +56,9 @@ class Recording {
 
     /// The threads of control groups that are told apart.
     void tell_apart(std::vector<std::set<pid_t>> groups) { groups_ = std::move(groups); }
+
+    /// So many groups of each of its threads take turns with those of this recording.
+    void shares_with(std::size_t groups) { others_ = groups; }
 
     /// What no exec starts.
     Result<> enable_system_wide() { return set_.enable_system_wide(); }
@@ -168,7 +172,7 @@ class Recording {
     /// After how much counted time other groups have their turn. All CPUs and threads take turns together, so that each
     /// turn is one sample of them all.
     Sharing sharing(const std::vector<record::Event>& events, std::uint64_t elapsed_ns) const {
-        if (set_.turns() == 1 || elapsed_ns == 0) return {session_.rotation_ns, false, latencies_.events()};
+        if (set_.turns() == 1 || elapsed_ns == 0) return {session_.rotation_ns, false, latencies_.events() + others_};
         std::uint64_t enabled = elapsed_ns;
         for (const auto& event : events) enabled = std::max(enabled, event.reading.time_enabled_ns);
         return {set_.mean_turn_ns() * static_cast<double>(enabled) / static_cast<double>(elapsed_ns), true};
@@ -274,7 +278,7 @@ class Recording {
     Instant start_, last_;
     Instant since_, counted_;  ///< when counting went on, and how long it took before that
     bool counting_ = false, has_counted_ = false;
-    std::size_t ticks_ = 0, turns_taken_ = 0;
+    std::size_t ticks_ = 0, turns_taken_ = 0, others_ = 0;
 };
 
 /// Follows what another program asks for. False: nobody can ask any more.
@@ -339,8 +343,19 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     const auto& groups = session.plan.passes[session.pass].groups;
 
     // The command is forked before any counter is open, so that it inherits none.
+    std::optional<RegionCounters> regions;
     std::optional<process::HeldCommand> command;
     if (!argv.empty()) {
+        std::optional<process::EnvironmentVariable> variable;
+        if (session.regions) {
+            CountingTarget own;
+            own.user = session.plan.user;
+            own.kernel = session.plan.kernel;
+            own.user_space_reads = session.options.user_space_reads;
+            regions.emplace(
+                TRY(RegionCounters::create(*session.regions, session.regions_place, own, known_core_pmus().size())));
+            variable.emplace(process::RegionPage::variable, regions->path());
+        }
         auto held = TRY(process::HeldCommand::start(argv));
         command.emplace(std::move(held));
     }
@@ -361,6 +376,7 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
                         : LatencySampling::open(session.latencies, sampling_target(target), sampling_turn_ns(session));
     Recording recording(session, std::move(set), ResidencyCounters::open(target), std::move(sampling));
     if (!session.options.detail.apart) recording.tell_apart(std::move(members));
+    if (regions) recording.shares_with(regions->groups());
     std::size_t calls = 0, stride = 1;
     const ScopeDetail& when = session.options.detail;
     const bool thin_out = recording.may_thin_out();
@@ -368,6 +384,7 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
                          [&] {
                              if (++calls % stride == 0) {
                                  recording.tick();
+                                 if (regions) regions->tick();
                                  if (thin_out && recording.ticks() % windows_before_doubling == 0) stride *= 2;
                              }
                              return !thin_out || recording.ticks() < most_windows;
@@ -410,6 +427,9 @@ Result<Sample> run_session(const Session& session, Workload& workload, const Rep
     }
     recording.disable();
     recording.finish(sample);
+    if (regions)
+        sample.regions =
+            regions->finish({command->pid(), command->processor_ns(), session.rotation_ns}, sample.warnings);
     if (!recording.has_counted()) {
         sample.nothing_seen = true;
         sample.warnings.push_back(never_began(when));

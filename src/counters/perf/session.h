@@ -23,6 +23,8 @@ struct Session {
     process::ControlChannel* control = nullptr;  ///< through which it is told when to count; may be none
     /// Of Plan::latencies, those that are sampled while it counts.
     std::vector<PlannedEvent> latencies{};
+    const Pass* regions = nullptr;  ///< what regions of the command count; null: they are not told apart
+    PassPlace regions_place{};
 };
 
 /// Counts while the workload says so: its command (from exec, with children; or while scope's process or

@@ -39,17 +39,20 @@ template <>
 struct Description<record::RegionCost> {
     using T = record::RegionCost;
     static constexpr std::string_view name = "region_cost",
-                                      meaning = "What the model says of the instructions of a region";
-    static constexpr auto fields =
-        std::make_tuple(field("instructions", &T::instructions, "Of the simulated windows, with regions inside"),
-                        field("cycles", &T::cycles, "That these take on the target"),
-                        field("windows", &T::windows, "That have instructions of it"),
-                        field("share", &T::share, "Of the modelled time of the whole command, with regions inside"),
-                        field("low", &T::low, "Of the share"), field("high", &T::high, "Of the share"),
-                        field("own_share", &T::own_share, "Of the modelled time, in no region inside"),
-                        field("entries_seen", &T::entries_seen, "Entries that were traced from begin to end"),
-                        optional("instructions_per_entry", &T::instructions_per_entry,
-                                 "Mean of the entries that were seen, without the marks; none: none was seen"));
+                                      meaning = "What the model, or the counters, say of the instructions of a region";
+    static constexpr auto fields = std::make_tuple(
+        field("instructions", &T::instructions,
+              "Of the simulated windows, or counted; with regions inside; 0: not counted"),
+        field("cycles", &T::cycles, "That these take on the target; 0: not counted"),
+        field("windows", &T::windows, "Of the model, that have instructions of it"),
+        field("share", &T::share,
+              "Of the modelled time of the whole command, or, where regions are counted, of its processor "
+              "time without what reading counters at marks took; with regions inside"),
+        field("low", &T::low, "Of the share"), field("high", &T::high, "Of the share"),
+        field("own_share", &T::own_share, "Of the same time, in no region inside"),
+        field("entries_seen", &T::entries_seen, "Entries that were traced from begin to end, or counted"),
+        optional("instructions_per_entry", &T::instructions_per_entry,
+                 "Mean of the entries that were seen, without the marks; none: none was seen"));
 };
 
 template <>
@@ -73,7 +76,7 @@ struct Description<record::Regions> {
     static constexpr std::string_view name = "regions", meaning = "The regions of a command: tmaprobe/region.h";
     static constexpr auto fields = std::make_tuple(
         field("list", &T::list, "In the order in which they were first begun"),
-        field("outside_share", &T::outside_share, "Of the modelled time, in no region"),
+        field("outside_share", &T::outside_share, "Of the modelled, or processor, time, in no region"),
         optional("too_many", &T::too_many, "Begins of regions beyond those that there is room for"),
         optional("too_deep", &T::too_deep, "Begins beyond the depth that there is room for"),
         optional("no_room_for", &T::no_room_for, "Begins of threads beyond those that there is room for"));

@@ -96,6 +96,7 @@ struct Description<record::WhatIf> {
     static constexpr auto fields = std::make_tuple(
         field("workload", &T::workload, "That the trace is of"),
         field("taken_on", &T::taken_on, "CPU id of the machine that the trace was taken on"),
+        optional("region", &T::region, "Whose speed is said, and of whose slots the shares are; none: of all"),
         field("trace_bytes", &T::trace_bytes, "Size of the trace"),
         field("trace_instructions", &T::trace_instructions, "Executed instructions in it, those for warming included"),
         field("slots", &T::slots, "Shares of all slots by cause, as it is"),

@@ -228,6 +228,41 @@ def check_measured(outcome, expected, scenario):
     return complaints
 
 
+def check_regions(outcome, expected, scenario):
+    """expected: {region: {...}}: "workload": whose rates it has, and "tree": how near (as check_tree, with `widest` and
+    `slack`); "share": of the time that all regions have, "within"; "entries"; "per_entry": instructions, "within" of them;
+    "reason": why it has no tree (a regular expression)."""
+    record = outcome.record() or {"runs": [{}]}
+    known = record["runs"][0].get("extra", {}).get("regions", {"list": []})["list"]
+    found = {region["name"]: region for region in known}
+    together = sum(region["cost"]["own_share"] for region in known if "cost" in region)
+    complaints = []
+    for name, wanted in expected.items():
+        region = found.get(name)
+        if region is None:
+            complaints.append(f"region {name}: {MISSING}; stderr: {outcome.err.strip()[-300:]!r}")
+            continue
+        cost = region.get("cost", {})
+        if "reason" in wanted and not re.search(wanted["reason"], region.get("reason", "")):
+            complaints.append(f"region {name}: reason {region.get('reason')!r} lacks {wanted['reason']!r}")
+        if "tree" in wanted:
+            metrics = {metric["name"]: metric for metric in region.get("metrics", [])}
+            complaints += compare(metrics, scenario.other(wanted["workload"]).metrics(), wanted["tree"], scenario,
+                                  f"region {name}:")
+        if "share" in wanted:
+            share = cost.get("share")
+            complaints += close(f"region {name}: share", share / together if share and together else share, wanted["share"],
+                                wanted.get("within", 0.02))
+            if share is not None and not cost["low"] <= share <= cost["high"]:
+                complaints.append(f"region {name}: {share} is outside {cost['low']}..{cost['high']}")
+        if "entries" in wanted:
+            complaints += close(f"region {name}: entries", region.get("totals", {}).get("entries"), wanted["entries"], 0)
+        if "per_entry" in wanted:
+            complaints += close(f"region {name}: instructions an entry", cost.get("instructions_per_entry"),
+                                wanted["per_entry"], wanted["per_entry"] * wanted.get("within", 0.02))
+    return complaints
+
+
 def perf_counts(text):
     """{config: count scaled to the enabled time} from `perf stat -x,` with events named c<hex>."""
     counts = {}
@@ -255,7 +290,7 @@ CHECKS = {
     "event_rates": check_event_rates, "passes": check_passes, "counted_share": check_counted_share,
     "metrics": check_metrics, "stdout": check_texts("out"), "stderr": check_texts("err"), "lacks": check_lacks,
     "record": check_record, "pmus": check_pmus, "perf_stat": check_perf_stat,
-    "measured": check_measured,
+    "measured": check_measured, "regions": check_regions,
 }
 SETTINGS = {"tree_status", "on", "slack", "rate_share", "widest", "complains", "may_lack"}
 

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
+REGION_HEADER = SOURCE.parents[1] / "include/tmaprobe/region.h"  # of the programs that mark regions
 CACHE = Path(os.environ.get("TMAPROBE_GUESTS_CACHE")
              or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tmaprobe-guests")
 
@@ -149,10 +150,10 @@ def build_programs(arch, build):
     compiler = "aarch64-linux-gnu-gcc" if arch == "arm64" else "gcc"
     for source in sorted((SOURCE / "programs").glob("*.c")):
         target = build / arch / source.stem
-        stamp = stamp_of(compiler, source)
+        stamp = stamp_of("3", compiler, source, REGION_HEADER)
         if not up_to_date(target, stamp):
             target.parent.mkdir(parents=True, exist_ok=True)
-            run([compiler, "-O1", "-Wall", "-rdynamic", "-o", target, source])
+            run([compiler, "-O1", "-Wall", "-rdynamic", "-pthread", "-I", REGION_HEADER.parents[1], "-o", target, source])
             write_stamp(target, stamp)
         found[source.stem] = target
     return found

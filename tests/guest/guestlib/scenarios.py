@@ -98,6 +98,11 @@ class Scenario:
     def atom_workload(self):
         return workload(self.pmu["atom_workload"]) if "atom_workload" in self.pmu else None
 
+    @staticmethod
+    def other(name):
+        """One of the workloads, by its name."""
+        return workload(name)
+
     def command(self):
         """What is run in the guest, with the words between @ filled in."""
         return self.filled_in(self.run)
@@ -118,6 +123,8 @@ class Scenario:
         words = [f"rates={self.workload().parameter(self.pmu.get('planted'))}"]
         if self.atom_workload():
             words.append(f"atom_rates={self.atom_workload().parameter()}")
+        if self.pmu.get("other_workload"):
+            words.append(f"other_rates={workload(self.pmu['other_workload']).parameter()}")
         if self.pmu.get("errors"):
             failing = self.pmu["errors"]
             words.append("errors=" + ",".join(f"{self.workload().config(event):#x}:{code}"
@@ -127,7 +134,7 @@ class Scenario:
             words.append("latencies=" + ",".join(f"{self.workload().config(event):#x}:{cycles}"
                                                  for event, cycles in latencies.items()))
         words += [f"{key}={value}" for key, value in self.pmu.items()
-                  if key not in ("workload", "atom_workload", "errors", "planted", "latencies")]
+                  if key not in ("workload", "atom_workload", "other_workload", "errors", "planted", "latencies")]
         return " ".join(map(shlex.quote, words))
 
 

@@ -23,10 +23,12 @@ static void thaw(void)
 	__this_cpu_dec(cpu_time.frozen);
 }
 
+static u64 rate_now(const struct perf_event *event);
+
 /* What the event's counter would show after `ns` of this PMU's time. */
 static u64 count_at(const struct perf_event *event, u64 ns)
 {
-	u64 rate = event->hw.config_base;
+	u64 rate = rate_now(event);
 
 	if (wave_ms) {
 		u64 period = wave_ms * 1000000ull, phase, bulge;

@@ -35,6 +35,13 @@ MODULE_PARM_DESC(rates, "CONFIG[/CONFIG1]:COUNTS_PER_MS,... of the first PMU");
 static char atom_rates[TEXT_MAX];
 module_param_string(atom_rates, atom_rates, sizeof(atom_rates), 0444);
 MODULE_PARM_DESC(atom_rates, "the same for the second PMU of a hybrid machine");
+static char other_rates[TEXT_MAX];
+module_param_string(other_rates, other_rates, sizeof(other_rates), 0444);
+MODULE_PARM_DESC(other_rates, "the same for the first PMU, while the parameter 'other' is 1");
+static const struct kernel_param_ops other_ops;
+static int other;
+module_param_cb(other, &other_ops, &other, 0644);
+MODULE_PARM_DESC(other, "1: events that are counted on this CPU now, and from now on, have other_rates");
 static char errors[TEXT_MAX];
 module_param_string(errors, errors, sizeof(errors), 0444);
 MODULE_PARM_DESC(errors, "CONFIG[/CONFIG1]:ERRNO,... events whose open fails so");
@@ -118,7 +125,7 @@ struct known_pmu {
 };
 
 static struct known_pmu pmus[2];
-static struct keyed_table failures, known_latencies;
+static struct keyed_table failures, known_latencies, others;
 
 #define to_known(p) container_of(p, struct known_pmu, pmu)
 
@@ -126,6 +133,7 @@ static struct keyed_table failures, known_latencies;
 #include "fit.h"
 #include "counting.h"
 #include "sampling.h"
+#include "phases.h"
 
 /* ---- opening ---- */
 
@@ -322,7 +330,8 @@ static int __init known_init(void)
 		pr_err("unknown kind %s\n", kind);
 		return -EINVAL;
 	}
-	if (parse_table(errors, &failures) || parse_table(latencies, &known_latencies)) {
+	if (parse_table(errors, &failures) || parse_table(latencies, &known_latencies) ||
+	    parse_table(other_rates, &others)) {
 		pr_err("unreadable errors or latencies\n");
 		return -EINVAL;
 	}

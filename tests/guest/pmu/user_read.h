@@ -59,9 +59,14 @@ static bool read_counter(u32 index, u64 *value)
 		return true;
 	}
 	s = this_cpu_ptr(known_here->state);
-	if (index >= ARRAY_SIZE(s->active) || !s->active[index])
+	if (index >= ARRAY_SIZE(s->active))
 		return false;
 	event = s->active[index];
+	/* A counter that has been taken from the reader a moment ago is there all the same: the page says that it moved. */
+	if (!event) {
+		*value = 0;
+		return true;
+	}
 	*value = count_at(event, pmu_time()) & ((1ull << COUNTER_BITS) - 1);
 	return true;
 }
