@@ -153,7 +153,8 @@ struct CoreGeometry {
     bool eliminates_general_moves = false, eliminates_vector_moves = false;
     unsigned adds_constants_below =
         0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
-    bool stack_engine = false;               ///< push, pop, call and return change the stack pointer at renaming
+    unsigned call_cycles = 0;   ///< in which the branch predictor goes on by one call or return; 0: as by another
+    bool stack_engine = false;  ///< push, pop, call and return change the stack pointer at renaming
     bool stack_engine_synchronizes = false;  ///< an explicit use of the stack pointer then costs a micro-op
     /// That this micro-op takes; it is needed by operations then and not by addresses. 0: it takes no time, and both
     /// need it.

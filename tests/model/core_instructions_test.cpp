@@ -73,6 +73,19 @@ TEST(StackEngine, SynchronizesWhereAnOperationNeedsThePointer) {
     EXPECT_LT(cycles_per_step(parameters, {push_rax, address_of_stack}, 0), 0.35);
 }
 
+TEST(Calls, AreForetoldAtTheirOwnRate) {
+    const Bytes call_next = {0xe8, 0x00, 0x00, 0x00, 0x00}, jump_next = {0xeb, 0x00}, return_back = {0xc3};
+    CoreParameters parameters = zen4();
+    parameters.stack_engine = true;
+    EXPECT_NEAR(cycles_per_step(parameters, {call_next, return_back}), 1, 0.1);
+    parameters.call_cycles = 2;
+    EXPECT_NEAR(cycles_per_step(parameters, {call_next, return_back}), 2, 0.1);
+    EXPECT_NEAR(cycles_per_step(parameters, {jump_next}), 1, 0.1);
+    // What is foretold ahead of fetching costs nothing where that takes longer.
+    const Bytes multiply = {0x48, 0x0f, 0xaf, 0xdb};
+    EXPECT_NEAR(cycles_per_step(parameters, {call_next, return_back, multiply, multiply}), 6 / 4.0, 0.1);
+}
+
 TEST(RenamedMemory, IsNamedByRegistersThatNobodyHasWritten) {
     CoreParameters parameters = zen4();
     parameters.store_forward_cycles = 7;

@@ -8,6 +8,8 @@ namespace {
 
 constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misses after a hit
 
+constexpr double foretold_ahead = 16;  // cycles: by how far the predictor can be ahead of fetching
+
 }  // namespace
 
 FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before)
@@ -71,12 +73,18 @@ void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {
     if (slots) queue_.take(cycle);
 }
 
-void FrontEnd::took_branch() {
+void FrontEnd::took_branch(const trace::StaticInstruction& branch) {
     if (parameters_.changes.perfect_front_end) return;
-    wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);  // it ends its fetch group
+    const double ends_at = std::ceil(fetched_until_);  // it ends its fetch group
+    const bool calls = parameters_.call_cycles && (branch.call || branch.returns);
+    foretold_until_ = std::max(foretold_until_ + (calls ? parameters_.call_cycles : 1.0), ends_at - foretold_ahead);
+    wait_until(std::max(ends_at, foretold_until_), SlotCause::taken_branch);
     last_window_ = last_line_ = ~0ull;
 }
 
-void FrontEnd::restart(std::uint64_t cycle) { wait_until(static_cast<double>(cycle), SlotCause::resteer); }
+void FrontEnd::restart(std::uint64_t cycle) {
+    wait_until(static_cast<double>(cycle), SlotCause::resteer);
+    foretold_until_ = fetched_until_;
+}
 
 }  // namespace tmaprobe::model::core

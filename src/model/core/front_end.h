@@ -21,7 +21,7 @@ class FrontEnd {
     /// `at_hand`: it is there at once, whatever that takes.
     void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
     void renamed(std::uint64_t cycle, unsigned slots);
-    void took_branch();
+    void took_branch(const trace::StaticInstruction& branch);
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.
     void restart(std::uint64_t cycle);
 
@@ -33,7 +33,8 @@ class FrontEnd {
     OpCache op_cache_;
     InOrder queue_;  ///< instructions, when renamed
     double fetched_until_ = 0;
-    double late_since_ = 0;  ///< what came before is no longer the reason for a delay
+    double foretold_until_ = 0;  ///< by the branch predictor, which runs ahead
+    double late_since_ = 0;      ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
     bool from_op_cache_ = false;

@@ -365,7 +365,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     if (what.conditional) ++facts_.conditional_branches;
     if (taken) {
         ++facts_.branches_taken;
-        front_end_.took_branch();
+        front_end_.took_branch(branch);
     }
     const bool wrong = branches_.mispredicts(branch, taken, next) && !never_waits_;
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);
