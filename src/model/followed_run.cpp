@@ -63,6 +63,9 @@ Result<std::unique_ptr<FollowedRun>> FollowedRun::start(const std::vector<std::s
     run->tracer_.on_cpuid = [shown](const trace::Registers& before, trace::Registers& after) {
         shown.answer(before, after);
     };
+    run->tracer_.on_xgetbv = [shown](const trace::Registers& before, trace::Registers& after) {
+        shown.answer_state(before, after);
+    };
     // Both have their memory from the start: it decides where the program's own comes to lie.
     TRY(run->execute(run->counting_, 1, {}));
     TRY(run->execute(run->following_, 2, {}));

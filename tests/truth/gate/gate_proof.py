@@ -208,29 +208,31 @@ class Proof:
 
 
 def table(rows):
+    """Of each rule: how many of the rows that it was held against it finds."""
     same = [row for row in rows if row["percent"] is None]
     slower = [row for row in rows if row["percent"] is not None]
+    rules = [(f"gate at {limit}%", "change", lambda row, limit=limit: row["apart"] and row["change"] > limit)
+             for limit in LIMITS]
+    rules += [(f"callgrind {key} at {LIMITS[0]}%", key, lambda row, key=key: row[key] > LIMITS[0])
+              for key in ("instructions", "cycles") if any(key in row for row in rows)]
 
-    def at(limit):
-        return lambda row: row["apart"] and row["change"] > limit
+    def line(name, rows):
+        cells = []
+        for _, key, rule in rules:
+            held = [row for row in rows if key in row]
+            cells.append(f"{sum(map(rule, held))} of {len(held)}")
+        print("%-36s" % name + "".join("%32s" % cell for cell in cells))
 
-    def callgrind(key):
-        return lambda row: row[key] > LIMITS[0]
-
-    rules = [(f"gate at {limit}%", "change", at(limit)) for limit in LIMITS]
-    if rows and all("cycles" in row for row in rows):
-        rules += [(f"callgrind {key}", key, callgrind(key)) for key in ("instructions", "cycles")]
-    print("\n%-46s" % f"callgrind's at a limit of {LIMITS[0]}%" + "".join("%23s" % name for name, _, _ in rules))
+    print("\n%-36s" % "" + "".join("%32s" % name for name, _, _ in rules))
     if same:
-        print("%-46s" % f"alarms in {len(same)} no-changes" + "".join("%23d" % sum(map(rule, same)) for *_, rule in rules))
-        print("%-46s" % "largest change of a no-change" +
-              "".join("%22.2f%%" % max(abs(row[key]) for row in same) for _, key, _ in rules))
+        line("alarms in no-changes", same)
+        print("%-36s" % "largest change of a no-change" +
+              "".join("%31.2f%%" % max(abs(row[key]) for row in same if key in row) for _, key, _ in rules))
     for percent in (1, 2, 5):
-        for of, names in (("", PROGRAMS), (" held out", HELD_OUT)):
+        for of, names in (("", PROGRAMS), (", held out", HELD_OUT)):
             found = [row for row in slower if row["percent"] == percent and row["program"] in names]
             if found:
-                print("%-46s" % f"slow-downs of {percent}%{of}: found, of {len(found)}" +
-                      "".join("%23d" % sum(map(rule, found)) for *_, rule in rules))
+                line(f"slow-downs of {percent}% found{of}", found)
     print("not judged: %d" % sum(row["verdict"] == "not_judged" for row in rows))
     if rows:
         seconds = sorted(row["seconds"] for row in rows)
