@@ -176,8 +176,9 @@ class EventsApart {
 
     /// Of having followed stretches and not the whole run, squared.
     double error_square(const EventCounts& cycles_of_events) const {
+        if (!events_.stretches) return 0;
         double square = 0, followed = 0, all = 0;
-        for (const auto& stretch : events_.stretches) {
+        for (const auto& stretch : *events_.stretches) {
             double apart = 0;
             for (const FollowedCode& code : stretch) {
                 const auto found = here_.find(code.address);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "model/event_counter.h"
@@ -28,8 +29,9 @@ struct FollowedCode {
 
 /// Events of a whole run, as far as they were counted: in all of it, or in stretches.
 struct CountedEvents {
-    std::map<std::uint64_t, SampledCode> all;          ///< of what was followed, without cycles
-    std::vector<std::vector<FollowedCode>> stretches;  ///< each stretch, where that is not the whole run
+    using Stretches = std::vector<std::vector<FollowedCode>>;
+    std::map<std::uint64_t, SampledCode> all;    ///< of what was followed, without cycles
+    std::shared_ptr<const Stretches> stretches;  ///< each stretch; null: the whole run was followed
 };
 
 /// A program's cost from how often each of its instructions was executed, which is known, and what they took in some

@@ -208,7 +208,8 @@ class CostOfCommand {
         cost_.simulated_instructions = static_cast<std::uint64_t>(estimate.sampled);
         for (const auto& [address, count] : executions_) cost_.code[address] = {count, estimate.by_address.at(address)};
         for (const auto& [number, name] : regions.names()) {
-            const CostInRegion cost = estimate_region(executions_, samples, windows.awaited, regions.paths(), number);
+            const CostInRegion cost =
+                estimate_region(executions_, samples, windows.awaited, regions.paths(), number, events);
             if (cost.cycles > 0) cost_.regions.push_back({name, cost.instructions, cost.cycles, cost.standard_error});
         }
     }

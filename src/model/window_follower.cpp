@@ -77,11 +77,14 @@ void WindowFollower::take() {
         for (std::size_t i = 0; i < dear_events; ++i) all.events[i] += one.events[i];
         if (!follows_all_) stretch.push_back({address, one.executions, one.events});
     }
-    if (!follows_all_) counted_.stretches.push_back(std::move(stretch));
+    if (!follows_all_) stretches_->push_back(std::move(stretch));
 }
 
 CountedEvents WindowFollower::counted(const std::map<std::uint64_t, double>& executions) {
-    if (!follows_all_) return std::move(counted_);
+    if (!follows_all_) {
+        counted_.stretches = stretches_;
+        return std::move(counted_);
+    }
     take();
     // Between windows events alone are counted. What had none is counted, too.
     for (const auto& [address, count] : executions) counted_.all[address].executions = count;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,7 @@ class WindowFollower {
     bool follows_all_;
     bool goes_on_;  ///< what is followed next comes next
     CountedEvents counted_;
+    std::shared_ptr<CountedEvents::Stretches> stretches_ = std::make_shared<CountedEvents::Stretches>();
 };
 
 }  // namespace tmaprobe::model

@@ -157,7 +157,7 @@ class Proof:
     def how_slow(self, name, way):
         """Time of a round that goes this way, over that of one that goes the usual way."""
         rounds = ROUNDS * (2 if self.options.small else 10)
-        runs = 3 if self.options.small else 9
+        runs = 3 if self.options.small else 15
         usual, slow = (self.build(name, way=way, slow=slow, rounds=rounds) for slow in (0, rounds))
         times = [(fastest(usual, 1), fastest(slow, 1)) for _ in range(runs)]
         return min(time for _, time in times) / min(time for time, _ in times)
@@ -191,7 +191,7 @@ class Proof:
             for way in WAYS[name][:2] if self.options.small else WAYS[name]:
                 ratio = self.how_slow(name, way)
                 for percent in (5,) if self.options.small else (1, 2, 5):
-                    slow = round(ROUNDS * percent / 100 / (ratio - 1)) if ratio > 1 else ROUNDS
+                    slow = round(ROUNDS * percent / 100 / (ratio - 1)) if ratio > 1 else 0
                     if not 0 < slow <= ROUNDS:
                         print(f"  {name:8} {way:22} all rounds are {100 * (ratio - 1):+.1f}%: no {percent}% of it")
                         continue
