@@ -30,7 +30,7 @@ constexpr std::uint32_t features_1_ecx = 1u << 0 | 1u << 1 | 1u << 9 | 1u << 12 
                                          1u << 22 | 1u << 23 | 1u << 25 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 29;
 constexpr std::uint32_t features_1_edx =
     1u << 0 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 11 | 1u << 15 | 1u << 19 | 1u << 23 | 1u << 24 | 1u << 25 | 1u << 26;
-constexpr std::uint32_t features_7_ebx = 1u << 0 | 1u << 3 | 1u << 5 | 1u << 8;
+constexpr std::uint32_t features_7_ebx = 1u << 3 | 1u << 5 | 1u << 8;
 constexpr std::uint32_t avx512_7_ebx = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
 constexpr std::uint32_t features_extended_ecx = 1u << 0 | 1u << 5;
 constexpr std::uint32_t features_extended_edx = 1u << 11 | 1u << 20 | 1u << 26 | 1u << 27 | 1u << 29;

@@ -101,7 +101,7 @@ struct RareDearness {
     explicit RareDearness(std::uint64_t seed, bool counted_as_a_whole) {
         Random random(seed);
         double mispredicted_in_all = 0, followed = 0;
-        const auto stretches = std::make_shared<CountedEvents::Stretches>();
+        const auto followed_stretches = std::make_shared<CountedEvents::Stretches>();
         for (int i = 0; i < static_cast<int>(stretches); ++i) {
             const auto mispredicted = static_cast<double>(i % 100 == 50 ? 150 + random.below(50) : random.below(4));
             const double here = steps + cycles_of_one * mispredicted + static_cast<double>(random.below(10));
@@ -111,11 +111,11 @@ struct RareDearness {
             mispredicted_in_all += mispredicted;
             followed += steps;
             if (!counted_as_a_whole)
-                stretches->push_back(
+                followed_stretches->push_back(
                     {{1, static_cast<std::uint32_t>(steps), {static_cast<std::uint32_t>(mispredicted)}}});
         }
         events.all[1] = {followed, 0, {mispredicted_in_all}};
-        if (!counted_as_a_whole) events.stretches = stretches;
+        if (!counted_as_a_whole) events.stretches = followed_stretches;
     }
     CostEstimate estimate() const { return estimate_cost({{1, stretches * steps}}, windows, {}, events); }
 };

@@ -65,7 +65,7 @@ Registers answer_of(std::uint32_t leaf, std::uint32_t subleaf, std::uint32_t fur
     auto& native = registers.native;
     constexpr std::uint32_t level_3_7_ebx = 0x128, saves_when_changed = 1;
     native.rax = native.rbx = native.rcx = native.rdx = further;
-    if (leaf == 1) native.rcx |= 0x3ed83203u | 1u << 26, native.rdx |= 0x07898131u | 1u << 26;
+    if (leaf == 1) native.rcx |= 0x3ed83203u | 1u << 26, native.rdx |= 0x07898931u | 1u << 26;
     if (leaf == 7) native.rbx |= level_3_7_ebx;
     if (leaf == 13 && subleaf == 0) native.rbx = native.rcx = state_bytes;
     if (leaf == 13 && subleaf == 1) native.rax |= saves_when_changed;
