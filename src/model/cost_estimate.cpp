@@ -136,6 +136,7 @@ class EventsApart {
             const auto counted = executions.find(address);
             const auto known = sampled.find(address);
             if (counted == executions.end() || known == sampled.end() || known->second.is_rare()) continue;
+            if (counted->second <= known->second.sum.executions) continue;  // all of it is known
             Here& here = here_[address];
             if (followed.executions > 0) here.raised = std::max(1.0, counted->second / followed.executions);
             const SampledCode& sum = known->second.sum;
@@ -263,6 +264,7 @@ CostEstimate estimate_cost(const std::map<std::uint64_t, double>& executions, co
         for (const auto& [address, code] : window) {
             const Known& known = sampled[address];
             if (known.sum.executions <= 0 || (!of_frequent && !known.is_rare())) continue;
+            if (others_of(address) <= 0) continue;  // all of it is known
             const double cycles = code.cycles - known.sum.cycles / known.sum.executions * code.executions;
             if (known.is_rare())
                 of_rare += others_of(address) / known.sum.executions * cycles;

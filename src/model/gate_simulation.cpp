@@ -31,19 +31,26 @@ struct WindowPlace {
     std::size_t begin = 0, warmed = 0, simulated = 0;
 };
 
-/// Where windows lie in a run of so many instructions: all of it where that is short, else by chance in each part.
+/// What comes first, the loader at work, is done once and like nothing else: no window stands for another.
+constexpr std::size_t windows_at_start = 20;
+
+/// Where windows lie in a run of so many instructions: all of it where that is short, else at its start, and by chance
+/// in each part of the rest.
 std::vector<WindowPlace> window_places(std::size_t instructions, std::uint64_t seed) {
     std::vector<WindowPlace> places;
-    const std::size_t count =
-        std::clamp<std::size_t>(instructions / window_instructions, 1,
-                                std::clamp(instructions / instructions_of_a_window, least_windows, most_windows));
-    const std::size_t part = instructions / count;
+    if (instructions > 2 * least_windows * window_instructions)
+        for (std::size_t i = 0; i < windows_at_start; ++i)
+            places.push_back({i * window_instructions, 0, window_instructions});
+    const std::size_t start = places.size() * window_instructions, rest = instructions - start;
+    const std::size_t count = std::clamp<std::size_t>(
+        rest / window_instructions, 1, std::clamp(rest / instructions_of_a_window, least_windows, most_windows));
+    const std::size_t part = rest / count;
     Random random(seed);
-    std::size_t end = 0;  // of the one before
+    std::size_t end = start;  // of the one before
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t room = part > window_instructions ? part - window_instructions : 0;
-        const std::size_t begin = i * part + (room ? random.below(room) : 0);
-        const std::size_t part_end = i + 1 == count ? instructions : (i + 1) * part;
+        const std::size_t begin = start + i * part + (room ? random.below(room) : 0);
+        const std::size_t part_end = i + 1 == count ? instructions : start + (i + 1) * part;
         WindowPlace place;
         place.begin = std::max(end, begin > most_warmed ? begin - most_warmed : 0);
         place.warmed = begin - place.begin;
