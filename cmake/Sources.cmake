@@ -229,8 +229,10 @@ set(TMAPROBE_SOURCES_model
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
     src/model/cost_estimate.cpp
+    src/model/quick_predictor.cpp
     src/model/rare_code.cpp
     src/model/code_of_looks.cpp
+    src/model/event_counter.cpp
     src/model/executed_runs.cpp
     src/model/followed_regions.cpp
     src/model/followed_run.cpp
@@ -277,6 +279,7 @@ set(TMAPROBE_SOURCES_model
     src/model/trace_simulation.cpp
     src/model/trace_writer.cpp
     src/model/what_if_simulation.cpp
+    src/model/window_follower.cpp
     src/model/window_simulator.cpp
 )
 set(TMAPROBE_SOURCES_process

@@ -112,6 +112,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
     tests/model/cost_estimate_test.cpp
+    tests/model/event_counter_test.cpp
     tests/model/front_end_test.cpp
     tests/model/region_costs_test.cpp
     tests/model/rare_code_test.cpp

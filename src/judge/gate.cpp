@@ -101,14 +101,17 @@ std::vector<std::string> notes_of(const Gate& baseline, const Gate& now) {
     return notes;
 }
 
-/// How far a change is from what is allowed; not judged where the interval is too wide to tell.
-record::GateVerdict verdict_of(const Estimated& change, double fail_above) {
+/// How far a change is from what is allowed. Beyond it only where the intervals of both costs lie apart: a slow-down of
+/// just what is allowed is found as often as not, whatever the interval's width. Not judged where that is too wide.
+record::GateVerdict verdict_of(const Estimated& before, const Estimated& after, const Estimated& change,
+                               double fail_above) {
     constexpr double finest = 0.005;  // nobody is to be told that half a percent cannot be seen
-    if (change.low > fail_above) return record::GateVerdict::slower;
+    if (change.value > fail_above && after.low > before.high) return record::GateVerdict::slower;
     if (const double told = std::max(fail_above, finest);
         change.high > 2 * told && (change.high - change.low) / 2 > told)
         return record::GateVerdict::not_judged;
-    return change.high < -fail_above ? record::GateVerdict::faster : record::GateVerdict::passed;
+    const bool faster = change.value < -fail_above && after.high < before.low;
+    return faster ? record::GateVerdict::faster : record::GateVerdict::passed;
 }
 
 void compare_regions(const Gate& baseline, const Gate& now, GateResult& result) {
@@ -121,8 +124,8 @@ void compare_regions(const Gate& baseline, const Gate& now, GateResult& result) 
             continue;
         }
         const Estimated change = change_of(known->cycles, region.cycles);
-        result.regions.push_back(
-            {region.name, verdict_of(change, result.fail_above), known->cycles.value, region.cycles.value, change});
+        result.regions.push_back({region.name, verdict_of(known->cycles, region.cycles, change, result.fail_above),
+                                  known->cycles.value, region.cycles.value, change});
     }
     for (const record::RegionInRun& region : before)
         if (std::ranges::find(after, region.name, &record::RegionInRun::name) == after.end())
@@ -179,7 +182,7 @@ GateResult gate_result(const Gate& baseline, const Gate& now, double fail_above)
     result.appeared = only_in(now.cost, baseline.cost);
     result.vanished = only_in(baseline.cost, now.cost);
     compare_regions(baseline, now, result);
-    result.verdict = verdict_of(change, fail_above);
+    result.verdict = verdict_of(baseline.cost.cycles, now.cost.cycles, change, fail_above);
     if (result.verdict == record::GateVerdict::not_judged)
         result.reason = fmt::format(
             "the change is {:+.2f}%, and the interval {:+.2f}%..{:+.2f}% is too wide to tell "

@@ -5,8 +5,8 @@
 
 namespace tmaprobe::judge {
 
-/// Holds a cost against that of a baseline. Slower: the whole 95% interval of the change, or of that of a region, lies
-/// above `fail_above`; faster: all of that of the whole lies as far below 0. Not judged where either cost is not
+/// Holds a cost against that of a baseline. Slower: the change, or that of a region, is more than `fail_above`, and the
+/// 95% intervals of both costs lie apart; faster: the same of the whole, below 0. Not judged where either cost is not
 /// repeatable, or the interval is too wide to tell whether it is slower. Both are of the same target, architecture and
 /// settings.
 record::GateResult gate_result(const record::Gate& baseline, const record::Gate& now, double fail_above);

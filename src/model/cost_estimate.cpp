@@ -26,66 +26,207 @@ double product(const Column& one, const Column& other) {
     return std::inner_product(one.begin(), one.end(), other.begin(), 0.0);
 }
 
-/// How often a window executed an instruction, and how often that is all executions that no window had.
+/// What a window has so much of, and how much of that is in all that no window had.
 struct Regressor {
-    Column executions;
+    Column windows;
     double others = 0;
+    EventCounts made_of{};  ///< how much of the events' regressors, where it is orthogonalized
 };
 
 /// What an instruction takes depends on the way that leads to it: of two halves of a loop's rounds, what they share may
 /// be quick in one. By how often windows went which way they differ from what all instructions take on average; how
 /// often the whole run went which way is known. (A regression estimate, orthogonalized from the most frequent on.)
-struct TakenOut {
-    double cycles = 0;  ///< in all that no window had
-    Column raised;      ///< what is left of each window stands for so many times itself; none: all for the same
-};
+/// The same holds for what happened to it.
+class TakenOut {
+  public:
+    /// `apart`: by how much windows differ.
+    explicit TakenOut(Column& apart) : apart_(apart), fitted_(apart.size()) {}
 
-/// Takes out of `apart` what follows from that.
-TakenOut take_out_ways(Column& apart, std::vector<Regressor> ways) {
-    constexpr std::size_t most_used = 12, windows_for_one = 10;
-    constexpr double too_alike = 1e-3;
-    double largest = 0;
-    TakenOut out;
-    Column fitted(apart.size());  // how much of what a window is like is fitted to itself
-    for (std::size_t used = 0; used < std::min(most_used, apart.size() / windows_for_one) && !ways.empty(); ++used) {
-        const auto most = std::ranges::max_element(
-            ways, {}, [](const Regressor& one) { return product(one.executions, one.executions); });
-        const double square = product(most->executions, most->executions);
-        largest = std::max(largest, square);
-        if (square <= too_alike * largest) break;
-        Regressor unit = std::move(*most);
-        ways.erase(most);
-        for (double& value : unit.executions) value /= std::sqrt(square);
-        unit.others /= std::sqrt(square);
-        const auto reduce = [&](Column& column) {
-            const double along = product(column, unit.executions);
-            for (std::size_t i = 0; i < column.size(); ++i) column[i] -= along * unit.executions[i];
-            return along;
-        };
-        for (Regressor& way : ways) way.others -= reduce(way.executions) * unit.others;
-        out.cycles += reduce(apart) * unit.others;
-        out.raised.resize(apart.size());
-        for (std::size_t i = 0; i < apart.size(); ++i) {
-            out.raised[i] += unit.executions[i] * unit.others;
-            fitted[i] += unit.executions[i] * unit.executions[i];
+    /// Takes out what follows from events.
+    void take_out_events(std::vector<Regressor> events) {
+        // Where hardly a window has any, one of them alone would be told apart by it.
+        constexpr std::ptrdiff_t least_windows = 3;
+        constexpr double too_alike = 1e-6;
+        std::vector<double> squares;
+        for (const Regressor& event : events) squares.push_back(product(event.windows, event.windows));
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            const auto has_some = [](double value) { return value != 0; };
+            const double square = product(events[i].windows, events[i].windows);
+            if (std::ranges::count_if(events[i].windows, has_some) < least_windows || square <= too_alike * squares[i])
+                continue;
+            const Regressor unit = use(std::move(events[i]), square);
+            for (std::size_t other = i + 1; other < events.size(); ++other) reduce(events[other], unit);
         }
     }
-    for (std::size_t i = 0; i < out.raised.size(); ++i) out.raised[i] /= std::max(0.5, 1 - fitted[i]);
-    return out;
-}
+
+    void take_out_ways(std::vector<Regressor> ways) {
+        constexpr std::size_t most_used = 12, windows_for_one = 10;
+        constexpr double too_alike = 1e-3;
+        double largest = 0;
+        for (Regressor& way : ways)
+            for (const Regressor& unit : used_) reduce(way, unit);
+        for (std::size_t used = 0; used < std::min(most_used, apart_.size() / windows_for_one) && !ways.empty();
+             ++used) {
+            const auto most = std::ranges::max_element(
+                ways, {}, [](const Regressor& one) { return product(one.windows, one.windows); });
+            const double square = product(most->windows, most->windows);
+            largest = std::max(largest, square);
+            if (square <= too_alike * largest) break;
+            Regressor chosen = std::move(*most);
+            ways.erase(most);
+            const Regressor unit = use(std::move(chosen), square);
+            for (Regressor& way : ways) reduce(way, unit);
+        }
+    }
+
+    double cycles() const { return cycles_; }                 ///< in all that no window had
+    const EventCounts& of_events() const { return events_; }  ///< cycles that each event takes
+    /// What is left of each window stands for so many times itself; none: all for the same.
+    Column raised() const {
+        Column raised = raised_;
+        for (std::size_t i = 0; i < raised.size(); ++i) raised[i] /= std::max(0.5, 1 - fitted_[i]);
+        return raised;
+    }
+
+  private:
+    static double reduce(Column& column, const Column& unit) {
+        const double along = product(column, unit);
+        for (std::size_t i = 0; i < column.size(); ++i) column[i] -= along * unit[i];
+        return along;
+    }
+
+    static void reduce(Regressor& regressor, const Regressor& unit) {
+        const double along = reduce(regressor.windows, unit.windows);
+        regressor.others -= along * unit.others;
+        for (std::size_t i = 0; i < dear_events; ++i) regressor.made_of[i] -= along * unit.made_of[i];
+    }
+
+    Regressor use(Regressor unit, double square) {
+        const double length = std::sqrt(square);
+        for (double& value : unit.windows) value /= length;
+        for (double& value : unit.made_of) value /= length;
+        unit.others /= length;
+        const double along = reduce(apart_, unit.windows);
+        cycles_ += along * unit.others;
+        for (std::size_t i = 0; i < dear_events; ++i) events_[i] += along * unit.made_of[i];
+        raised_.resize(apart_.size());
+        for (std::size_t i = 0; i < apart_.size(); ++i) {
+            raised_[i] += unit.windows[i] * unit.others;
+            fitted_[i] += unit.windows[i] * unit.windows[i];
+        }
+        used_.push_back(unit);
+        return unit;
+    }
+
+    Column& apart_;
+    Column fitted_;  ///< how much of what a window is like is fitted to itself
+    Column raised_;
+    double cycles_ = 0;
+    EventCounts events_{};
+    std::vector<Regressor> used_;
+};
+
+/// Events of a whole run beyond what its instructions have of them on average in the windows.
+class EventsApart {
+  public:
+    EventsApart(const CountedEvents& events, const std::map<std::uint64_t, double>& executions,
+                const std::map<std::uint64_t, Known>& sampled)
+        : events_(events) {
+        for (const auto& [address, followed] : events.all) {
+            const auto counted = executions.find(address);
+            const auto known = sampled.find(address);
+            if (counted == executions.end() || known == sampled.end() || known->second.is_rare()) continue;
+            if (counted->second <= known->second.sum.executions) continue;  // all of it is known
+            Here& here = here_[address];
+            if (followed.executions > 0) here.raised = std::max(1.0, counted->second / followed.executions);
+            const SampledCode& sum = known->second.sum;
+            for (std::size_t i = 0; i < dear_events; ++i) {
+                if (sum.executions > 0) here.usual[i] = sum.events[i] / sum.executions;
+                here.in_run[i] = followed.executions > 0 ? followed.events[i] / followed.executions : 0;
+                here.apart[i] = here.raised * followed.events[i] - here.usual[i] * counted->second;
+            }
+        }
+    }
+
+    std::vector<Regressor> regressors(const std::vector<WindowCosts>& windows) const {
+        std::vector<Regressor> all(here_.empty() ? 0 : dear_events);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i].windows.resize(windows.size());
+            all[i].made_of[i] = 1;
+            for (const auto& [address, here] : here_) all[i].others += here.apart[i];
+        }
+        if (all.empty()) return all;
+        for (std::size_t window = 0; window < windows.size(); ++window)
+            for (const auto& [address, code] : windows[window])
+                if (const auto here = here_.find(address); here != here_.end())
+                    for (std::size_t i = 0; i < dear_events; ++i)
+                        all[i].windows[window] += code.events[i] - here->second.usual[i] * code.executions;
+        return all;
+    }
+
+    /// Adds to each address the cycles that its events take beyond the usual; their sum.
+    double share_out(const EventCounts& cycles_of_events, std::map<std::uint64_t, double>& by_address) const {
+        double sum = 0;
+        for (const auto& [address, here] : here_) {
+            const double cycles = product(here.apart, cycles_of_events);
+            by_address[address] += cycles;
+            sum += cycles;
+        }
+        return sum;
+    }
+
+    /// Of having followed stretches and not the whole run, squared.
+    double error_square(const EventCounts& cycles_of_events) const {
+        if (!events_.stretches) return 0;
+        double square = 0, followed = 0, all = 0;
+        for (const auto& stretch : *events_.stretches) {
+            double apart = 0;
+            for (const FollowedCode& code : stretch) {
+                const auto found = here_.find(code.address);
+                if (found == here_.end()) continue;
+                const Here& here = found->second;
+                followed += code.executions;
+                all += here.raised * code.executions;
+                for (std::size_t i = 0; i < dear_events; ++i)
+                    apart += cycles_of_events[i] * here.raised * (code.events[i] - here.in_run[i] * code.executions);
+            }
+            square += apart * apart;
+        }
+        return all > 0 ? square * (1 - followed / all) : 0;
+    }
+
+  private:
+    /// Of the events at one address: what is usual in the windows and in what was followed, by its executions; how much
+    /// of the run one followed execution stands for; and what there are beyond the usual.
+    struct Here {
+        EventCounts usual{}, in_run{}, apart{};
+        double raised = 1;
+    };
+
+    static double product(const EventCounts& one, const EventCounts& other) {
+        return std::inner_product(one.begin(), one.end(), other.begin(), 0.0);
+    }
+
+    const CountedEvents& events_;
+    std::map<std::uint64_t, Here> here_;
+};
 
 }  // namespace
 
+void SampledCode::add(const SampledCode& more) {
+    executions += more.executions;
+    cycles += more.cycles;
+    for (std::size_t i = 0; i < dear_events; ++i) events[i] += more.events[i];
+}
+
 CostEstimate estimate_cost(const std::map<std::uint64_t, double>& executions, const std::vector<WindowCosts>& windows,
-                           const std::vector<WindowCosts>& awaited) {
+                           const std::vector<WindowCosts>& awaited, const CountedEvents& events) {
     CostEstimate estimate;
     std::map<std::uint64_t, Known> sampled;
     SampledCode all;
     const auto add = [&](Known& known, const SampledCode& code) {
-        known.sum.executions += code.executions;
-        known.sum.cycles += code.cycles;
-        all.executions += code.executions;
-        all.cycles += code.cycles;
+        known.sum.add(code);
+        all.add(code);
     };
     for (const auto& window : windows)
         for (const auto& [address, code] : window) {
@@ -123,6 +264,7 @@ CostEstimate estimate_cost(const std::map<std::uint64_t, double>& executions, co
         for (const auto& [address, code] : window) {
             const Known& known = sampled[address];
             if (known.sum.executions <= 0 || (!of_frequent && !known.is_rare())) continue;
+            if (others_of(address) <= 0) continue;  // all of it is known
             const double cycles = code.cycles - known.sum.cycles / known.sum.executions * code.executions;
             if (known.is_rare())
                 of_rare += others_of(address) / known.sum.executions * cycles;
@@ -145,22 +287,30 @@ CostEstimate estimate_cost(const std::map<std::uint64_t, double>& executions, co
     if (by_cycles.size() > most_ways) by_cycles.resize(most_ways);
     std::vector<Regressor> ways;
     for (const auto& [cycles, address] : by_cycles) {
-        Regressor& way = ways.emplace_back(Regressor{Column(windows.size()), others_of(address)});
+        Regressor& way = ways.emplace_back(Regressor{Column(windows.size()), others_of(address), {}});
         for (std::size_t i = 0; i < windows.size(); ++i)
             if (const auto code = windows[i].find(address); code != windows[i].end())
-                way.executions[i] = code->second.executions;
+                way.windows[i] = code->second.executions;
     }
-    const TakenOut out = take_out_ways(apart, std::move(ways));
+    TakenOut out(apart);
+    const EventsApart events_apart(events, executions, sampled);
+    out.take_out_events(events_apart.regressors(windows));
+    out.take_out_ways(std::move(ways));
+    // What events take is theirs where they happened; the rest is everybody's.
+    const double of_events = events_apart.share_out(out.of_events(), estimate.by_address);
     if (frequent_cycles > 0)
         for (const auto& [address, known] : sampled)
             if (!known.is_rare() && executions.contains(address))
-                estimate.by_address[address] *= 1 + out.cycles / frequent_cycles;
-    estimate.cycles += out.cycles;
+                estimate.by_address[address] *= 1 + (out.cycles() - of_events) / (frequent_cycles + of_events);
+    estimate.cycles += out.cycles();
     const double raised = frequent > 0 ? frequent_others / frequent : 0;
+    const Column raised_each = out.raised();
     for (std::size_t i = 0; i < apart.size(); ++i)
-        rare_apart[i] += (out.raised.empty() ? raised : out.raised[i]) * apart[i];
+        rare_apart[i] += (raised_each.empty() ? raised : raised_each[i]) * apart[i];
     const auto count = static_cast<double>(rare_apart.size());
-    if (count > 1) estimate.standard_error = std::sqrt(product(rare_apart, rare_apart) * count / (count - 1));
+    double square = events_apart.error_square(out.of_events());
+    if (count > 1) square += product(rare_apart, rare_apart) * count / (count - 1);
+    estimate.standard_error = std::sqrt(square);
     return estimate;
 }
 

@@ -63,6 +63,9 @@ Result<std::unique_ptr<FollowedRun>> FollowedRun::start(const std::vector<std::s
     run->tracer_.on_cpuid = [shown](const trace::Registers& before, trace::Registers& after) {
         shown.answer(before, after);
     };
+    run->tracer_.on_xgetbv = [shown](const trace::Registers& before, trace::Registers& after) {
+        shown.answer_state(before, after);
+    };
     // Both have their memory from the start: it decides where the program's own comes to lie.
     TRY(run->execute(run->counting_, 1, {}));
     TRY(run->execute(run->following_, 2, {}));
@@ -118,10 +121,15 @@ Result<> FollowedRun::execute(trace::Translator& translator, std::uint64_t posit
 Result<> FollowedRun::go_to(std::uint64_t position) { return execute(counting_, position, {}); }
 
 Result<bool> FollowedRun::go_to_code(std::vector<std::uint64_t> addresses, std::uint64_t position) {
-    counting_.await(std::move(addresses));
-    TRY(execute(counting_, position, {}));
-    const bool met = counting_.met();
-    counting_.await({});
+    return execute_to_code(counting_, std::move(addresses), position);
+}
+
+Result<bool> FollowedRun::execute_to_code(trace::Translator& translator, std::vector<std::uint64_t> addresses,
+                                          std::uint64_t position) {
+    translator.await(std::move(addresses));
+    TRY(execute(translator, position, {}));
+    const bool met = translator.met();
+    translator.await({});
     return met;
 }
 
@@ -144,6 +152,14 @@ Result<> FollowedRun::follow(std::uint64_t count, std::vector<trace::Step>& step
     for (trace::Step& step : executed)
         if (regions_->is_own(following_.instructions()[step.instruction], step)) steps.push_back(step);
     return {};
+}
+
+Result<bool> FollowedRun::watch(std::uint64_t position, trace::BlockListener& listener,
+                                std::vector<std::uint64_t> addresses) {
+    following_.tell(&listener);
+    const auto met = execute_to_code(following_, std::move(addresses), position);
+    following_.tell(nullptr);
+    return met;
 }
 
 std::shared_ptr<const std::vector<trace::StaticInstruction>> FollowedRun::instructions() {

@@ -32,11 +32,17 @@ class FollowedRun {
     /// Appends the next so many instructions, or a few more, as numbered by instructions(), each with its regions;
     /// those of marks are left out.
     Result<> follow(std::uint64_t count, std::vector<trace::Step>& steps);
+    /// Tells what it executes up to a position, marks and all, or to where it comes to one of these blocks, as
+    /// go_to_code() does.
+    Result<bool> watch(std::uint64_t position, trace::BlockListener& listener,
+                       std::vector<std::uint64_t> addresses = {});
     /// As they are now.
     std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions();
 
     /// What counts, of a run that is not followed anywhere.
     const trace::Translator& counting() const { return counting_; }
+    std::uint64_t executed() const { return executed_; }  ///< instructions
+    bool has_ended() const { return ended_; }
     const trace::FixedStart& where() const { return start_; }
     const FollowedRegions& regions() const { return *regions_; }
     /// Of all mappings that it may write: how much of them is resident is the machine's affair.
@@ -50,6 +56,8 @@ class FollowedRun {
 
   private:
     FollowedRun(trace::FixedStart start, trace::Decoder& decoder, std::unique_ptr<FollowedRegions> regions);
+    Result<bool> execute_to_code(trace::Translator& translator, std::vector<std::uint64_t> addresses,
+                                 std::uint64_t position);
     Result<> execute(trace::Translator& translator, std::uint64_t position, const trace::OnStep& on_step);
     trace::Tracer::CallAnswer on_call(const trace::Registers& registers);
     void note_mappings();

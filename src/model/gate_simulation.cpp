@@ -14,6 +14,7 @@
 #include "model/llvm/decoder.h"
 #include "model/modelled_cpu.h"
 #include "model/rare_code.h"
+#include "model/window_follower.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -22,25 +23,34 @@ namespace {
 constexpr std::size_t least_windows = 480, most_windows = 1200, window_instructions = 12'000, most_warmed = 60'000;
 /// Long runs have more: with them it takes as long as the run under the tracer does anyway.
 constexpr std::size_t instructions_of_a_window = 5'000'000;
+/// Runs of no more than that are followed as a whole, to count what makes instructions dear.
+constexpr std::size_t most_followed = 600'000'000;
 
 /// From where on instructions are followed for a window, and how many: first those that only warm.
 struct WindowPlace {
     std::size_t begin = 0, warmed = 0, simulated = 0;
 };
 
-/// Where windows lie in a run of so many instructions: all of it where that is short, else by chance in each part.
+/// What comes first, the loader at work, is done once and like nothing else: no window stands for another.
+constexpr std::size_t windows_at_start = 20;
+
+/// Where windows lie in a run of so many instructions: all of it where that is short, else at its start, and by chance
+/// in each part of the rest.
 std::vector<WindowPlace> window_places(std::size_t instructions, std::uint64_t seed) {
     std::vector<WindowPlace> places;
-    const std::size_t count =
-        std::clamp<std::size_t>(instructions / window_instructions, 1,
-                                std::clamp(instructions / instructions_of_a_window, least_windows, most_windows));
-    const std::size_t part = instructions / count;
+    if (instructions > 2 * least_windows * window_instructions)
+        for (std::size_t i = 0; i < windows_at_start; ++i)
+            places.push_back({i * window_instructions, 0, window_instructions});
+    const std::size_t start = places.size() * window_instructions, rest = instructions - start;
+    const std::size_t count = std::clamp<std::size_t>(
+        rest / window_instructions, 1, std::clamp(rest / instructions_of_a_window, least_windows, most_windows));
+    const std::size_t part = rest / count;
     Random random(seed);
-    std::size_t end = 0;  // of the one before
+    std::size_t end = start;  // of the one before
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t room = part > window_instructions ? part - window_instructions : 0;
-        const std::size_t begin = i * part + (room ? random.below(room) : 0);
-        const std::size_t part_end = i + 1 == count ? instructions : (i + 1) * part;
+        const std::size_t begin = start + i * part + (room ? random.below(room) : 0);
+        const std::size_t part_end = i + 1 == count ? instructions : start + (i + 1) * part;
         WindowPlace place;
         place.begin = std::max(end, begin > most_warmed ? begin - most_warmed : 0);
         place.warmed = begin - place.begin;
@@ -151,38 +161,26 @@ class CostOfCommand {
             TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_), run->regions().any()));
         RareCode rare(blocks_, cost_.instructions);
         const auto places = window_places(cost_.instructions, seed_);
+        WindowFollower follower(*run, cpu_, rare, cost_.instructions <= most_followed);
         std::size_t awaited = 0;
         for (std::size_t i = 0; i < places.size(); ++i) {
-            ExecutedStretch stretch;
-            TRY(run->go_to(places[i].begin));
-            stretch.writable_bytes = run->writable_bytes();
-            // Positions are met late: what follows has its length all the same.
-            TRY(run->follow(places[i].warmed, stretch.warm_up));
-            TRY(follow_window(*run, places[i].simulated, rare, stretch));
+            TRY(follower.go_to(places[i].begin));
+            ExecutedStretch stretch = TRY(follower.window(places[i].warmed, places[i].simulated));
             if (stretch.window.empty()) break;  // it has ended
             simulators.add(std::move(stretch));
             if (i + 1 == places.size() || awaited == places.size() / 2) continue;
             // What matters and is rare is waited for up to where the next one begins.
             auto wanted = rare.wanted(static_cast<double>(i + 1) / static_cast<double>(places.size()));
-            if (wanted.empty() || !TRY(run->go_to_code(std::move(wanted), places[i + 1].begin))) continue;
-            ExecutedStretch further;
-            further.awaited = true;
-            further.writable_bytes = run->writable_bytes();
-            TRY(follow_window(*run, window_instructions, rare, further));
+            if (wanted.empty()) continue;
+            auto further = TRY(follower.await(std::move(wanted), places[i + 1].begin, window_instructions));
+            if (!further) continue;
             ++awaited;
-            simulators.add(std::move(further));
+            simulators.add(std::move(*further));
         }
+        TRY(follower.go_to_end());
         cost_.instructions_again = TRY(run->go_to_end());
         cost_.mappings = run->code_mappings();
-        add_up(TRY(simulators.finish()), run->regions());
-        return {};
-    }
-
-    static Result<> follow_window(FollowedRun& run, std::size_t instructions, RareCode& rare,
-                                  ExecutedStretch& stretch) {
-        TRY(run.follow(instructions, stretch.window));
-        stretch.instructions = run.instructions();
-        rare.met(*stretch.instructions, stretch.window);
+        add_up(TRY(simulators.finish()), follower.counted(executions_), run->regions());
         return {};
     }
 
@@ -193,18 +191,15 @@ class CostOfCommand {
     }
 
     static void add(WindowCosts& sum, const WindowCosts& more) {
-        for (const auto& [address, code] : more) {
-            sum[address].executions += code.executions;
-            sum[address].cycles += code.cycles;
-        }
+        for (const auto& [address, code] : more) sum[address].add(code);
     }
 
-    void add_up(const SimulatedWindows& windows, const FollowedRegions& regions) {
+    void add_up(const SimulatedWindows& windows, const CountedEvents& events, const FollowedRegions& regions) {
         // Neighbours in different layouts are one sample: what layouts differ by is no error of it.
         std::vector<SimulatedWindow> samples;
         const auto awaited = costs_of(windows.awaited);
         for (const auto& of_layout : windows.layouts) {
-            cost_.layouts.push_back(estimate_cost(executions_, costs_of(of_layout), awaited).cycles);
+            cost_.layouts.push_back(estimate_cost(executions_, costs_of(of_layout), awaited, events).cycles);
             samples.resize(std::max(samples.size(), of_layout.size()));
             for (std::size_t i = 0; i < of_layout.size(); ++i) {
                 add(samples[i].costs, of_layout[i].costs);
@@ -214,13 +209,14 @@ class CostOfCommand {
         }
         cost_.windows += windows.awaited.size();
         if (samples.empty()) return;
-        const CostEstimate estimate = estimate_cost(executions_, costs_of(samples), awaited);
+        const CostEstimate estimate = estimate_cost(executions_, costs_of(samples), awaited, events);
         cost_.cycles = estimate.cycles;
         cost_.standard_error = estimate.standard_error;
         cost_.simulated_instructions = static_cast<std::uint64_t>(estimate.sampled);
         for (const auto& [address, count] : executions_) cost_.code[address] = {count, estimate.by_address.at(address)};
         for (const auto& [number, name] : regions.names()) {
-            const CostInRegion cost = estimate_region(executions_, samples, windows.awaited, regions.paths(), number);
+            const CostInRegion cost =
+                estimate_region(executions_, samples, windows.awaited, regions.paths(), number, events);
             if (cost.cycles > 0) cost_.regions.push_back({name, cost.instructions, cost.cycles, cost.standard_error});
         }
     }

@@ -93,8 +93,11 @@ class LayoutSimulators::Simulator {
         for (std::size_t i = lead_in; i < trace.steps.size(); ++i) {
             const trace::Step& step = trace.steps[i];
             const std::uint64_t address = trace.instructions[step.instruction].address;
-            window.costs[address].executions += 1;
-            if (tells_regions_) window.by_path[step.regions][address].executions += 1;
+            SampledCode code{1, 0, {}};
+            if (const EventBits events = stretch.events[i])
+                for (std::size_t event = 0; event < dear_events; ++event) code.events[event] += events >> event & 1;
+            window.costs[address].add(code);
+            if (tells_regions_) window.by_path[step.regions][address].add(code);
         }
     }
 

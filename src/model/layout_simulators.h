@@ -23,6 +23,7 @@ struct MemoryLayout {
 struct ExecutedStretch {
     std::shared_ptr<const std::vector<trace::StaticInstruction>> instructions;
     std::vector<trace::Step> warm_up, window;
+    std::vector<EventBits> events;     ///< of each step of the window
     std::uint64_t writable_bytes = 0;  ///< that the program has
     bool awaited = false;              ///< it begins where somebody waited for it, and not by chance
 };

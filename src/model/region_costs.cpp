@@ -19,10 +19,7 @@ WindowCosts costs_in(const SimulatedWindow& window, const std::vector<std::vecto
     WindowCosts sum;
     for (const auto& [path, costs] : window.by_path) {
         if (path >= paths.size() || std::ranges::find(paths[path], region) == paths[path].end()) continue;
-        for (const auto& [address, code] : costs) {
-            sum[address].executions += code.executions;
-            sum[address].cycles += code.cycles;
-        }
+        for (const auto& [address, code] : costs) sum[address].add(code);
     }
     return sum;
 }
@@ -36,7 +33,8 @@ void add(SharedCode& shared, const WindowCosts& all, const WindowCosts& inside) 
 
 CostInRegion estimate_region(const std::map<std::uint64_t, double>& executions,
                              const std::vector<SimulatedWindow>& windows, const std::vector<SimulatedWindow>& awaited,
-                             const std::vector<std::vector<std::uint32_t>>& paths, std::uint32_t region) {
+                             const std::vector<std::vector<std::uint32_t>>& paths, std::uint32_t region,
+                             const CountedEvents& events) {
     std::vector<WindowCosts> inside, awaited_inside;
     SharedCode shared, of_awaited;
     for (const SimulatedWindow& window : windows)
@@ -47,13 +45,18 @@ CostInRegion estimate_region(const std::map<std::uint64_t, double>& executions,
         of_awaited);  // where somebody waited it is not by chance how much is inside: only if nothing else is known
     CostInRegion cost;
     std::map<std::uint64_t, double> executions_inside;
+    CountedEvents events_inside;
+    events_inside.stretches = events.stretches;
     for (const auto& [address, count] : executions) {
         const auto known = shared.find(address);
         if (known == shared.end() || known->second.inside <= 0) continue;
         executions_inside[address] = count * known->second.share();
         cost.instructions += executions_inside[address];
+        const auto happened = events.all.find(address);
+        if (happened != events.all.end() && known->second.inside >= known->second.all)
+            events_inside.all.insert(*happened);
     }
-    const CostEstimate estimate = estimate_cost(executions_inside, inside, awaited_inside);
+    const CostEstimate estimate = estimate_cost(executions_inside, inside, awaited_inside, events_inside);
     cost.cycles = estimate.cycles;
     // By how much windows differ from the usual share of what is executed outside, too.
     double square = 0;

@@ -21,10 +21,11 @@ struct CostInRegion {
 };
 
 /// As estimate_cost(), of one region. Of an instruction that is executed outside of it, too, the share that the
-/// windows have in it counts; what these differ by in that is part of the error. `paths`: as trace::RegionPaths has
-/// them.
+/// windows have in it counts; what these differ by in that is part of the error, and its events are left to them.
+/// `paths`: as trace::RegionPaths has them.
 CostInRegion estimate_region(const std::map<std::uint64_t, double>& executions,
                              const std::vector<SimulatedWindow>& windows, const std::vector<SimulatedWindow>& awaited,
-                             const std::vector<std::vector<std::uint32_t>>& paths, std::uint32_t region);
+                             const std::vector<std::vector<std::uint32_t>>& paths, std::uint32_t region,
+                             const CountedEvents& events = {});
 
 }  // namespace tmaprobe::model

@@ -25,6 +25,7 @@ class Planner {
                 position_ = static_cast<std::uint16_t>(i + 1);
                 step.moved_to = entry_of(moving_pointer(instructions[i])).entry;
             }
+            if (step.kind != PlannedStep::Kind::neither) plan_.accesses.push_back(static_cast<std::uint16_t>(i));
             plan_.steps.push_back(step);
         }
         std::stable_sort(plan_.records.begin(), plan_.records.end(),

@@ -40,6 +40,7 @@ struct BlockPlan {
     std::vector<PlannedStep> steps;
     std::vector<RegisterRecord> records;  ///< by position
     std::uint16_t entries = 1;            ///< the number included
+    std::vector<std::uint16_t> accesses;  ///< which steps load or store
     bool has_strings = false;             ///< repeated instructions, which are several steps each
 };
 

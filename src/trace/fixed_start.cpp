@@ -50,15 +50,21 @@ Result<StartBlock> read_start_block(const TracedProcess& process, std::uint64_t 
     return block;
 }
 
-/// The same from one run to the next, and no time without a system call.
+/// The same from one run to the next, and on each machine; no time without a system call.
 Result<> settle_auxiliary(const TracedProcess& process, StartBlock& block) {
     constexpr std::size_t random_bytes = 16;
+    // Room for a signal's frame: as much as with AVX-512, which is more than with less.
+    constexpr std::uint64_t signal_frame = 3632;
     for (std::size_t at = block.auxiliary; at + 1 < block.words.size(); at += 2) {
+        std::uint64_t& value = block.words[at + 1];
         if (block.words[at] == AT_SYSINFO_EHDR) block.words[at] = AT_IGNORE;
+        // What the processor has is asked of it (ShownCpu).
+        if (block.words[at] == AT_HWCAP || block.words[at] == AT_HWCAP2) value = 0;
+        if (block.words[at] == AT_MINSIGSTKSZ) value = std::max(value, signal_frame);
         if (block.words[at] != AT_RANDOM) continue;
         std::uint8_t fixed[random_bytes];
         for (std::size_t i = 0; i < random_bytes; ++i) fixed[i] = static_cast<std::uint8_t>(0x11 * i);
-        if (!process.write(block.words[at + 1], fixed, sizeof fixed))
+        if (!process.write(value, fixed, sizeof fixed))
             return fail(ErrorCode::system, "the random bytes that a program begins with cannot be written");
     }
     return {};

@@ -13,6 +13,7 @@ namespace tmaprobe::trace {
 #if !defined(__x86_64__)
 
 void ShownCpu::answer(const Registers&, Registers&) const {}
+void ShownCpu::answer_state(const Registers&, Registers&) const {}
 std::string shown_level(bool) { return {}; }
 
 #else
@@ -29,7 +30,7 @@ constexpr std::uint32_t features_1_ecx = 1u << 0 | 1u << 1 | 1u << 9 | 1u << 12 
                                          1u << 22 | 1u << 23 | 1u << 25 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 29;
 constexpr std::uint32_t features_1_edx =
     1u << 0 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 11 | 1u << 15 | 1u << 19 | 1u << 23 | 1u << 24 | 1u << 25 | 1u << 26;
-constexpr std::uint32_t features_7_ebx = 1u << 0 | 1u << 3 | 1u << 5 | 1u << 8;
+constexpr std::uint32_t features_7_ebx = 1u << 3 | 1u << 5 | 1u << 8;
 constexpr std::uint32_t avx512_7_ebx = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
 constexpr std::uint32_t features_extended_ecx = 1u << 0 | 1u << 5;
 constexpr std::uint32_t features_extended_edx = 1u << 11 | 1u << 20 | 1u << 26 | 1u << 27 | 1u << 29;
@@ -56,6 +57,20 @@ CpuidAnswer cache_answer(const std::vector<ShownCpu::Cache>& caches, std::uint32
     answer.ebx = (ways - 1) << 22 | (line - 1);
     answer.ecx = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, cache.size_bytes / ways / line) - 1);
     return answer;
+}
+
+/// What XSAVE keeps: bits of leaf 13 and of xgetbv (Intel's manual, volume 1, XSAVE-managed state).
+constexpr std::uint32_t state_up_to_avx = 0x7, state_of_avx512 = 0xe0;
+
+/// Room for the state of all registers, by the one way to save them that all processors of level 3 have: programs that
+/// find others use them.
+CpuidAnswer state_answer(std::uint32_t subleaf, bool avx512, const CpuidAnswer& real) {
+    constexpr std::uint32_t saves_when_changed = 1;
+    constexpr std::uint32_t with_avx512_and_keys = 2696;  // bytes
+    if (subleaf == 1) return {real.eax & saves_when_changed, 0, 0, 0};
+    if (subleaf > 1) return real;
+    return {state_up_to_avx | (avx512 ? state_of_avx512 : 0), std::max(real.ebx, with_avx512_and_keys),
+            std::max(real.ecx, with_avx512_and_keys), 0};
 }
 
 std::uint64_t size_of(const std::vector<ShownCpu::Cache>& caches, int level, bool code) {
@@ -101,7 +116,7 @@ CpuidAnswer shown(const ShownCpu& cpu, std::uint32_t leaf, std::uint32_t subleaf
             if (subleaf) return {};
             return {0, real.ebx & (features_7_ebx | (cpu.avx512 ? avx512_7_ebx : 0)), 0, 0};
         case state_leaf:
-            return real;
+            return state_answer(subleaf, cpu.avx512, real);
         case extended:
             return vendor_answer(name, intel ? extended + 8 : extended + 0x1d);
         case extended + 1:
@@ -129,6 +144,13 @@ void ShownCpu::answer(const Registers& before, Registers& after) const {
     after.native.rbx = told.ebx;
     after.native.rcx = told.ecx;
     after.native.rdx = told.edx;
+}
+
+void ShownCpu::answer_state(const Registers& before, Registers& after) const {
+    constexpr std::uint64_t enabled = 0;  // which register is asked for
+    if ((before.native.rcx & 0xffffffff) != enabled) return;
+    after.native.rax &= state_up_to_avx | (avx512 ? state_of_avx512 : 0);
+    after.native.rdx = 0;
 }
 
 std::string shown_level(bool avx512) {

@@ -22,9 +22,12 @@ struct ShownCpu {
     std::vector<Cache> caches;  ///< the smallest level first
     bool avx512 = false;        ///< F, BW, CD, DQ and VL, if the machine has them
 
-    /// Puts into the registers after a cpuid what the program is to see; `before`: as it asked. The state that XSAVE
-    /// keeps (leaf 13) and what the operating system saves (xgetbv) are the machine's: programs make room by them.
+    /// Puts into the registers after a cpuid what the program is to see; `before`: as it asked. Programs make room for
+    /// the registers' state by leaf 13: it is never less than the machine needs, and the same on all that need no more
+    /// than AVX-512 does.
     void answer(const Registers& before, Registers& after) const;
+    /// The same after an xgetbv: which registers the operating system saves.
+    void answer_state(const Registers& before, Registers& after) const;
 };
 
 /// "x86-64-v4", ...: the highest level that programs are shown here, given which is wanted at most; "x86-64" where it

@@ -189,10 +189,13 @@ Result<> Tracer::show_time_stamp(const StaticInstruction& instruction) {
 }
 
 Result<> Tracer::show_cpuid(const StaticInstruction& instruction, const Registers& before) {
-    const auto& bytes = instruction.bytes;
-    if (!on_cpuid || instruction.length != 2 || bytes[0] != 0x0f || bytes[1] != 0xa2) return {};
+    const auto is = [&](std::initializer_list<std::uint8_t> bytes) {
+        return instruction.length == bytes.size() && ends_with(instruction, bytes);
+    };
+    const bool asks_cpu = on_cpuid && is({0x0f, 0xa2}), asks_state = on_xgetbv && is({0x0f, 0x01, 0xd0});
+    if (!asks_cpu && !asks_state) return {};
     auto after = TRY(process_.registers());
-    on_cpuid(before, after);
+    (asks_cpu ? on_cpuid : on_xgetbv)(before, after);
     return process_.set_registers(after);
 }
 

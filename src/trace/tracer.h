@@ -37,6 +37,8 @@ class Tracer {
 
     /// Changes what the thread is to see of a cpuid (x86), given its registers before and after that.
     std::function<void(const Registers& before, Registers& after)> on_cpuid;
+    /// The same of an xgetbv.
+    std::function<void(const Registers& before, Registers& after)> on_xgetbv;
 
     /// Whether the tracer executes this instruction instead of the processor.
     bool steps_in_software(const StaticInstruction& instruction) const;

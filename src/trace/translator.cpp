@@ -51,8 +51,16 @@ Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
         step.instruction = number_of(trace.instructions[step.instruction]);
         ++counted_[step.instruction];
         if (on_step) on_step(instructions_[step.instruction], step);
+        if (listener_ && !on_step) tell_step(step);
     }
     return traced;
+}
+
+void Translator::tell_step(const Step& step) {
+    const StaticInstruction& what = instructions_[step.instruction];
+    listener_->block(what.address);
+    if (step.load || step.store) listener_->access(step.instruction, step.load, step.store);
+    if (what.branch) listener_->branch(step.instruction, what);
 }
 
 #if !defined(__x86_64__)
@@ -230,7 +238,7 @@ Result<> Translator::allow_steps(std::size_t remaining) {
 Result<> Translator::plant() {
     planted_.clear();
     for (const std::uint64_t address : awaited_) {
-        if (notes_ != Notes::blocks || is_full()) return {};
+        if (is_full()) return {};
         const std::uint64_t code = TRY(code_for(address));
         std::uint8_t byte = 0;
         // Where a block has no instruction to copy it stops anyway.
@@ -303,7 +311,9 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         const bool in_a_block = position && position->kind == Boundary::Kind::instruction;
         const bool cut_short = is_last && in_a_block && position->block == number;
         const std::size_t steps = cut_short ? position->index : block.plan.steps.size();
-        traced.steps += replay(block, buffer_.data() + at, steps, on_step);
+        const std::uint64_t* entries = buffer_.data() + at;
+        traced.steps +=
+            listener_ && !on_step ? tell_block(block, entries, steps) : replay(block, entries, steps, on_step);
         if (cut_short) {
             count_executions(block.plan, steps, 1);
         } else {
@@ -318,13 +328,32 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
     return {};
 }
 
+std::uint64_t Translator::address_of(const RecordedAddress& address, const std::uint64_t* entries) const {
+    const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
+    const std::uint64_t index = entries[address.index] << address.shift;
+    return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
+}
+
+std::size_t Translator::tell_block(const Block& block, const std::uint64_t* entries, std::size_t count) {
+    if (count == 0) return 0;
+    if (block.plan.has_strings)
+        return replay(block, entries, count, [this](const StaticInstruction&, const Step& step) { tell_step(step); });
+    listener_->block(block.start);
+    using Kind = PlannedStep::Kind;
+    for (const std::uint16_t i : block.plan.accesses) {
+        if (i >= count) return count;
+        const PlannedStep& planned = block.plan.steps[i];
+        listener_->access(planned.instruction, planned.kind == Kind::store ? 0 : address_of(planned.load, entries),
+                          planned.kind == Kind::load ? 0 : address_of(planned.store, entries));
+    }
+    if (count < block.plan.steps.size()) return count;
+    const std::uint32_t last = block.plan.steps.back().instruction;
+    if (instructions_[last].branch) listener_->branch(last, instructions_[last]);
+    return count;
+}
+
 std::size_t Translator::replay(const Block& block, const std::uint64_t* entries, std::size_t count,
                                const OnStep& on_step) {
-    const auto address_of = [&](const RecordedAddress& address) {
-        const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
-        const std::uint64_t index = entries[address.index] << address.shift;
-        return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
-    };
     constexpr std::uint64_t piece_bytes = 32;  // what one micro-operation of a repeated string instruction moves
     if (!on_step && !block.plan.has_strings) return count;
     std::size_t executed = 0;
@@ -333,8 +362,8 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         const StaticInstruction& instruction = instructions_[planned.instruction];
         Step step{planned.instruction, 0, 0};
         using Kind = PlannedStep::Kind;
-        if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load);
-        if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = address_of(planned.store);
+        if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load, entries);
+        if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = address_of(planned.store, entries);
         if (planned.kind != Kind::string) {
             if (on_step) on_step(instruction, step);
             ++executed;
@@ -342,7 +371,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         }
         const auto moved = static_cast<std::int64_t>(entries[planned.moved_to] - entries[planned.moved_from]);
         const std::uint64_t bytes = static_cast<std::uint64_t>(moved < 0 ? -moved : moved);
-        const std::uint64_t load = address_of(planned.load), store = address_of(planned.store);
+        const std::uint64_t load = address_of(planned.load, entries), store = address_of(planned.store, entries);
         counted_[planned.instruction] += bytes ? (bytes - 1) / piece_bytes : 0;  // the first is that of the block
         for (std::uint64_t done = 0; done == 0 || done < bytes; done += piece_bytes) {
             const std::uint64_t offset = moved < 0 ? ~done + 1 : done;

@@ -15,6 +15,19 @@ namespace tmaprobe::trace {
 /// Called for each executed instruction, in order. Empty: they are only counted.
 using OnStep = std::function<void(const StaticInstruction& instruction, const Step& step)>;
 
+/// Hears of what is executed, block by block, without what neither accesses memory nor branches: many times as quick as
+/// hearing of each instruction. Instructions are given by number.
+class BlockListener {
+  public:
+    virtual ~BlockListener() = default;
+    /// It goes on at this address.
+    virtual void block(std::uint64_t address) = 0;
+    /// An access of the block; addresses as Step has them.
+    virtual void access(std::uint32_t instruction, std::uint64_t load, std::uint64_t store) = 0;
+    /// The branch at its end.
+    virtual void branch(std::uint32_t instruction, const StaticInstruction& what) = 0;
+};
+
 /// Traces at near native speed: copies the program's code, block by block as it is reached, into an area of its own in
 /// the traced process, with code between that notes which block ran and the registers that its addresses are made of.
 /// What cannot be copied (system calls, what the processor lacks, ...) is executed in place, one step at a time.
@@ -32,6 +45,9 @@ class Translator {
     /// traced process could not be read or written.
     Result<Traced> steps(std::size_t count, const OnStep& on_step);
 
+    /// Who hears of what is executed while steps() is given no OnStep; null: nobody. Not with Notes::blocks.
+    void tell(BlockListener* listener) { listener_ = listener; }
+
     /// Numbered by Step::instruction.
     const std::vector<StaticInstruction>& instructions() const { return instructions_; }
     bool translates() const { return area_.is_mapped() && !refused_; }
@@ -45,7 +61,6 @@ class Translator {
     std::vector<BlockCount> block_counts() const;
 
     /// steps() ends where the program comes to a block that begins at one of these addresses, which is told by met().
-    /// Only with Notes::blocks.
     void await(std::vector<std::uint64_t> addresses) { awaited_ = std::move(addresses), met_ = false; }
     bool met() const { return met_; }
 
@@ -122,6 +137,9 @@ class Translator {
     /// Gives out what was noted since the buffer was opened; of the last block only what is before `position`.
     Result<> drain(const OnStep& on_step, Traced& traced, const std::optional<Boundary>& position = {});
     std::size_t replay(const Block& block, const std::uint64_t* entries, std::size_t count, const OnStep& on_step);
+    void tell_step(const Step& step);
+    std::size_t tell_block(const Block& block, const std::uint64_t* entries, std::size_t count);
+    std::uint64_t address_of(const RecordedAddress& address, const std::uint64_t* entries) const;
     void count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times);
     /// Reads the counters of blocks. Of the one that the thread is in only what is before `position` counts.
     Result<> collect(Traced& traced, const std::optional<Boundary>& position = {});
@@ -136,6 +154,7 @@ class Translator {
     TracedProcess& process_;
     Tracer& tracer_;
     Notes notes_;
+    BlockListener* listener_ = nullptr;
     bool refused_ = false;
     std::size_t remappings_ = 0;
     std::size_t native_runs_ = 0;  ///< of the process, when its code was last compared

@@ -134,15 +134,15 @@ void classify_string(const Parts& parts, StaticInstruction& out) {
     out.written_registers |= moved;
 }
 
-/// Of the group 0F 01 with register operands, what does the same in any place and in user mode: xgetbv, xtest, rdpkru,
-/// wrpkru, monitorx, mwaitx and clzero.
+/// Of the group 0F 01 with register operands, what does the same in any place and in user mode: xtest, rdpkru, wrpkru,
+/// monitorx, mwaitx and clzero. What xgetbv answers may be changed (Tracer::on_xgetbv).
 bool is_harmless_of_group_7(std::uint8_t modrm) {
-    constexpr std::uint8_t harmless[] = {0xd0, 0xd6, 0xee, 0xef, 0xfa, 0xfb, 0xfc};
+    constexpr std::uint8_t harmless[] = {0xd6, 0xee, 0xef, 0xfa, 0xfb, 0xfc};
     return std::find(std::begin(harmless), std::end(harmless), modrm) != std::end(harmless);
 }
 
-/// Executed where it stands: what needs the kernel, changes a segment or the trap flag, tells the time,
-/// or faults.
+/// Executed where it stands: what needs the kernel, changes a segment or the trap flag, tells the time or what the
+/// machine is, or faults.
 bool must_stand_where_it_is(const Parts& parts) {
     const X86Encoding& encoding = parts.encoding;
     if (encoding.vector) return false;
@@ -185,6 +185,7 @@ bool must_stand_where_it_is(const Parts& parts) {
         case 0xb4:
         case 0xb5:  // lss, lfs, lgs
         case 0x31:  // rdtsc
+        case 0xa2:  // cpuid
         case 0x00:  // lldt and its kin
             return true;
         case 0x01:

@@ -36,7 +36,7 @@ record::Record baseline(const record::Gate& gate) {
     return record;
 }
 
-TEST(Gate, IsSlowerWhereTheWholeIntervalIsAboveWhatIsAllowed) {
+TEST(Gate, IsSlowerWhereItIsMoreThanIsAllowedAndTheIntervalsLieApart) {
     const auto result = gate_result(gate(1000), gate(1030), 0.02);
     EXPECT_EQ(result.verdict, GateVerdict::slower);
     EXPECT_NEAR(result.change->value, 0.03, 1e-9);
@@ -46,7 +46,10 @@ TEST(Gate, IsSlowerWhereTheWholeIntervalIsAboveWhatIsAllowed) {
 }
 
 TEST(Gate, WhatMayBeAllowedPasses) {
-    EXPECT_EQ(gate_result(gate(1000), gate(1021), 0.02).verdict, GateVerdict::passed);
+    EXPECT_EQ(gate_result(gate(1000), gate(1019), 0.02).verdict, GateVerdict::passed);
+    EXPECT_EQ(gate_result(gate(1000), gate(1021), 0.02).verdict, GateVerdict::slower);
+    // More than is allowed, but no more than both intervals are wide.
+    EXPECT_EQ(gate_result(gate(1000, 0.011), gate(1021, 0.011), 0.02).verdict, GateVerdict::passed);
     EXPECT_EQ(gate_result(gate(1000), gate(1000), 0.0).verdict, GateVerdict::passed);
     EXPECT_EQ(gate_result(gate(1000), gate(900), 0.02).verdict, GateVerdict::faster);
 }

@@ -90,6 +90,64 @@ TEST(CostEstimate, WhatIsSharedCostsWhatTheWayToItMakesIt) {
     EXPECT_NEAR(sum, estimate.cycles, 1);
 }
 
+/// A run in which one stretch of a hundred mispredicts often, at 20 cycles each, in the same instructions as all
+/// others.
+struct RareDearness {
+    static constexpr double stretches = 10'000, steps = 1000, cycles_of_one = 20;
+    std::vector<Window> windows;
+    CountedEvents events;
+    double cycles = 0;
+
+    explicit RareDearness(std::uint64_t seed, bool counted_as_a_whole) {
+        Random random(seed);
+        double mispredicted_in_all = 0, followed = 0;
+        const auto followed_stretches = std::make_shared<CountedEvents::Stretches>();
+        for (int i = 0; i < static_cast<int>(stretches); ++i) {
+            const auto mispredicted = static_cast<double>(i % 100 == 50 ? 150 + random.below(50) : random.below(4));
+            const double here = steps + cycles_of_one * mispredicted + static_cast<double>(random.below(10));
+            cycles += here;
+            if (random.below(100) == 0) windows.push_back({{1, {steps, here, {mispredicted}}}});
+            if (!counted_as_a_whole && random.below(5)) continue;
+            mispredicted_in_all += mispredicted;
+            followed += steps;
+            if (!counted_as_a_whole)
+                followed_stretches->push_back(
+                    {{1, static_cast<std::uint32_t>(steps), {static_cast<std::uint32_t>(mispredicted)}}});
+        }
+        events.all[1] = {followed, 0, {mispredicted_in_all}};
+        if (!counted_as_a_whole) events.stretches = followed_stretches;
+    }
+    CostEstimate estimate() const { return estimate_cost({{1, stretches * steps}}, windows, {}, events); }
+};
+
+TEST(CostEstimate, WhatIsRareAndDearIsToldByItsEvents) {
+    constexpr int runs = 20;
+    double without = 0, with = 0;
+    for (int run = 0; run < runs; ++run) {
+        const RareDearness one(static_cast<std::uint64_t>(run), true);
+        const auto estimate = one.estimate();
+        with = std::max(with, std::abs(estimate.cycles / one.cycles - 1));
+        EXPECT_LT(estimate.standard_error, 0.002 * one.cycles);
+        EXPECT_NEAR(estimate.by_address.at(1), estimate.cycles, 1);
+        const auto by_chance = estimate_cost({{1, one.stretches * one.steps}}, one.windows);
+        without = std::max(without, std::abs(by_chance.cycles / one.cycles - 1));
+    }
+    EXPECT_LT(with, 0.002);
+    EXPECT_GT(without, 0.02);
+}
+
+TEST(CostEstimate, EventsThatWereCountedInStretchesHaveTheirError) {
+    constexpr int runs = 200;
+    double squares = 0, told = 0;
+    for (int run = 0; run < runs; ++run) {
+        const RareDearness one(static_cast<std::uint64_t>(run), false);
+        const auto estimate = one.estimate();
+        squares += std::pow(estimate.cycles - one.cycles, 2);
+        told += std::pow(estimate.standard_error, 2);
+    }
+    EXPECT_NEAR(std::sqrt(told / squares), 1, 0.25);
+}
+
 TEST(CostEstimate, OfNothingIsNothing) {
     EXPECT_EQ(estimate_cost({{1, 5}}, {}).cycles, 0);
     EXPECT_EQ(estimate_cost({}, {Window{{1, {5, 5}}}}).cycles, 0);

@@ -158,13 +158,15 @@ TEST(CountedBlocks, AreTheSameEachTime) {
     EXPECT_EQ(once.executions, again.executions);
 }
 
-TEST(CountedBlocks, AreWaitedFor) {
+class Awaited : public testing::TestWithParam<Translator::Notes> {};
+
+TEST_P(Awaited, BlocksStopTheProgramWhereTheyBegin) {
     Child child;
     auto process = TracedProcess::fork_function([&] { *child.result = work(); });
     auto decoder = model::core::make_decoder("x86_64");
     ASSERT_TRUE(process.has_value() && decoder.has_value());
     Tracer tracer(*process, **decoder, false);
-    Translator translator(*process, tracer, Translator::Notes::blocks);
+    Translator translator(*process, tracer, GetParam());
     const auto at = reinterpret_cast<std::uint64_t>(&twice);
     std::size_t met = 0, steps = 0;
     for (bool ended = false; !ended;) {
@@ -182,6 +184,74 @@ TEST(CountedBlocks, AreWaitedFor) {
     EXPECT_TRUE(process->finish().has_value());
     EXPECT_EQ(met, 100u);
     EXPECT_EQ(*child.result, count(work, Translator::Notes::blocks, 1'000'000'000).result);
+}
+
+INSTANTIATE_TEST_SUITE_P(Notes, Awaited,
+                         testing::Values(Translator::Notes::blocks, Translator::Notes::blocks_and_addresses));
+
+/// What is heard of the section's instructions: accesses, branches and where these lead to.
+class Heard final : public BlockListener {
+  public:
+    struct One {
+        std::uint64_t address = 0, load = 0, store = 0;
+        bool operator==(const One&) const = default;
+    };
+    explicit Heard(const Translator& translator) : translator_(translator) {}
+    void block(std::uint64_t address) override {
+        if (after_branch_) note({address, 0, 0});
+        after_branch_ = false;
+    }
+    void access(std::uint32_t instruction, std::uint64_t load, std::uint64_t store) override {
+        const std::uint64_t address = translator_.instructions()[instruction].address;
+        // How far down the stack lies is not the same each time.
+        note({address, load & 15, store & 15});
+    }
+    void branch(std::uint32_t, const StaticInstruction& what) override {
+        note({what.address, 0, 0});
+        after_branch_ = true;
+    }
+    void step(const StaticInstruction& what, const Step& step) {
+        block(what.address);
+        if (step.load || step.store) note({what.address, step.load & 15, step.store & 15});
+        if (what.branch) branch(step.instruction, what);
+    }
+    std::vector<One> all;
+
+  private:
+    void note(const One& one) {
+        if (one.address >= reinterpret_cast<std::uint64_t>(__start_followed_text) &&
+            one.address < reinterpret_cast<std::uint64_t>(__stop_followed_text))
+            all.push_back(one);
+    }
+    const Translator& translator_;
+    bool after_branch_ = false;
+};
+
+std::vector<Heard::One> hear(std::uint64_t (*body)(), bool by_step) {
+    Child child;
+    auto process = TracedProcess::fork_function([&] { *child.result = body(); });
+    auto decoder = model::core::make_decoder("x86_64");
+    if (!process || !decoder) return {};
+    Tracer tracer(*process, **decoder, false);
+    Translator translator(*process, tracer);
+    Heard heard(translator);
+    if (!by_step) translator.tell(&heard);
+    const OnStep on_step = [&](const StaticInstruction& what, const Step& step) { heard.step(what, step); };
+    for (bool ended = false; !ended;) {
+        const auto traced = translator.steps(10'000, by_step ? on_step : OnStep());
+        if (!traced) break;
+        ended = traced->ended;
+    }
+    EXPECT_TRUE(process->finish().has_value());
+    return heard.all;
+}
+
+TEST(BlockListener, HearsOfAllAccessesAndBranches) {
+    for (auto* const body : {&work, &keep_flags}) {
+        const auto by_block = hear(body, false), by_step = hear(body, true);
+        EXPECT_GT(by_block.size(), 100u);
+        EXPECT_TRUE(by_block == by_step);
+    }
 }
 
 TEST(CountedBlocks, LeaveTheFlagsAndTheSignalsToTheProgram) {

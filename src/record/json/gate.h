@@ -93,7 +93,8 @@ struct Description<record::GateResult> {
     static constexpr std::string_view name = "gate_result", meaning = "How a cost compares with that of a baseline";
     static constexpr auto fields = std::make_tuple(
         field("verdict", &T::verdict,
-              "slower: the whole interval of the change, or of that of a region, lies above what is allowed"),
+              "slower: the change, or that of a region, is more than is allowed, and the intervals of both costs lie "
+              "apart"),
         optional("reason", &T::reason, "Why it is not judged"),
         field("fail_above", &T::fail_above, "Change that is allowed"),
         optional("change", &T::change, "Of the cycles: 0.02 is slower by 2%"),

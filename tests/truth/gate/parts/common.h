@@ -24,6 +24,8 @@ void prepare(void);
 uint64_t records_round(enum way way, uint64_t seed);
 uint64_t words_round(enum way way, uint64_t seed);
 uint64_t trees_round(enum way way, uint64_t seed);
+uint64_t tables_round(enum way way, uint64_t seed);
+uint64_t waves_round(enum way way, uint64_t seed);
 uint32_t weight_out_of_line(uint32_t value);
 uint32_t mix(uint32_t value);
 /* Another order of so many things, a power of two, in each round: one that came before can be learnt by heart. */

@@ -14,8 +14,8 @@ static uint32_t random_number(void) {
     return (uint32_t)(state >> 32);
 }
 
-static void *room(size_t bytes) {
-    void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
+static void* room(size_t bytes) {
+    void* memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
     if (!memory) abort();
     return memory;
 }

@@ -7,7 +7,7 @@ static inline uint32_t weight(uint32_t value) { return value * 3 + (value >> 2);
 /* Adds up those of the values that are small. */
 uint64_t records_round(enum way way, uint64_t seed) {
     uint64_t sum = seed;
-    const uint32_t *from = way == mispredicted ? shuffled : sorted;
+    const uint32_t* from = way == mispredicted ? shuffled : sorted;
     const unsigned order = way == mispredicted ? other_order(seed, values) : 0;
     if (way == worse_locality) {
         for (unsigned i = 0; i < values; ++i) {

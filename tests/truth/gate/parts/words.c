@@ -8,7 +8,7 @@ static inline uint32_t step(uint32_t hash, unsigned char letter) { return (hash 
 
 /* Counts words of a text by their hash. */
 uint64_t words_round(enum way way, uint64_t seed) {
-    const unsigned char *from = way == mispredicted ? text_random : text;
+    const unsigned char* from = way == mispredicted ? text_random : text;
     const unsigned order = way == mispredicted ? other_order(seed, text_bytes) : 0;
     uint32_t hash = 2166136261u + (uint32_t)seed;
     uint64_t words = 0;
