@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -75,6 +76,7 @@ class RepeatableSimulation {
             return trace::Tracer::CallAnswer::carry_out;
         };
         trace::Translator translator(process, tracer);
+        if (options_.attribute && options_.allocator_functions) watch_allocations(process, translator);
         TRY(follow_strata(process, translator));
         TRY(process.finish());
         modelled_.elapsed_ns = process::now_ns() - start;
@@ -86,6 +88,28 @@ class RepeatableSimulation {
     }
 
   private:
+    void watch_allocations(const trace::TracedProcess& process, trace::Translator& translator) {
+        trace::AllocationWatch& watch = allocations_.emplace(process, options_.allocator_functions);
+        translator.tell(watch);
+        simulator_.tell_allocations(
+            [&blocks = watch.blocks()](std::uint64_t address) { return blocks.owner_at(address); });
+    }
+
+    /// The blocks that there are of those calls whose blocks the window waits for.
+    std::vector<counters::AllocatedBlocks> blocks_met(const WindowFacts& facts) const {
+        std::set<std::uint32_t> met;
+        const auto note = [&](const counters::AccessSlots::Access& access) { met.insert(access.allocation); };
+        facts.accesses.for_each(note);
+        for (const FactVariation& varied : facts.variations) varied.accesses.for_each(note);
+        met.erase(0);
+        std::vector<counters::AllocatedBlocks> blocks;
+        for (const std::uint32_t allocation : met) {
+            const auto sum = allocations_->blocks().sum_of(allocation);
+            blocks.push_back({allocation, sum.blocks, sum.bytes});
+        }
+        return blocks;
+    }
+
     struct Stratum {
         WindowFacts facts;
         double instructions = 0;  ///< that it stands for
@@ -104,11 +128,13 @@ class RepeatableSimulation {
                                               simulator_.follow(instruction, step);
                                           }));
             trace::Trace window;
+            if (allocations_) allocations_->blocks().keep_removed();
             auto from = options_.attribute ? trace::read_stack_top(process) : std::nullopt;
             TRY(go_to(translator, executed_ + options_.window_instructions,
                       [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
             if (options_.keeps_mappings()) mappings_ = process::memory_mappings_of(process.pid());
             if (window.steps.size() >= least_simulated) TRY(add(window, std::move(from), translator));
+            if (allocations_) allocations_->blocks().drop_removed();
             TRY(go_to(translator, begin + length_, {}));
             // The end of the run, too short for a window of its own, is the last one's.
             if (!strata_.empty())
@@ -144,6 +170,7 @@ class RepeatableSimulation {
         auto facts = TRY(simulator_.simulate(window));
         facts.mappings = mappings_;
         facts.stack = std::move(from);
+        if (allocations_) facts.blocks = blocks_met(facts);
         strata_.push_back({std::move(facts), 0});
         return {};
     }
@@ -180,6 +207,9 @@ class RepeatableSimulation {
         add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled_);
         sum_up(windows, true, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
+        if (allocations_)
+            for (const auto& call : allocations_->paths())
+                modelled_.attribution->allocating_calls.push_back({call.from, call.site});
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
@@ -222,6 +252,7 @@ class RepeatableSimulation {
     bool ended_ = false;
     bool follows_all_ = true;  ///< its time is that of what was followed
     std::vector<process::MemoryMapping> mappings_;
+    std::optional<trace::AllocationWatch> allocations_;
     Modelled modelled_;
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/x86_encoding.h"
+
 namespace tmaprobe::trace {
 
 Translator::Translator(TracedProcess& process, Tracer& tracer, Notes notes)
@@ -45,8 +47,11 @@ std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
 
 Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
     Trace trace;
+    const bool tells = allocations_ && count == 1;
+    if (tells) tell_before_step();
     auto traced = tracer_.trace(count, trace);
     if (!traced) return traced;
+    if (tells && !traced->ended) tell_after_step(trace);
     for (Step step : trace.steps) {
         step.instruction = number_of(trace.instructions[step.instruction]);
         ++counted_[step.instruction];
@@ -56,6 +61,9 @@ Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
 }
 
 #if !defined(__x86_64__)
+
+void Translator::tell_before_step() {}
+void Translator::tell_after_step(const Trace&) {}
 
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) { return step_only(count, on_step); }
 
@@ -206,7 +214,7 @@ Result<> Translator::deliver_signal(std::uint64_t& address, const Event& event, 
 Result<> Translator::open_buffer(std::size_t remaining) {
     // As many as the rest will take, a little less: the last part is then short, and few steps too many are made.
     constexpr double cautious = 0.9;
-    constexpr std::size_t most_of_a_block = 1 + 4 * longest_block;
+    constexpr std::size_t for_allocations = 5, most_of_a_block = 1 + 4 * longest_block + for_allocations;
     auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
     if (drained_nothing_) entries = std::max(entries, most_of_a_block);
     return area_.open_buffer(entries);
@@ -304,6 +312,8 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         const bool cut_short = is_last && in_a_block && position->block == number;
         const std::size_t steps = cut_short ? position->index : block.plan.steps.size();
         traced.steps += replay(block, buffer_.data() + at, steps, on_step);
+        if (block.begins != AllocatorCall::none || block.ends != Block::Ends::otherwise)
+            tell_of(block, buffer_.data() + at, steps);
         if (cut_short) {
             count_executions(block.plan, steps, 1);
         } else {
@@ -318,13 +328,15 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
     return {};
 }
 
+std::uint64_t Translator::address_of(const RecordedAddress& address, const std::uint64_t* entries) const {
+    const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
+    const std::uint64_t index = entries[address.index] << address.shift;
+    return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
+}
+
 std::size_t Translator::replay(const Block& block, const std::uint64_t* entries, std::size_t count,
                                const OnStep& on_step) {
-    const auto address_of = [&](const RecordedAddress& address) {
-        const std::uint64_t segment = address.segment == 0 ? 0 : address.segment == 'f' ? fs_base_ : gs_base_;
-        const std::uint64_t index = entries[address.index] << address.shift;
-        return static_cast<std::uint64_t>(address.constant) + entries[address.base] + index + segment;
-    };
+    const auto at = [&](const RecordedAddress& address) { return address_of(address, entries); };
     constexpr std::uint64_t piece_bytes = 32;  // what one micro-operation of a repeated string instruction moves
     if (!on_step && !block.plan.has_strings) return count;
     std::size_t executed = 0;
@@ -333,8 +345,8 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         const StaticInstruction& instruction = instructions_[planned.instruction];
         Step step{planned.instruction, 0, 0};
         using Kind = PlannedStep::Kind;
-        if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load);
-        if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = address_of(planned.store);
+        if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = at(planned.load);
+        if (planned.kind == Kind::store || planned.kind == Kind::both) step.store = at(planned.store);
         if (planned.kind != Kind::string) {
             if (on_step) on_step(instruction, step);
             ++executed;
@@ -342,7 +354,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         }
         const auto moved = static_cast<std::int64_t>(entries[planned.moved_to] - entries[planned.moved_from]);
         const std::uint64_t bytes = static_cast<std::uint64_t>(moved < 0 ? -moved : moved);
-        const std::uint64_t load = address_of(planned.load), store = address_of(planned.store);
+        const std::uint64_t load = at(planned.load), store = at(planned.store);
         counted_[planned.instruction] += bytes ? (bytes - 1) / piece_bytes : 0;  // the first is that of the block
         for (std::uint64_t done = 0; done == 0 || done < bytes; done += piece_bytes) {
             const std::uint64_t offset = moved < 0 ? ~done + 1 : done;
@@ -353,6 +365,38 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         }
     }
     return executed;
+}
+
+void Translator::tell_of(const Block& block, const std::uint64_t* entries, std::size_t count) {
+    const auto value = [&](const RecordedAddress& recorded) { return address_of(recorded, entries); };
+    const BlockPlan& plan = block.plan;
+    if (block.begins != AllocatorCall::none)
+        allocations_->entered(block.begins, value(plan.stack_pointer),
+                              {value(plan.arguments[0]), value(plan.arguments[1]), value(plan.arguments[2])});
+    if (count < plan.steps.size()) return;
+    const PlannedStep& last = plan.steps.back();
+    if (block.ends == Block::Ends::call)
+        allocations_->called(value(last.store), instructions_[last.instruction].address);
+    else if (block.ends == Block::Ends::returns)
+        allocations_->returned(value(last.load), value(plan.result));
+}
+
+void Translator::tell_before_step() {
+    const auto registers = process_.registers();
+    if (!registers) return;
+    const AllocatorCall call = allocations_->begins_at(registers->instruction_pointer());
+    if (call != AllocatorCall::none)
+        allocations_->entered(call, registers->stack_pointer(),
+                              {registers->general(rdi), registers->general(rsi), registers->general(rdx)});
+}
+
+void Translator::tell_after_step(const Trace& trace) {
+    for (const Step& step : trace.steps) {
+        const StaticInstruction& instruction = trace.instructions[step.instruction];
+        if (instruction.call) allocations_->called(step.store, instruction.address);
+        if (!instruction.returns) continue;
+        if (const auto registers = process_.registers()) allocations_->returned(step.load, registers->general(rax));
+    }
 }
 
 #endif
