@@ -1,6 +1,7 @@
 #include "model/repeatable_simulation.h"
 
 #include <fmt/format.h>
+#include <linux/sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,6 +54,23 @@ bool starts_another(const trace::Registers& registers) {
     return number == SYS_clone || number == SYS_clone3;
 }
 
+/// Whether it makes another thread, which shares the memory.
+bool starts_thread([[maybe_unused]] const trace::TracedProcess& process, const trace::Registers& registers) {
+    std::uint64_t flags = 0;
+#if defined(__x86_64__)
+    const auto number = static_cast<long>(registers.native.rax);
+    const std::uint64_t first = registers.native.rdi;
+#elif defined(__aarch64__)
+    const auto number = static_cast<long>(registers.native.regs[8]);
+    const std::uint64_t first = registers.native.regs[0];
+#endif
+    if (number == SYS_clone) flags = first;
+    // The flags come first in what clone3 is given.
+    if (number == SYS_clone3) static_cast<void>(process.read(first, &flags, sizeof flags));
+    // What stands still until the child has gone on to another program is no thread beside it (posix_spawn).
+    return (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+}
+
 class RepeatableSimulation {
   public:
     RepeatableSimulation(core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options)
@@ -71,8 +89,9 @@ class RepeatableSimulation {
         if (executed.why != trace::Stop::Why::event)
             return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");
         trace::Tracer tracer(process, decoder_, options_.software_always);
-        tracer.on_system_call = [this](trace::TracedProcess&, const trace::Registers& registers) {
+        tracer.on_system_call = [this](trace::TracedProcess& process, const trace::Registers& registers) {
             follows_all_ &= !starts_another(registers);
+            has_threads_ |= starts_thread(process, registers);
             return trace::Tracer::CallAnswer::carry_out;
         };
         trace::Translator translator(process, tracer);
@@ -210,6 +229,12 @@ class RepeatableSimulation {
         if (allocations_)
             for (const auto& call : allocations_->paths())
                 modelled_.attribution->allocating_calls.push_back({call.from, call.site});
+        if (allocations_ && has_threads_)
+            modelled_.warnings.push_back({"where_blocks_of_threads",
+                                          "what other threads allocated or freed is not known: their blocks are part "
+                                          "of what they lie in, and where "
+                                          "they freed one, what lies there now may bear its name",
+                                          "--repeatable follows the first thread"});
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
@@ -250,7 +275,8 @@ class RepeatableSimulation {
     std::vector<Stratum> strata_;
     std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;
     bool ended_ = false;
-    bool follows_all_ = true;  ///< its time is that of what was followed
+    bool follows_all_ = true;   ///< its time is that of what was followed
+    bool has_threads_ = false;  ///< besides the one that is followed
     std::vector<process::MemoryMapping> mappings_;
     std::optional<trace::AllocationWatch> allocations_;
     Modelled modelled_;

@@ -52,7 +52,7 @@ Calls calls_of(const Where& where) {
         const CallPlace* callee = place.line ? caller_of(place) : &place;
         for (const CallPlace* caller; callee && (caller = caller_of(*callee)); callee = caller) {
             const auto call = std::pair(function_called(*caller), function_called(*callee));
-            if (!seen.insert(call).second) continue;
+            if (call.first == call.second || !seen.insert(call).second) continue;
             for (const auto& [cause, slots] : place.slots) calls[call.first][call.second][cause] += slots;
         }
     }
@@ -90,6 +90,8 @@ class CallgrindWriter {
             if (const auto of_module = begins.find(one.module); one.function.empty() && of_module != begins.end())
                 if (const auto after = of_module->second.upper_bound(one.address); after != of_module->second.begin())
                     named.address = *std::prev(after);
+            // What is inlined is called where calls are known; else it is part of what was.
+            if (where.calls.empty() && !one.inlined_into.empty()) named.function = one.inlined_into;
             Code& code = functions[{module_of(one), function_of(named)}];
             code.files[file_of(one)].push_back(&one);
         }

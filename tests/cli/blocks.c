@@ -1,4 +1,5 @@
 /* Waits for blocks that it allocated: for a list's, which another list's lie between, and for a large one. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,11 @@ static __attribute__((noinline)) uint64_t gather(const uint64_t* table, uint64_t
     return sum;
 }
 
+static void* allocate_meanwhile(void* nothing) {
+    for (int i = 0; i < 1000; ++i) free(malloc(100));
+    return nothing;
+}
+
 int main(int argc, char** argv) {
     const uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 500000;
     if (argc > 1 && argv[1][0] == 'g') {
@@ -68,6 +74,10 @@ int main(int argc, char** argv) {
         for (uint64_t i = 0; i < entries; i += 512) table[i] = i;
         printf("%d\n", gather(table, rounds) != 0);
         return 0;
+    }
+    if (argc > 1 && argv[1][0] == 't') {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, allocate_meanwhile, NULL) || pthread_join(thread, NULL)) return 1;
     }
     struct node** const list = malloc(nodes * sizeof *list);
     struct node** const other = malloc(nodes * sizeof *other);
