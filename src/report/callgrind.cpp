@@ -70,7 +70,7 @@ std::map<std::string, std::set<std::uint64_t>> unnamed_functions(const Where& wh
 class CallgrindWriter {
   public:
     explicit CallgrindWriter(const std::vector<std::string>& causes)
-        : own_(causes), with_called_(causes), sums_(causes.size() + 1) {
+        : causes_(causes), own_(causes), sums_(causes.size() + 1) {
         text_ = "# callgrind format\nversion: 1\ncreator: tmaprobe\npositions: instr line\nevents: slots";
         for (const std::string& cause : causes) text_ += " " + cause;
         text_ += "\n";
@@ -126,7 +126,7 @@ class CallgrindWriter {
                 // How often, and from which line, is not known.
                 text_ += fmt::format("cob={}\ncfi={}\ncfn={}\ncalls=0 0x0 0\n0x0 0", callee.module, main_file(callee),
                                      callee.name);
-                for (const std::uint64_t cost : with_called_.next(slots)) text_ += fmt::format(" {}", cost);
+                for (const std::uint64_t cost : WholeRow(causes_).next(slots)) text_ += fmt::format(" {}", cost);
                 text_ += "\n";
             }
         }
@@ -160,7 +160,8 @@ class CallgrindWriter {
         return numbers + "\n";
     }
 
-    WholeRow own_, with_called_;
+    const std::vector<std::string>& causes_;
+    WholeRow own_;
     std::vector<std::uint64_t> sums_;
     std::string text_;
 };

@@ -49,27 +49,45 @@ std::string allocator_text(const DataPlace& place) {
 }  // namespace
 
 std::string without_arguments(const std::string& function) {
+    constexpr std::string_view whole[] = {"(anonymous namespace)",
+                                          "operator()",
+                                          "operator<<",
+                                          "operator<=",
+                                          "operator<",
+                                          "operator>>",
+                                          "operator>=",
+                                          "operator->",
+                                          "operator>"};
     std::string text;
     int depth = 0;
+    bool behind_parameters = false;
     for (std::size_t i = 0; i < function.size(); ++i) {
         const std::string_view rest = std::string_view(function).substr(i);
-        for (const std::string_view whole :
-             {"(anonymous namespace)", "operator()", "operator<<", "operator<=", "operator<", "operator>>",
-              "operator>=", "operator->", "operator>", "{lambda("})
-            if (depth == 0 && rest.starts_with(whole)) {
-                text += whole;
-                i += whole.size();
-                break;
-            }
-        if (i >= function.size()) break;
+        const auto one = std::ranges::find_if(whole, [&](std::string_view word) { return rest.starts_with(word); });
+        if (depth == 0 && one != std::end(whole)) {
+            text += *one;
+            i += one->size() - 1;
+            continue;
+        }
         const char letter = function[i];
         if (letter == '<' || letter == '(') ++depth;
-        if (depth == 0) text += letter;
-        if ((letter == '>' || letter == ')') && depth > 0) --depth;
+        if (depth > 0) {
+            if (letter == '>' || letter == ')') --depth;
+            behind_parameters = depth == 0 && letter == ')';
+            continue;
+        }
+        if (letter == ' ' && behind_parameters) {  // "const", and then perhaps what is in that function
+            const std::size_t inner = function.find("::", i);
+            if (inner == std::string::npos) break;
+            i = inner - 1;
+        } else if (letter == ' ' && text.find("operator") == std::string::npos) {
+            text.clear();  // what a template returns stands before its name
+        } else {
+            text += letter;
+        }
+        behind_parameters = false;
     }
-    // What a template returns stands before its name.
-    const std::size_t before = text.rfind(' ', text.find("operator"));
-    return before == std::string::npos || before + 1 == text.size() ? text : text.substr(before + 1);
+    return text;
 }
 
 std::string function_text(const record::AllocatingFunction& function) {

@@ -65,8 +65,6 @@ __attribute__((noinline)) void allocate(void** told) {
     told[0] = std::malloc(100);
     told[1] = std::calloc(10, 10000);
     told[2] = std::realloc(std::malloc(50), 200000);
-    told[3] = std::malloc(77777);
-    std::free(told[3]);
     told[4] = std::aligned_alloc(4096, 8192);
     if (::posix_memalign(&told[5], 64, 640) != 0) told[5] = nullptr;
     told[6] = new char[300];
@@ -74,6 +72,8 @@ __attribute__((noinline)) void allocate(void** told) {
     told[8] = ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void* const unmapped = told[9] = ::mmap(nullptr, 3 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ::munmap(unmapped, 3 << 20);
+    told[3] = std::malloc(77777);  // the last: nothing else may lie there afterwards
+    std::free(told[3]);
 }
 
 TEST(AllocationWatch, KnowsWhichCallsAllocatedWhatLiesWhere) {
