@@ -274,6 +274,23 @@ TEST(Where, DataAreToldApartByWhatTheyLieIn) {
     EXPECT_EQ(where.data[4].kind, record::DataKind::stack);
 }
 
+TEST(Where, OfAMillionInstructionsTheMostAreListedAndTheRestIsNotLost) {
+    counters::AttributedWindow large;
+    large.process = ::getpid();
+    constexpr std::uint64_t instructions = 1000000, most_listed = 20000, begin = 0x100000;
+    for (std::uint64_t i = 0; i < instructions; ++i) large.slots.add(begin + 4 * i, slots(1 + i % 7, i % 3));
+    auto all = attribution({large}, true);
+    all.mappings[0].push_back({begin, begin + 4 * instructions, 0, 0, "", false});
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(all, warnings);
+    EXPECT_EQ(where.instructions.size(), most_listed);
+    record::CauseSlots sum = where.further_instructions;
+    for (const auto& one : where.instructions)
+        for (const auto& [cause, count] : one.slots) sum[cause] += count;
+    EXPECT_EQ(sum, where.slots);
+    EXPECT_GE(where.instructions.front().share, where.instructions.back().share);
+}
+
 TEST(Where, BlocksAreToldApartByTheCallsThatAllocatedThem) {
     auto first = window(2, {{0x1000, slots(10, 90)}});
     first.memory = {{{0x20000, 0x30000, 0, 0, "[heap]", false}, true, false, false}};
