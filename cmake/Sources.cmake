@@ -156,6 +156,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/what_if.cpp
     src/experiments/where.cpp
     src/experiments/workloads.cpp
+    src/experiments/allocated_blocks.cpp
     src/experiments/basic_metrics.cpp
     src/experiments/control_groups.cpp
     src/experiments/software_counts.cpp
@@ -306,9 +307,11 @@ set(TMAPROBE_SOURCES_record
 set(TMAPROBE_SOURCES_report
     src/report/answer.cpp
     src/report/calibration.cpp
+    src/report/callgrind.cpp
     src/report/comparison.cpp
     src/report/comparison_formats.cpp
     src/report/csv.cpp
+    src/report/data_words.cpp
     src/report/findings.cpp
     src/report/gate.cpp
     src/report/gate_formats.cpp
@@ -363,12 +366,15 @@ set(TMAPROBE_SOURCES_timing
     src/timing/timing.cpp
 )
 set(TMAPROBE_SOURCES_trace
+    src/trace/allocation_watch.cpp
     src/trace/block_plan.cpp
     src/trace/block_writer.cpp
     src/trace/call_kinds.cpp
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
+    src/trace/heap_blocks.cpp
+    src/trace/stacked_calls.cpp
     src/trace/copy_clock.cpp
     src/trace/copy_input.cpp
     src/trace/counted_memory.cpp

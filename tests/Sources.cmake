@@ -187,6 +187,9 @@ set(TMAPROBE_SOURCES_tests_timing
     tests/timing/timing_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_trace
+    tests/trace/allocation_watch_test.cpp
+    tests/trace/heap_blocks_test.cpp
+    tests/trace/stacked_calls_test.cpp
     tests/trace/open_regions_test.cpp
     tests/trace/region_watch_test.cpp
     tests/trace/counted_blocks_test.cpp

@@ -21,8 +21,9 @@ void InstructionSlots::add(std::uint64_t address, const SlotsByCause& slots) {
 }
 
 void AccessSlots::add(const Access& access) {
-    numbers.insert(numbers.end(),
-                   {access.instruction, access.data, causes_of(access.slots) | (access.in_huge_page ? huge : 0)});
+    numbers.insert(numbers.end(), {access.instruction, access.data,
+                                   causes_of(access.slots) | (access.in_huge_page ? huge : 0) |
+                                       (access.allocation & most_allocations) << allocation_at});
     for (const std::uint64_t count : access.slots)
         if (count) numbers.push_back(count);
 }

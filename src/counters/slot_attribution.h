@@ -51,6 +51,7 @@ class AccessSlots {
         std::uint64_t instruction = 0;  ///< address
         std::uint64_t data = 0;         ///< address of what was accessed, one of those in its page; 0: not known
         bool in_huge_page = false;      ///< what lies there has larger pages than the smallest
+        std::uint32_t allocation = 0;   ///< number below 2^24 of the calls that allocated it; 0: not known
         SlotsByCause slots{};
     };
     void add(const Access& access);
@@ -58,8 +59,12 @@ class AccessSlots {
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (std::size_t at = 0; at + 2 < numbers.size();) {
-            Access access{numbers[at], numbers[at + 1], (numbers[at + 2] & huge) != 0, {}};
             const std::uint64_t causes = numbers[at + 2];
+            Access access{numbers[at],
+                          numbers[at + 1],
+                          (causes & huge) != 0,
+                          static_cast<std::uint32_t>(causes >> allocation_at & most_allocations),
+                          {}};
             at += 3;
             for (std::size_t cause = 0; cause < slot_causes; ++cause)
                 if (causes >> cause & 1 && at < numbers.size()) access.slots[cause] = numbers[at++];
@@ -68,10 +73,15 @@ class AccessSlots {
     }
     bool empty() const { return numbers.empty(); }
 
-    std::vector<std::uint64_t> numbers;  ///< of each: instruction, data, a bit for each cause that has slots, the slots
+    static constexpr std::uint64_t most_allocations = (std::uint64_t{1} << 24) - 1;
+
+    /// Of each: instruction, data, a bit for each cause that has slots, with the allocation above these, the slots.
+    std::vector<std::uint64_t> numbers;
 
   private:
     static constexpr std::uint64_t huge = std::uint64_t{1} << 63;
+    static constexpr unsigned allocation_at = 32;
+    static_assert(slot_causes <= allocation_at);
 };
 
 /// What the instructions of a window met that load, or were mispredicted: by address, in little room.
@@ -176,6 +186,18 @@ struct VariedSlots {
     AccessSlots accesses;
 };
 
+/// Blocks that were allocated by the same calls.
+struct AllocatedBlocks {
+    std::uint32_t allocation = 0;  ///< the number of these calls
+    std::uint64_t blocks = 0, bytes = 0;
+};
+
+/// A call that led to allocations.
+struct AllocatingCall {
+    std::uint32_t from = 0;  ///< number of the one that it was made in; 0: none is known
+    std::uint64_t site = 0;  ///< address of the call
+};
+
 struct AttributedWindow {
     pid_t process = 0;
     std::size_t mappings = 0;  ///< index into SlotAttribution::mappings
@@ -189,6 +211,7 @@ struct AttributedWindow {
     std::optional<LoopTimes> loop;
     CallPaths calls;
     std::optional<process::StackTop> stack;  ///< where the thread stood when `calls` begin; none: not known
+    std::vector<AllocatedBlocks> blocks;     ///< that there were then, of the calls that `accesses` name
 };
 
 /// Samples of one process: how often each address was met.
@@ -212,7 +235,8 @@ struct SlotAttribution {
     bool windows_differ = false;  ///< they are moments of a command; else repetitions of the same
     std::vector<std::vector<process::CodeMapping>> mappings;
     std::vector<AttributedWindow> windows;
-    std::optional<CodeSamples> samples;  ///< of the same command, on this machine
+    std::optional<CodeSamples> samples;            ///< of the same command, on this machine
+    std::vector<AllocatingCall> allocating_calls;  ///< by number; none: allocations were not followed
 };
 
 }  // namespace tmaprobe::counters

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/log.h"
+#include "experiments/allocated_blocks.h"
 #include "experiments/shares.h"
 #include "symbols/locations.h"
 
@@ -52,12 +53,12 @@ struct DataPoint {
 };
 
 /// All that tells places apart.
-using Key = std::tuple<DataKind, std::string, std::string, std::uint64_t>;
+using Key = std::tuple<DataKind, std::string, std::string, std::uint64_t, std::vector<record::AllocatingFunction>>;
 
 class DataPlaces {
   public:
     DataPlaces(const counters::SlotAttribution& attribution, const CodePoints& points)
-        : attribution_(attribution), points_(points) {
+        : attribution_(attribution), points_(points), allocating_(attribution, points) {
         find_areas();
     }
 
@@ -69,6 +70,7 @@ class DataPlaces {
         for (const AttributedWindow& window : attribution_.windows) {
             window.accesses.for_each([&](const AccessSlots::Access& access) { sum_up(window, access); });
             windows.push_back(placed(window, window.slots, window.accesses));
+            count_blocks(window);
         }
         std::vector<std::vector<PlacedSlots>> varied;
         for (const record::Variation what : variations) {
@@ -95,6 +97,7 @@ class DataPlaces {
             where.data.push_back(std::move(place));
         }
         where.data_slots = by_name(sum);
+        where.blocks_told_apart = !attribution_.allocating_calls.empty();
         std::ranges::stable_sort(where.data, [](const auto& a, const auto& b) { return a.share > b.share; });
     }
 
@@ -128,7 +131,8 @@ class DataPlaces {
         return area.process == process && address < area.end ? &area : nullptr;
     }
 
-    DataPoint point_of(const AttributedWindow& window, std::uint64_t data) const {
+    DataPoint point_of(const AttributedWindow& window, const AccessSlots::Access& access) const {
+        const std::uint64_t data = access.data;
         const auto* mapping = data ? process::mapping_at(window.memory, data) : nullptr;
         if (!mapping) return {};
         const MemoryMapping* file = is_of_file(*mapping) ? mapping : file_of_zeros(window.memory, *mapping);
@@ -140,6 +144,7 @@ class DataPlaces {
             if (loaded) point.relative = data - *loaded;
             return point;
         }
+        if (access.allocation) return {DataKind::blocks, "", 0, false, 0, 0};
         if (mapping->path == "[heap]") return {DataKind::heap, "", 0, false, 0, mapping->end - mapping->begin};
         if (mapping->path == "[stack]") return {DataKind::stack, "", 0, false, 0, mapping->end - mapping->begin};
         if (const Area* area = area_of(window.process, data))
@@ -158,7 +163,7 @@ class DataPlaces {
 
     void note_variables() {
         for_each_access([&](const AttributedWindow& window, const AccessSlots::Access& access) {
-            const DataPoint point = point_of(window, access.data);
+            const DataPoint point = point_of(window, access);
             if (point.may_be_variable) variables_[point.path][point.relative];
         });
     }
@@ -180,8 +185,8 @@ class DataPlaces {
         }
     }
 
-    std::size_t place_of(const AttributedWindow& window, std::uint64_t data) {
-        const DataPoint point = point_of(window, data);
+    std::size_t place_of(const AttributedWindow& window, const AccessSlots::Access& access) {
+        const DataPoint point = point_of(window, access);
         const symbols::Variable* variable = nullptr;
         if (point.may_be_variable) variable = &variables_[point.path][point.relative];
         DataPlace place;
@@ -197,8 +202,9 @@ class DataPlaces {
             place.address = variable->begin;
             place.bytes = variable->bytes;
         }
-        const auto [known, is_new] =
-            numbers_.try_emplace(Key{place.kind, place.name, place.path, place.address}, places_.size());
+        if (place.kind == DataKind::blocks) place.allocated_by = allocating_.of(window, access.allocation);
+        const auto [known, is_new] = numbers_.try_emplace(
+            Key{place.kind, place.name, place.path, place.address, place.allocated_by}, places_.size());
         if (is_new) {
             places_.push_back(std::move(place));
             sums_.emplace_back();
@@ -209,7 +215,7 @@ class DataPlaces {
     }
 
     void sum_up(const AttributedWindow& window, const AccessSlots::Access& access) {
-        Sum& sum = sums_[place_of(window, access.data)];
+        Sum& sum = sums_[place_of(window, access)];
         experiments::add(sum.slots, access.slots, window.weight);
         double slots = 0;
         for (const std::uint64_t count : access.slots) slots += window.weight * static_cast<double>(count);
@@ -229,10 +235,27 @@ class DataPlaces {
             return sum;
         };
         accesses.for_each([&](const AccessSlots::Access& access) {
-            placed.of_places.emplace_back(place_of(window, access.data), weighted(access.slots));
+            placed.of_places.emplace_back(place_of(window, access), weighted(access.slots));
         });
         all.for_each([&](std::uint64_t, const counters::SlotsByCause& slots) { placed.all += weighted(slots); });
         return placed;
+    }
+
+    /// How many blocks there are of each place, and how large all of them are: as in the window that found most.
+    void count_blocks(const AttributedWindow& window) {
+        std::map<std::size_t, counters::AllocatedBlocks> here;
+        for (const auto& met : window.blocks) {
+            const Key key{DataKind::blocks, "", "", 0, allocating_.of(window, met.allocation)};
+            const auto place = numbers_.find(key);
+            if (place == numbers_.end()) continue;
+            here[place->second].blocks += met.blocks;
+            here[place->second].bytes += met.bytes;
+        }
+        for (const auto& [place, sum] : here)
+            if (sum.bytes >= places_[place].bytes) {
+                places_[place].blocks = sum.blocks;
+                places_[place].bytes = sum.bytes;
+            }
     }
 
     /// The line that most slots are put down to, of all instructions of that line.
@@ -249,6 +272,7 @@ class DataPlaces {
 
     const counters::SlotAttribution& attribution_;
     const CodePoints& points_;
+    AllocatingFunctions allocating_;
     std::vector<Area> areas_;  ///< by process and address
     std::map<std::string, std::map<std::uint64_t, symbols::Variable>> variables_;
     std::map<Key, std::size_t> numbers_;

@@ -3,6 +3,7 @@
 
 #include "counters/perf/perf.h"
 #include "counters/perf/session.h"
+#include "experiments/allocated_blocks.h"
 #include "experiments/regions.h"
 #include "experiments/setup.h"
 #include "judge/assessor.h"
@@ -124,6 +125,7 @@ Result<std::unique_ptr<counters::CounterSource>> make_source(SourceChoice choice
             options.attribute = request.attribute;
             options.attribute_in = request.attribute_in;
             options.repeatable = request.repeatable;
+            options.allocator_functions = allocator_functions;
             options.seconds = request.seconds;
             if (request.scope.kind == counters::Scope::Kind::process)
                 options.processes = counters::perf::pids_of(request.scope, request.detail);

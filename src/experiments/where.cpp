@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/allocated_blocks.h"
 #include "experiments/call_paths.h"
 #include "experiments/code_loops.h"
 #include "experiments/code_points.h"
@@ -55,6 +56,7 @@ class Summing {
                     [&](std::uint64_t address, const SlotsByCause&) { points_.number(attribution, window, address); });
         for (const auto& window : attribution.windows) code_loops_.add(attribution, window, points_);
         number_loop_steps(attribution, points_);
+        number_allocating_calls(attribution, points_);
         points_.locate(warnings);
     }
 

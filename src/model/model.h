@@ -13,6 +13,7 @@
 #include "machine/host.h"
 #include "model/region_wish.h"
 #include "model/this_machine.h"
+#include "trace/allocation_watch.h"
 
 namespace tmaprobe::model {
 
@@ -34,6 +35,9 @@ struct ModelOptions {
     double effort = 1;             ///< how much more than usual samples and simulation may cost
     bool repeatable = false;       ///< a command is followed from its start, with windows at numbers of instructions
     bool attribute = false;        ///< say which instructions the slots are put down to (Sample::attribution)
+    /// Which functions of an allocator a file has, to be watched by whoever follows a command from its start and
+    /// attributes slots; empty: allocations are not looked at.
+    trace::AllocationWatch::FunctionsOf allocator_functions;
     /// Measures the clock of the core that it is called on, in Hz (0: it cannot, or another uses the core too); empty
     /// where the target is not this machine.
     std::function<double()> core_clock_hz;

@@ -1,11 +1,13 @@
 #include "model/repeatable_simulation.h"
 
 #include <fmt/format.h>
+#include <linux/sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -52,6 +54,23 @@ bool starts_another(const trace::Registers& registers) {
     return number == SYS_clone || number == SYS_clone3;
 }
 
+/// Whether it makes another thread, which shares the memory.
+bool starts_thread([[maybe_unused]] const trace::TracedProcess& process, const trace::Registers& registers) {
+    std::uint64_t flags = 0;
+#if defined(__x86_64__)
+    const auto number = static_cast<long>(registers.native.rax);
+    const std::uint64_t first = registers.native.rdi;
+#elif defined(__aarch64__)
+    const auto number = static_cast<long>(registers.native.regs[8]);
+    const std::uint64_t first = registers.native.regs[0];
+#endif
+    if (number == SYS_clone) flags = first;
+    // The flags come first in what clone3 is given.
+    if (number == SYS_clone3) static_cast<void>(process.read(first, &flags, sizeof flags));
+    // What stands still until the child has gone on to another program is no thread beside it (posix_spawn).
+    return (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+}
+
 class RepeatableSimulation {
   public:
     RepeatableSimulation(core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options)
@@ -70,11 +89,13 @@ class RepeatableSimulation {
         if (executed.why != trace::Stop::Why::event)
             return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");
         trace::Tracer tracer(process, decoder_, options_.software_always);
-        tracer.on_system_call = [this](trace::TracedProcess&, const trace::Registers& registers) {
+        tracer.on_system_call = [this](trace::TracedProcess& process, const trace::Registers& registers) {
             follows_all_ &= !starts_another(registers);
+            has_threads_ |= starts_thread(process, registers);
             return trace::Tracer::CallAnswer::carry_out;
         };
         trace::Translator translator(process, tracer);
+        if (options_.attribute && options_.allocator_functions) watch_allocations(process, translator);
         TRY(follow_strata(process, translator));
         TRY(process.finish());
         modelled_.elapsed_ns = process::now_ns() - start;
@@ -86,6 +107,28 @@ class RepeatableSimulation {
     }
 
   private:
+    void watch_allocations(const trace::TracedProcess& process, trace::Translator& translator) {
+        trace::AllocationWatch& watch = allocations_.emplace(process, options_.allocator_functions);
+        translator.tell(watch);
+        simulator_.tell_allocations(
+            [&blocks = watch.blocks()](std::uint64_t address) { return blocks.owner_at(address); });
+    }
+
+    /// The blocks that there are of those calls whose blocks the window waits for.
+    std::vector<counters::AllocatedBlocks> blocks_met(const WindowFacts& facts) const {
+        std::set<std::uint32_t> met;
+        const auto note = [&](const counters::AccessSlots::Access& access) { met.insert(access.allocation); };
+        facts.accesses.for_each(note);
+        for (const FactVariation& varied : facts.variations) varied.accesses.for_each(note);
+        met.erase(0);
+        std::vector<counters::AllocatedBlocks> blocks;
+        for (const std::uint32_t allocation : met) {
+            const auto sum = allocations_->blocks().sum_of(allocation);
+            blocks.push_back({allocation, sum.blocks, sum.bytes});
+        }
+        return blocks;
+    }
+
     struct Stratum {
         WindowFacts facts;
         double instructions = 0;  ///< that it stands for
@@ -104,11 +147,13 @@ class RepeatableSimulation {
                                               simulator_.follow(instruction, step);
                                           }));
             trace::Trace window;
+            if (allocations_) allocations_->blocks().keep_removed();
             auto from = options_.attribute ? trace::read_stack_top(process) : std::nullopt;
             TRY(go_to(translator, executed_ + options_.window_instructions,
                       [&](const trace::StaticInstruction&, const trace::Step& step) { window.steps.push_back(step); }));
             if (options_.keeps_mappings()) mappings_ = process::memory_mappings_of(process.pid());
             if (window.steps.size() >= least_simulated) TRY(add(window, std::move(from), translator));
+            if (allocations_) allocations_->blocks().drop_removed();
             TRY(go_to(translator, begin + length_, {}));
             // The end of the run, too short for a window of its own, is the last one's.
             if (!strata_.empty())
@@ -144,6 +189,7 @@ class RepeatableSimulation {
         auto facts = TRY(simulator_.simulate(window));
         facts.mappings = mappings_;
         facts.stack = std::move(from);
+        if (allocations_) facts.blocks = blocks_met(facts);
         strata_.push_back({std::move(facts), 0});
         return {};
     }
@@ -180,6 +226,15 @@ class RepeatableSimulation {
         add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled_);
         sum_up(windows, true, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
+        if (allocations_)
+            for (const auto& call : allocations_->paths())
+                modelled_.attribution->allocating_calls.push_back({call.from, call.site});
+        if (allocations_ && has_threads_)
+            modelled_.warnings.push_back({"where_blocks_of_threads",
+                                          "what other threads allocated or freed is not known: their blocks are part "
+                                          "of what they lie in, and where "
+                                          "they freed one, what lies there now may bear its name",
+                                          "--repeatable follows the first thread"});
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
@@ -220,8 +275,10 @@ class RepeatableSimulation {
     std::vector<Stratum> strata_;
     std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;
     bool ended_ = false;
-    bool follows_all_ = true;  ///< its time is that of what was followed
+    bool follows_all_ = true;   ///< its time is that of what was followed
+    bool has_threads_ = false;  ///< besides the one that is followed
     std::vector<process::MemoryMapping> mappings_;
+    std::optional<trace::AllocationWatch> allocations_;
     Modelled modelled_;
 };
 

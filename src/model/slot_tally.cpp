@@ -1,6 +1,7 @@
 #include "model/slot_tally.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace tmaprobe::model {
@@ -92,21 +93,25 @@ std::map<std::uint32_t, std::map<std::uint64_t, double>> SlotTally::time_by_regi
     return times;
 }
 
-counters::AccessSlots SlotTally::by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const {
+counters::AccessSlots SlotTally::by_access(const OwnAddresses& addresses, const trace::PageMap& pages,
+                                           const AllocationAt& allocation_at) const {
     constexpr std::uint64_t small_page = 4096;
-    std::map<std::pair<std::uint32_t, std::uint64_t>, counters::AccessSlots::Access> sums;
+    // By instruction, page, and whose block it is: a page may have blocks of many.
+    std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, counters::AccessSlots::Access> sums;
     for (const Noted& one : noted_) {
         if (!core::is_memory(one.cause) || !counts(one.step)) continue;
         const trace::Step& step = trace_.steps[one.step];
         const bool of_store = one.cause == core::SlotCause::store_buffer || !step.load;
         const std::uint64_t data = of_store ? step.store : step.load;
-        auto& sum = sums[{step.instruction, data / small_page}];
+        const std::uint32_t allocation = allocation_at && data ? allocation_at(addresses.real(data)) : 0;
+        auto& sum = sums[{step.instruction, data / small_page, allocation}];
         if (!sum.data) sum.data = data;
+        sum.allocation = allocation;
         sum.slots[static_cast<std::size_t>(one.cause)] += one.count;
     }
     counters::AccessSlots slots;
     for (auto& [where, sum] : sums) {
-        sum.instruction = addresses.real_code(trace_.instructions[where.first].address);
+        sum.instruction = addresses.real_code(trace_.instructions[std::get<0>(where)].address);
         if (sum.data) sum.data = addresses.real(sum.data);
         sum.in_huge_page = sum.data && pages.page_bytes(sum.data) > small_page;
         slots.add(sum);

@@ -40,8 +40,11 @@ class SlotTally final : public core::SlotObserver {
     /// By real address, where the trace has those of `addresses`. Code that was rewritten at the same place is one
     /// instruction.
     counters::InstructionSlots by_address(const OwnAddresses& addresses = {}) const;
+    /// Which calls allocated what lies at a real address; 0: not known. Empty: nobody knows.
+    using AllocationAt = std::function<std::uint32_t(std::uint64_t address)>;
     /// Those of waits for memory, by the data that were waited for, which lie in `pages`.
-    counters::AccessSlots by_access(const OwnAddresses& addresses, const trace::PageMap& pages) const;
+    counters::AccessSlots by_access(const OwnAddresses& addresses, const trace::PageMap& pages,
+                                    const AllocationAt& allocation_at = {}) const;
 
     /// What loads and branches met; executions are those from step `lead_in` on.
     counters::InstructionEvents events_by_address(const OwnAddresses& addresses, std::size_t lead_in) const;

@@ -162,7 +162,8 @@ counters::SlotAttribution attribution_of(std::vector<WindowFacts>& windows, bool
                                        std::move(window.mappings),
                                        std::move(window.loop),
                                        std::move(window.calls),
-                                       std::move(window.stack)});
+                                       std::move(window.stack),
+                                       std::move(window.blocks)});
         for (auto& [what, facts, slots, accesses, regions] : window.variations)
             attribution.windows.back().variations.push_back({what, std::move(slots), std::move(accesses)});
     }

@@ -9,7 +9,6 @@
 
 #include "model/executed_runs.h"
 #include "model/loop_times.h"
-#include "model/slot_tally.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -363,10 +362,10 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
     simulated_instructions_ += simulated.steps;
     if (attributed.times) *attributed.times = tally->time_by_address(addresses_);
     if (attributed.times_of_regions) *attributed.times_of_regions = tally->time_by_region(addresses_);
-    if (only_accesses) attributed.accesses = tally->by_access(addresses_, pages_);
+    if (only_accesses) attributed.accesses = tally->by_access(addresses_, pages_, allocation_at_);
     if (attributes_) {
         attributed.slots = tally->by_address(addresses_);
-        attributed.accesses = tally->by_access(addresses_, pages_);
+        attributed.accesses = tally->by_access(addresses_, pages_, allocation_at_);
         if (attributed.events) *attributed.events = tally->events_by_address(addresses_, window.lead_in);
         if (attributed.calls) *attributed.calls = tally->by_call(calls_before_, addresses_);
         if (execution)

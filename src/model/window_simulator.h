@@ -16,6 +16,7 @@
 #include "model/memory_system.h"
 #include "model/modelled_cpu.h"
 #include "model/own_addresses.h"
+#include "model/slot_tally.h"
 #include "model/window_log.h"
 #include "record/kinds.h"
 #include "trace/page_map.h"
@@ -72,6 +73,7 @@ struct WindowFacts {
     std::optional<counters::LoopTimes> loop;
     counters::CallPaths calls;
     std::optional<process::StackTop> stack;  ///< where `calls` begin
+    std::vector<counters::AllocatedBlocks> blocks;
     pid_t process = 0;
     std::vector<process::MemoryMapping> mappings;  ///< of the process at that time
 };
@@ -106,6 +108,8 @@ class WindowSimulator {
     void attribute_only_in(std::function<bool(std::uint32_t path)> inside) { inside_ = std::move(inside); }
     /// They tell which data they wait for, as they are, and nothing of that with variations or changes.
     void attribute_accesses() { attributes_accesses_ = true; }
+    /// They tell which calls allocated these data.
+    void tell_allocations(SlotTally::AllocationAt allocation_at) { allocation_at_ = std::move(allocation_at); }
     /// They tell how much time each instruction takes.
     void tell_times() { tells_times_ = true; }
     /// MemorySystem::order_frames().
@@ -205,6 +209,7 @@ class WindowSimulator {
     bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
     bool tells_times_ = false, tells_regions_ = false, varies_ = true;
     std::function<bool(std::uint32_t path)> inside_;  ///< whose slots are told; empty: all
+    SlotTally::AllocationAt allocation_at_;
     std::optional<std::size_t> lead_in_;
     std::map<std::string, std::size_t> known_wrong_;
     std::size_t simulated_instructions_ = 0;

@@ -63,7 +63,18 @@ struct CodePlace {
 };
 
 /// What a piece of memory is.
-enum class DataKind { variable, file, heap, stack, anonymous, unknown };
+enum class DataKind { variable, file, heap, stack, anonymous, blocks, unknown };
+
+/// A function on the way to where blocks were allocated, and the line that called on.
+struct AllocatingFunction {
+    std::string module;         ///< as CodePlace
+    std::string function;       ///< also one that is inlined; empty: not known
+    std::string file;           ///< of the source; empty: not known
+    std::uint64_t line = 0;     ///< 0: not known
+    std::uint64_t address = 0;  ///< of a function without name: where it begins; 0: not known
+
+    auto operator<=>(const AllocatingFunction&) const = default;
+};
 
 /// Data that the program waits for.
 struct DataPlace {
@@ -74,11 +85,14 @@ struct DataPlace {
     std::uint64_t line = 0;     ///< 0: not known
     std::uint64_t address = 0;  ///< of a variable: as the module's symbols count; of memory of no file: where it lay
     std::uint64_t bytes = 0;    ///< of all of it; 0: not known
-    CauseSlots slots;           ///< only waits for memory
-    double share = 0, low = 0, high = 0;  ///< of all slots
-    double small_page_walks = 0;          ///< share of all slots: translations of what is in pages of the smallest size
-    std::string function, code_file;      ///< where most of these slots are put down to; empty: not known
-    std::uint64_t code_line = 0;          ///< 0: not known
+    // Of blocks that were allocated by the same calls:
+    std::uint64_t blocks = 0;                        ///< how many, where they had most bytes at a time
+    std::vector<AllocatingFunction> allocated_by{};  ///< from the one that called the allocator outwards
+    CauseSlots slots;                                ///< only waits for memory
+    double share = 0, low = 0, high = 0;             ///< of all slots
+    double small_page_walks = 0;      ///< share of all slots: translations of what is in pages of the smallest size
+    std::string function, code_file;  ///< where most of these slots are put down to; empty: not known
+    std::uint64_t code_line = 0;      ///< 0: not known
 };
 
 /// A function that was called, or a line of one: in its caller, or in the function that the line is of.
@@ -139,6 +153,7 @@ struct Where {
     std::vector<CallPlace> calls;
     CauseSlots data_slots;                ///< of all waits for memory
     std::vector<DataPlace> data;          ///< add up to `data_slots`, the most first
+    bool blocks_told_apart = false;       ///< allocations were followed from the program's first on
     std::vector<LoopTimeline> timelines;  ///< of the loops that take most
 };
 
@@ -153,11 +168,12 @@ namespace tmaprobe {
 template <>
 struct Names<record::DataKind> {
     using enum record::DataKind;
-    static constexpr std::array<std::pair<record::DataKind, std::string_view>, 6> values{{{variable, "variable"},
+    static constexpr std::array<std::pair<record::DataKind, std::string_view>, 7> values{{{variable, "variable"},
                                                                                           {file, "file"},
                                                                                           {heap, "heap"},
                                                                                           {stack, "stack"},
                                                                                           {anonymous, "anonymous"},
+                                                                                          {blocks, "blocks"},
                                                                                           {unknown, "unknown"}}};
 };
 

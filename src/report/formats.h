@@ -25,14 +25,15 @@ std::string write_openmetrics(const Records& records);
 // Of records that know which code takes the slots. Numbers are slots, whole ones where the format has no others: what
 // rounding takes from one place it gives to the next.
 
-/// "program;function;inlined;file.c:7;cause 1234", a line each, for flamegraph.pl and its kind.
-std::string write_folded(const Records& records);
-/// For speedscope.app: one profile a run.
-std::string write_speedscope(const Records& records);
-/// For KCachegrind and callgrind_annotate: instructions and lines; slots, and slots by cause.
-std::string write_callgrind(const Records& records);
+/// "program;function;inlined;file.c:7;cause 1234", a line each, for flamegraph.pl and its kind. By data:
+/// stacks_of_data().
+std::string write_folded(const Records& records, const WhereView& view = {});
+/// For speedscope.app: one profile a run; the same.
+std::string write_speedscope(const Records& records, const WhereView& view = {});
+/// For KCachegrind and callgrind_annotate: instructions and lines, and calls; slots, and slots by cause.
+std::string write_callgrind(const Records& records, const WhereView& view = {});
 /// For pprof (not compressed): instructions with what is inlined there; slots, and slots by cause.
-std::string write_pprof(const Records& records);
+std::string write_pprof(const Records& records, const WhereView& view = {});
 
 /// One self-contained page that loads nothing from anywhere. `view`: sources of the code that it shows.
 std::string write_html(const Records& records, const WhereView& view = {});

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "report/data_words.h"
 #include "report/formats.h"
 #include "report/loop_timeline.h"
 #include "report/numbers.h"
@@ -146,6 +147,24 @@ std::string gains_of(const Where& where) {
            rows + "</table>\n";
 }
 
+std::string data_of(const Where& where) {
+    constexpr std::size_t most_rows = 10;
+    constexpr double worth_a_row = 0.001;
+    std::string rows;
+    std::size_t count = 0;
+    for (const record::DataPlace& place : where.data) {
+        if (place.share < worth_a_row || ++count > most_rows) break;
+        const std::string text = place.kind == record::DataKind::blocks ? blocks_text(place) : data_text(place);
+        rows += fmt::format("<tr><td>{}</td><td class=\"soft\">{:.0f}..{:.0f}%</td><td>{}</td><td>{}</td></tr>\n",
+                            percent(place.share), 100 * place.low, 100 * place.high, escaped(text + code_text(place)),
+                            escaped(words_of_most_slots(place.slots)));
+    }
+    if (rows.empty()) return {};
+    return "<h3>Data that are waited for</h3>\n<table class=\"code\"><tr><th>slots</th><th>low..high</th><th></th>"
+           "<th>most for</th></tr>\n" +
+           rows + "</table>\n";
+}
+
 std::string loop_of(const record::LoopTimeline& timeline) {
     constexpr std::size_t most_columns = 100, instruction_width = 36;
     const TimelinePicture picture = picture_of(timeline, most_columns);
@@ -177,6 +196,7 @@ std::string section_of(const Where& where, const WhereView& view) {
     }
     text += flame_graph(where);
     text += gains_of(where);
+    text += data_of(where);
     for (const auto& timeline : where.timelines) text += loop_of(timeline);
     for (const std::string& function : hottest_functions(where, view)) text += code_of(where, function, view);
     return text;

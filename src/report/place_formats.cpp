@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -14,6 +13,7 @@
 #include "report/protobuf.h"
 #include "report/text.h"
 #include "report/where.h"
+#include "report/whole_slots.h"
 
 namespace tmaprobe::report {
 namespace {
@@ -22,67 +22,9 @@ using record::CauseSlots;
 using record::CodePlace;
 using record::Where;
 
-template <class Visit>
-void for_each_where(const Records& records, Visit&& visit) {
-    for (const auto& record : records)
-        for (const auto& run : record.runs)
-            if (run.extra.where) visit(*run.extra.where);
+std::vector<PlaceStack> shown_stacks(const Where& where, const WhereView& view) {
+    return view.by == record::PlaceKind::data ? stacks_of_data(where) : stacks_of(where);
 }
-
-/// Slots are weighted and so no whole numbers; these formats want some. What rounding takes from one it gives to the
-/// next, so that the sum is that of all, rounded once.
-class WholeSlots {
-  public:
-    std::uint64_t next(double slots) {
-        exact_ += slots;
-        const auto due = static_cast<std::uint64_t>(std::llround(std::max(0.0, exact_)));
-        const std::uint64_t now = due - given_;
-        given_ = due;
-        return now;
-    }
-
-  private:
-    double exact_ = 0;
-    std::uint64_t given_ = 0;
-};
-
-std::string module_of(const CodePlace& place) {
-    return place.module.empty() ? "code made while it ran" : clean(place.module);
-}
-
-/// What has any slots, in the order of names.
-std::vector<std::string> causes_of(const Records& records) {
-    std::map<std::string, bool> any;
-    for_each_where(records, [&](const Where& where) {
-        for (const auto& [cause, slots] : where.slots) any[cause] = true;
-    });
-    std::vector<std::string> causes;
-    for (const auto& [cause, is_there] : any) causes.push_back(cause);
-    return causes;
-}
-
-double of_cause(const CauseSlots& slots, const std::string& cause) {
-    const auto found = slots.find(cause);
-    return found == slots.end() ? 0 : found->second;
-}
-
-/// All slots, then those of each cause, as whole numbers.
-class WholeRow {
-  public:
-    explicit WholeRow(const std::vector<std::string>& causes) : causes_(causes), by_cause_(causes.size()) {}
-    std::vector<std::uint64_t> next(const CauseSlots& slots) {
-        std::vector<std::uint64_t> row{0};
-        for (std::size_t i = 0; i < causes_.size(); ++i) {
-            row.push_back(by_cause_[i].next(of_cause(slots, causes_[i])));
-            row[0] += row.back();
-        }
-        return row;
-    }
-
-  private:
-    const std::vector<std::string>& causes_;
-    std::vector<WholeSlots> by_cause_;
-};
 
 }  // namespace
 
@@ -95,11 +37,11 @@ std::string function_of(const CodePlace& place) {
     return fmt::format("{}+{:#x}", module_text(place.module), place.address);
 }
 
-std::string write_folded(const Records& records) {
+std::string write_folded(const Records& records, const WhereView& view) {
     std::string text;
     WholeSlots whole;
     for_each_where(records, [&](const Where& where) {
-        for (const PlaceStack& stack : stacks_of(where)) {
+        for (const PlaceStack& stack : shown_stacks(where, view)) {
             const std::uint64_t count = whole.next(stack.slots);
             if (!count) continue;
             for (std::string frame : stack.frames) {
@@ -112,7 +54,7 @@ std::string write_folded(const Records& records) {
     return text;
 }
 
-std::string write_speedscope(const Records& records) {
+std::string write_speedscope(const Records& records, const WhereView& view) {
     std::map<std::string, std::size_t> numbers;
     std::vector<std::string> frames;
     const auto number = [&](const std::string& frame) {
@@ -128,7 +70,7 @@ std::string write_speedscope(const Records& records) {
     std::vector<Profile> profiles;
     for_each_where(records, [&](const Where& where) {
         Profile& profile = profiles.emplace_back();
-        for (const PlaceStack& stack : stacks_of(where)) {
+        for (const PlaceStack& stack : shown_stacks(where, view)) {
             auto& sample = profile.samples.emplace_back();
             for (const std::string& frame : stack.frames) sample.push_back(number(frame));
             sample.push_back(number(stack.cause));
@@ -140,7 +82,8 @@ std::string write_speedscope(const Records& records) {
     writer.begin_object();
     writer.member("$schema", "https://www.speedscope.app/file-format-schema.json");
     writer.member("exporter", "tmaprobe");
-    writer.member("name", "slots by place and cause");
+    writer.member(
+        "name", view.by == record::PlaceKind::data ? "waits for memory by data and cause" : "slots by place and cause");
     writer.key("shared");
     writer.begin_object();
     writer.key("frames");
@@ -170,48 +113,10 @@ std::string write_speedscope(const Records& records) {
     return writer.take();
 }
 
-std::string write_callgrind(const Records& records) {
-    const auto causes = causes_of(records);
-    std::string text = "# callgrind format\nversion: 1\ncreator: tmaprobe\npositions: instr line\nevents: slots";
-    for (const std::string& cause : causes) text += " " + cause;
-    text += "\n";
-    WholeRow row(causes);
-    std::vector<std::uint64_t> sums(causes.size() + 1);
-    const auto costs = [&](const CauseSlots& slots) {
-        std::string numbers;
-        const auto whole = row.next(slots);
-        for (std::size_t i = 0; i < whole.size(); ++i) {
-            numbers += fmt::format(" {}", whole[i]);
-            sums[i] += whole[i];
-        }
-        return numbers + "\n";
-    };
-    for_each_where(records, [&](const Where& where) {
-        using Of = std::tuple<std::string, std::string, std::string>;  // module, file, function
-        std::map<Of, std::vector<const CodePlace*>> functions;
-        for (const CodePlace& one : where.instructions) {
-            if (one.slots.empty()) continue;  // it was only measured
-            functions[{module_of(one), one.file.empty() ? "???" : clean(one.file),
-                       one.inlined_into.empty() ? function_of(one) : clean(one.inlined_into)}]
-                .push_back(&one);
-        }
-        for (const auto& [of, instructions] : functions) {
-            text += fmt::format("\nob={}\nfl={}\nfn={}\n", std::get<0>(of), std::get<1>(of), std::get<2>(of));
-            for (const CodePlace* one : instructions)
-                text += fmt::format("{:#x} {}", one->address, one->first_line) + costs(one->slots);
-        }
-        if (!where.further_instructions.empty())
-            text += fmt::format("\nob=???\nfl=???\nfn={}\n0x0 0", further_places) + costs(where.further_instructions);
-    });
-    text += "\ntotals:";
-    for (const std::uint64_t sum : sums) text += fmt::format(" {}", sum);
-    return text + "\n";
-}
-
 /// profile.proto of github.com/google/pprof: a sample is a line with the functions that were called to come there, or,
 /// of a record without callers, an instruction with what is inlined there; its values are all slots, and those of each
 /// cause.
-std::string write_pprof(const Records& records) {
+std::string write_pprof(const Records& records, const WhereView&) {
     const auto causes = causes_of(records);
     std::map<std::string, std::uint64_t> strings{{"", 0}};
     std::vector<std::string> table{""};

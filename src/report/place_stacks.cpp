@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/data_words.h"
 #include "report/place_formats.h"
 #include "report/text.h"
 #include "report/where.h"
@@ -48,6 +49,19 @@ std::vector<PlaceStack> stacks_of(const Where& where) {
         add(std::move(frames), line.slots);
     }
     add({further_places}, where.further_lines);
+    return stacks;
+}
+
+std::vector<PlaceStack> stacks_of_data(const Where& where) {
+    std::vector<PlaceStack> stacks;
+    for (const record::DataPlace& place : where.data) {
+        std::vector<std::string> frames;
+        const auto& allocated_by = place.allocated_by;
+        for (auto one = allocated_by.rbegin(); one != allocated_by.rend(); ++one)
+            frames.push_back(clean(function_text(*one)));
+        frames.push_back(place.kind == record::DataKind::blocks ? "blocks" : clean(data_text(place)));
+        for (const auto& [cause, slots] : place.slots) stacks.push_back({frames, cause, slots});
+    }
     return stacks;
 }
 

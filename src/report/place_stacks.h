@@ -18,4 +18,7 @@ struct PlaceStack {
 /// "further places". Text from the record is cleaned.
 std::vector<PlaceStack> stacks_of(const record::Where& where);
 
+/// All waits for memory by the data that were waited for: of blocks below the functions that allocated them, from main.
+std::vector<PlaceStack> stacks_of_data(const record::Where& where);
+
 }  // namespace tmaprobe::report

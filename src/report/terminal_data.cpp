@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
-#include "base/sizes.h"
+#include "report/data_words.h"
 #include "report/loop_timeline.h"
 #include "report/numbers.h"
 #include "report/screen.h"
@@ -34,35 +35,6 @@ const std::vector<Column>& columns() {
     return all;
 }
 
-std::string size_text(std::uint64_t bytes) { return bytes ? ", " + format_size(bytes) : ""; }
-
-std::string data_text(const DataPlace& place) {
-    switch (place.kind) {
-        case DataKind::variable:
-            return place.name +
-                   (place.line ? fmt::format(" ({}:{}", base_name(place.file), place.line)
-                               : " (" + base_name(place.path)) +
-                   size_text(place.bytes) + ")";
-        case DataKind::file:
-            return base_name(place.path) + " in memory";
-        case DataKind::heap:
-            return "heap" + size_text(place.bytes);
-        case DataKind::stack:
-            return "stack" + size_text(place.bytes);
-        case DataKind::anonymous:
-            return (place.path.empty() ? "anonymous" : place.path) + size_text(place.bytes) +
-                   fmt::format(" at {:#x}", place.address);
-        case DataKind::unknown:
-            break;
-    }
-    return "address not known";
-}
-
-std::string code_text(const DataPlace& place) {
-    if (place.code_line) return fmt::format(", at {}:{}", base_name(place.code_file), place.code_line);
-    return place.function.empty() ? "" : ", in " + place.function;
-}
-
 std::string row(const std::string& share, const std::string& bounds, const CauseSlots& slots, double all) {
     std::string text = fmt::format("{:>6} {:>9}", share, bounds);
     for (const Column& column : columns()) {
@@ -78,6 +50,7 @@ const char* how_to_get_huge_pages(DataKind kind) {
     switch (kind) {
         case DataKind::heap:
         case DataKind::anonymous:
+        case DataKind::blocks:
             return "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1 for what malloc gave";
         case DataKind::variable:
             return "allocate it instead, in memory with MADV_HUGEPAGE";
@@ -111,6 +84,26 @@ void show_gain(Screen& screen, const Where& where) {
     for (std::size_t i = 0; i < gains.size(); ++i) text += (i ? "; " : "") + gains[i];
     screen.entry("", text, 0);
     for (const std::string_view way : ways) screen.entry("", "next: " + std::string(way), 0);
+}
+
+/// Who allocated what the rows name, all the way from main; or how to be told.
+void show_blocks(Screen& screen, const Where& where, const WhereView& view) {
+    constexpr double worth_saying = 0.01;
+    bool first = true;
+    double not_told = 0;
+    for (std::size_t i = 0; i < where.data.size(); ++i) {
+        const DataPlace& place = where.data[i];
+        if (place.kind == DataKind::heap || place.kind == DataKind::anonymous) not_told += place.share;
+        if (place.kind != DataKind::blocks || place.share < worth_saying || i >= view.top) continue;
+        if (std::exchange(first, false)) screen.line();
+        screen.entry("", percent(place.share) + " waits for " + blocks_text(place), 0);
+    }
+    if (where.blocks_told_apart || not_told < worth_saying) return;
+    screen.line();
+    screen.entry("",
+                 "next: --repeatable, which follows a command from its start, tells blocks of the heap apart by the "
+                 "calls that allocated them",
+                 0);
 }
 
 }  // namespace
@@ -153,6 +146,7 @@ void show_data(Screen& screen, const Where& where, const WhereView& view) {
              "");
     show(row(percent(all > 0 ? record::sum_of(where.data_slots) / all : 0), "", where.data_slots, all),
          "all waits for memory", "");
+    show_blocks(screen, where, view);
     show_gain(screen, where);
 }
 

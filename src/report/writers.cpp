@@ -18,7 +18,7 @@ std::string write_lines(const Records& records) {
 /// Formats that hold places in the code and nothing else.
 struct PlaceFormat {
     const char* name;
-    std::string (*write)(const Records&);
+    std::string (*write)(const Records&, const WhereView&);
 };
 constexpr PlaceFormat of_places[] = {
     {"folded", write_folded}, {"speedscope", write_speedscope}, {"callgrind", write_callgrind}, {"pprof", write_pprof}};
@@ -43,7 +43,7 @@ Result<std::string> render(const Records& records, const std::string& format, co
         if (!knows_places(records))
             return fail(ErrorCode::bad_input, "the record does not know which code takes the slots",
                         "tmaprobe where makes records that do");
-        return write(records);
+        return write(records, view);
     }
     return fail(ErrorCode::bad_usage, "no format is called '" + format + "'", suggest(format, writer_formats()));
 }

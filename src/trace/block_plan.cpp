@@ -15,9 +15,15 @@ PlannedStep::Kind kind_of(const StaticInstruction& instruction) {
 
 class Planner {
   public:
-    BlockPlan plan(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers) {
+    BlockPlan plan(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers,
+                   WantedRegisters wanted) {
+        if (wanted.arguments) {
+            plan_.arguments = {at_register(rdi, 0), at_register(rsi, 0), at_register(rdx, 0)};
+            plan_.stack_pointer = at_register(rsp, 0);
+        }
         for (std::size_t i = 0; i < instructions.size(); ++i) {
             position_ = static_cast<std::uint16_t>(i);
+            if (wanted.result && i + 1 == instructions.size()) plan_.result = at_register(rax, 0);
             PlannedStep step = planned(instructions[i]);
             step.instruction = numbers[i];
             pass(instructions[i]);
@@ -141,8 +147,9 @@ class Planner {
 
 }  // namespace
 
-BlockPlan plan_block(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers) {
-    return Planner().plan(instructions, numbers);
+BlockPlan plan_block(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers,
+                     WantedRegisters wanted) {
+    return Planner().plan(instructions, numbers, wanted);
 }
 
 }  // namespace tmaprobe::trace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -42,9 +43,19 @@ struct BlockPlan {
     std::uint16_t entries = 1;            ///< the number included
     std::vector<std::uint16_t> accesses;  ///< which steps load or store
     bool has_strings = false;             ///< repeated instructions, which are several steps each
+    /// Where they are asked for: the values, as if they were addresses.
+    std::array<RecordedAddress, 3> arguments{};
+    RecordedAddress stack_pointer, result;
+};
+
+/// What is to be known of a block besides its addresses.
+struct WantedRegisters {
+    bool arguments = false;  ///< rdi, rsi, rdx and the stack pointer where it begins
+    bool result = false;     ///< rax where its last instruction begins
 };
 
 /// For x86 instructions that follow one another and are numbered `numbers`.
-BlockPlan plan_block(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers);
+BlockPlan plan_block(std::span<const StaticInstruction> instructions, std::span<const std::uint32_t> numbers,
+                     WantedRegisters wanted = {});
 
 }  // namespace tmaprobe::trace

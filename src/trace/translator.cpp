@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/x86_encoding.h"
+
 namespace tmaprobe::trace {
 
 Translator::Translator(TracedProcess& process, Tracer& tracer, Notes notes)
@@ -45,8 +47,11 @@ std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
 
 Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
     Trace trace;
+    const bool tells = allocations_ && count == 1;
+    if (tells) tell_before_step();
     auto traced = tracer_.trace(count, trace);
     if (!traced) return traced;
+    if (tells && !traced->ended) tell_after_step(trace);
     for (Step step : trace.steps) {
         step.instruction = number_of(trace.instructions[step.instruction]);
         ++counted_[step.instruction];
@@ -64,6 +69,9 @@ void Translator::tell_step(const Step& step) {
 }
 
 #if !defined(__x86_64__)
+
+void Translator::tell_before_step() {}
+void Translator::tell_after_step(const Trace&) {}
 
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) { return step_only(count, on_step); }
 
@@ -214,7 +222,7 @@ Result<> Translator::deliver_signal(std::uint64_t& address, const Event& event, 
 Result<> Translator::open_buffer(std::size_t remaining) {
     // As many as the rest will take, a little less: the last part is then short, and few steps too many are made.
     constexpr double cautious = 0.9;
-    constexpr std::size_t most_of_a_block = 1 + 4 * longest_block;
+    constexpr std::size_t for_allocations = 5, most_of_a_block = 1 + 4 * longest_block + for_allocations;
     auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
     if (drained_nothing_) entries = std::max(entries, most_of_a_block);
     return area_.open_buffer(entries);
@@ -314,6 +322,8 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         const std::uint64_t* entries = buffer_.data() + at;
         traced.steps +=
             listener_ && !on_step ? tell_block(block, entries, steps) : replay(block, entries, steps, on_step);
+        if (block.begins != AllocatorCall::none || block.ends != Block::Ends::otherwise)
+            tell_of(block, entries, steps);
         if (cut_short) {
             count_executions(block.plan, steps, 1);
         } else {
@@ -382,6 +392,38 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         }
     }
     return executed;
+}
+
+void Translator::tell_of(const Block& block, const std::uint64_t* entries, std::size_t count) {
+    const auto value = [&](const RecordedAddress& recorded) { return address_of(recorded, entries); };
+    const BlockPlan& plan = block.plan;
+    if (block.begins != AllocatorCall::none)
+        allocations_->entered(block.begins, value(plan.stack_pointer),
+                              {value(plan.arguments[0]), value(plan.arguments[1]), value(plan.arguments[2])});
+    if (count < plan.steps.size()) return;
+    const PlannedStep& last = plan.steps.back();
+    if (block.ends == Block::Ends::call)
+        allocations_->called(value(last.store), instructions_[last.instruction].address);
+    else if (block.ends == Block::Ends::returns)
+        allocations_->returned(value(last.load), value(plan.result));
+}
+
+void Translator::tell_before_step() {
+    const auto registers = process_.registers();
+    if (!registers) return;
+    const AllocatorCall call = allocations_->begins_at(registers->instruction_pointer());
+    if (call != AllocatorCall::none)
+        allocations_->entered(call, registers->stack_pointer(),
+                              {registers->general(rdi), registers->general(rsi), registers->general(rdx)});
+}
+
+void Translator::tell_after_step(const Trace& trace) {
+    for (const Step& step : trace.steps) {
+        const StaticInstruction& instruction = trace.instructions[step.instruction];
+        if (instruction.call) allocations_->called(step.store, instruction.address);
+        if (!instruction.returns) continue;
+        if (const auto registers = process_.registers()) allocations_->returned(step.load, registers->general(rax));
+    }
 }
 
 #endif

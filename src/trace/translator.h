@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/allocation_watch.h"
 #include "trace/block_writer.h"
 #include "trace/code_watch.h"
 #include "trace/tracer.h"
@@ -64,6 +65,10 @@ class Translator {
     void await(std::vector<std::uint64_t> addresses) { awaited_ = std::move(addresses), met_ = false; }
     bool met() const { return met_; }
 
+    /// Tells `watch` of the program's calls, returns and entries of its allocator, from here on. Only with
+    /// Notes::blocks_and_addresses, and before the first of steps().
+    void tell(AllocationWatch& watch) { allocations_ = &watch; }
+
     /// Whether this is not the program's memory, but the translator's in it.
     bool has_for_itself(std::uint64_t address) const { return area_.contains(address); }
 
@@ -86,6 +91,9 @@ class Translator {
         bool counted = false;           ///< it has a counter
         std::uint16_t counted_at = 0;   ///< before which instruction that goes up
         std::uint64_t counter = 0;      ///< as it was last read
+        // Where an AllocationWatch is told:
+        AllocatorCall begins = AllocatorCall::none;
+        enum class Ends : std::uint8_t { otherwise, call, returns } ends = Ends::otherwise;
     };
     /// Why the thread stopped that ran translated code, its registers as they are for the program.
     struct Event {
@@ -140,6 +148,11 @@ class Translator {
     void tell_step(const Step& step);
     std::size_t tell_block(const Block& block, const std::uint64_t* entries, std::size_t count);
     std::uint64_t address_of(const RecordedAddress& address, const std::uint64_t* entries) const;
+    /// What allocations_ is to know of a block, of which `count` instructions were executed; of one that is executed
+    /// in place before it is, and after it.
+    void tell_of(const Block& block, const std::uint64_t* entries, std::size_t count);
+    void tell_before_step();
+    void tell_after_step(const Trace& trace);
     void count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times);
     /// Reads the counters of blocks. Of the one that the thread is in only what is before `position` counts.
     Result<> collect(Traced& traced, const std::optional<Boundary>& position = {});
@@ -181,6 +194,7 @@ class Translator {
     bool met_ = false;
     std::vector<std::uint64_t> counters_;  ///< room to read them to
     bool drained_nothing_ = false;
+    AllocationWatch* allocations_ = nullptr;
 };
 
 }  // namespace tmaprobe::trace

@@ -12,6 +12,7 @@ namespace tmaprobe::trace {
 Result<> Translator::prepare() {
     if (area_.is_mapped() && !area_.is_there()) area_.lost();
     if (!area_.is_mapped()) {
+        if (allocations_) allocations_->begin_anew();
         if (!area_.map(process_)) {
             refused_ = true;
             return {};
@@ -45,6 +46,7 @@ Result<> Translator::flush() {
 Result<> Translator::drop_remapped(const Registers& before, const Registers& after) {
     for (const AddressRange& range : ranges_remapped(before, after.native.rax)) {
         ++remappings_;
+        if (allocations_) allocations_->mappings_changed();
         watch_.mappings_changed();
         std::vector<std::uint64_t> pages;
         for (const auto& [page, blocks] : blocks_in_page_)
@@ -138,7 +140,14 @@ Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>
     Block block;
     block.start = block.end = address;
     block.code = area_.next_code();
-    block.plan = plan_block(instructions, numbers);
+    if (allocations_ && !instructions.empty()) {
+        block.begins = allocations_->begins_at(address);
+        const StaticInstruction& last = instructions.back();
+        if (last.call) block.ends = Block::Ends::call;
+        if (last.returns && !last.far) block.ends = Block::Ends::returns;
+    }
+    block.plan =
+        plan_block(instructions, numbers, {block.begins != AllocatorCall::none, block.ends == Block::Ends::returns});
     // How far a repeated instruction came is in its registers: such blocks leave these, and all of them are met.
     block.counted = notes_ == Notes::blocks && !block.plan.has_strings && !instructions.empty();
     for (const StaticInstruction& instruction : instructions) {

@@ -8,7 +8,7 @@
 namespace tmaprobe::trace {
 
 /// General registers by their numbers in encodings.
-inline constexpr int rax = 0, rcx = 1, rsp = 4, rsi = 6, rdi = 7;
+inline constexpr int rax = 0, rcx = 1, rdx = 2, rsp = 4, rsi = 6, rdi = 7;
 /// What a push takes from the stack pointer, in bytes.
 inline constexpr std::int64_t stack_slot = 8;
 

@@ -37,6 +37,11 @@ def main(tmaprobe, record, function):
         assert abs(int(sums[1].replace(",", "")) - total) <= len(where["slots"]), told
         first = re.search(r"^ *[\d,]+ \( *([\d.]+)%\).*:(\S+) \[", told, re.M)
         assert first[2] == function and abs(float(first[1]) / 100 - share) < 0.15, told
+        # With what it calls, main takes what the calls say.
+        told = output("callgrind_annotate", "--inclusive=yes", "callgrind.out.1")
+        inclusive, = re.findall(r"^ *[\d,]+ \( *([\d.]+)%\).*:main \[", told, re.M)
+        called = sum(place["share"] for place in where["calls"] if place.get("function") == "main" and not place.get("line"))
+        assert abs(float(inclusive) / 100 - called) < 0.02, (told, called)
 
     output(tmaprobe, "report", "-f", "pprof", "-o", "places.pb", record)
     if shutil.which("go"):

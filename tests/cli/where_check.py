@@ -5,6 +5,7 @@
     where_check.py RECORD line SOURCE MARK CAUSE,...   most slots lie on the marked line, for these causes
     where_check.py RECORD loop SOURCE MARK DEPTH       most slots lie in the loop with the marked line, which is so deep
     where_check.py RECORD data KIND NAME               most waits are for such data
+    where_check.py RECORD blocks COUNT BYTES FUNCTION,...  most waits are for so many blocks, which these allocated
     where_check.py RECORD timeline FUNCTION            the hottest loop is in FUNCTION, and its cycles make sense
     where_check.py RECORD calls SEVEN THREE OF         OF is called by SEVEN for seven tenths of its slots, and by THREE for the rest
     where_check.py RECORD ratio ONE OTHER              OTHER takes three times the slots of ONE
@@ -65,6 +66,15 @@ def main(record, what, *words):
         kind, name = words
         assert where["data"][0]["kind"] == kind, where["data"][0]
         assert where["data"][0].get("name", "") == name, where["data"][0]
+    if what == "blocks":
+        count, size, functions = words
+        most = where["data"][0]
+        assert where["blocks_told_apart"] and most["kind"] == "blocks", most
+        assert [one["function"] for one in most["allocated_by"]] == functions.split(","), most
+        assert all(one["line"] > 0 for one in most["allocated_by"]), most
+        assert most["blocks"] == int(count) and most["bytes"] == int(size), most
+        # Others lie between them, in the same pages, and nobody waits for those.
+        assert most["share"] > 0.9 * sum(sum(data["slots"].values()) for data in where["data"]) / total, where["data"]
     if what == "timeline":
         function, = words
         loop = where["timelines"][0]

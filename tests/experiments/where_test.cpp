@@ -208,8 +208,9 @@ TEST(Where, WithoutSamplesNothingIsMeasured) {
 }
 
 /// `data` of an access by the instruction at 0x1000.
-void access(counters::AttributedWindow& window, std::uint64_t data, std::uint64_t dram, std::uint64_t translation = 0) {
-    counters::AccessSlots::Access access{0x1000, data, false, slots(0, dram)};
+void access(counters::AttributedWindow& window, std::uint64_t data, std::uint64_t dram, std::uint64_t translation = 0,
+            std::uint32_t allocation = 0) {
+    counters::AccessSlots::Access access{0x1000, data, false, allocation, slots(0, dram)};
     access.slots[static_cast<std::size_t>(SlotCause::translation)] = translation;
     window.accesses.add(access);
 }
@@ -271,6 +272,65 @@ TEST(Where, DataAreToldApartByWhatTheyLieIn) {
     EXPECT_DOUBLE_EQ(where.data[2].share, 40.0 / 260);
     EXPECT_EQ(where.data[3].kind, record::DataKind::unknown);
     EXPECT_EQ(where.data[4].kind, record::DataKind::stack);
+}
+
+TEST(Where, OfAMillionInstructionsTheMostAreListedAndTheRestIsNotLost) {
+    counters::AttributedWindow large;
+    large.process = ::getpid();
+    constexpr std::uint64_t instructions = 1000000, most_listed = 20000, begin = 0x100000;
+    for (std::uint64_t i = 0; i < instructions; ++i) large.slots.add(begin + 4 * i, slots(1 + i % 7, i % 3));
+    auto all = attribution({large}, true);
+    all.mappings[0].push_back({begin, begin + 4 * instructions, 0, 0, "", false});
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(all, warnings);
+    EXPECT_EQ(where.instructions.size(), most_listed);
+    record::CauseSlots sum = where.further_instructions;
+    for (const auto& one : where.instructions)
+        for (const auto& [cause, count] : one.slots) sum[cause] += count;
+    EXPECT_EQ(sum, where.slots);
+    EXPECT_GE(where.instructions.front().share, where.instructions.back().share);
+}
+
+TEST(Where, BlocksAreToldApartByTheCallsThatAllocatedThem) {
+    auto first = window(2, {{0x1000, slots(10, 90)}});
+    first.memory = {{{0x20000, 0x30000, 0, 0, "[heap]", false}, true, false, false}};
+    access(first, 0x20010, 30, 0, 3);
+    access(first, 0x20020, 20, 0, 4);  // the same, called from within itself
+    access(first, 0x20030, 25, 0, 5);
+    access(first, 0x20040, 15);
+    first.blocks = {{3, 2, 64}, {4, 1, 32}, {5, 10, 320}};
+    auto second = window(1, {{0x1000, slots(0, 60)}});
+    second.memory = first.memory;
+    access(second, 0x20010, 60, 0, 3);
+    second.blocks = {{3, 4, 128}};
+    auto all = attribution({first, second}, true);
+    // Code of no file has functions by address alone: those of this map.
+    const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+    std::ofstream(path) << "1000 100 main\n1200 100 parse\n1400 100 make\n1600 100 other\n";
+    all.allocating_calls = {{0, 0}, {0, 0x1010}, {1, 0x1210}, {2, 0x1410}, {3, 0x1220}, {1, 0x1610}};
+    std::vector<record::Warning> warnings;
+    const auto where = where_of(all, warnings);
+    std::remove(path.c_str());
+    EXPECT_TRUE(where.blocks_told_apart);
+    ASSERT_EQ(where.data.size(), 4u);
+    record::CauseSlots sum;
+    for (const auto& place : where.data)
+        for (const auto& [cause, count] : place.slots) sum[cause] += count;
+    EXPECT_EQ(sum, where.data_slots);
+    const auto names = [](const record::DataPlace& place) {
+        std::string text;
+        for (const auto& one : place.allocated_by) text += one.function + " ";
+        return text;
+    };
+    EXPECT_EQ(names(where.data[0]), "make parse main ");
+    EXPECT_EQ(where.data[0].kind, record::DataKind::blocks);
+    EXPECT_DOUBLE_EQ(where.data[0].share, 120.0 / 260);
+    EXPECT_EQ(where.data[0].bytes, 128u);
+    EXPECT_EQ(where.data[0].blocks, 4u);
+    EXPECT_EQ(names(where.data[1]), "other main ");
+    EXPECT_EQ(where.data[1].blocks, 10u);
+    EXPECT_EQ(names(where.data[2]), "parse main ");
+    EXPECT_EQ(where.data[3].kind, record::DataKind::heap);
 }
 
 TEST(Where, CodeThatWasMadeWhileItRanIsNamedByItsMap) {

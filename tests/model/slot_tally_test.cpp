@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace tmaprobe::model {
 namespace {
 
@@ -68,6 +70,32 @@ TEST(SlotTally, OfSomeRegionsHasTheirStepsAloneAndTimesOfAll) {
     });
     EXPECT_EQ(waits, 20u);
     EXPECT_THAT(tally.time_by_address(), ElementsAre(Pair(0x1000, 24), Pair(0x2000, 26)));
+}
+
+TEST(SlotTally, TellsBlocksOfOnePageApart) {
+    trace::Trace trace = two_paths();
+    for (trace::Step& step : trace.steps) step.load = 0x5000;
+    trace.steps.back().load = 0x5040;
+    SlotTally tally(trace);
+    note(tally);
+    std::map<std::uint32_t, std::uint64_t> waits;
+    tally
+        .by_access({}, trace::PageMap::uniform(4096),
+                   [](std::uint64_t address) { return address < 0x5040 ? 1u : (1u << 24) - 1; })
+        .for_each([&](const counters::AccessSlots::Access& access) {
+            for (const std::uint64_t slots : access.slots) waits[access.allocation] += slots;
+            EXPECT_EQ(access.data, access.allocation == 1 ? 0x5000u : 0x5040u);
+            EXPECT_FALSE(access.in_huge_page);
+        });
+    std::uint64_t sum = 0;
+    for (const auto& [allocation, slots] : waits) sum += slots;
+    EXPECT_EQ(waits.size(), 2u);
+    std::uint64_t all = 0;
+    tally.by_access({}, trace::PageMap::uniform(4096)).for_each([&](const counters::AccessSlots::Access& access) {
+        for (const std::uint64_t slots : access.slots) all += slots;
+        EXPECT_EQ(access.allocation, 0u);
+    });
+    EXPECT_EQ(sum, all);
 }
 
 TEST(SlotTally, HasTheTimesOfEachPathOfRegions) {

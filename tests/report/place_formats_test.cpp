@@ -118,6 +118,30 @@ TEST(PlaceFormats, CallgrindCostsAreOfInstructionsAndLines) {
     EXPECT_THAT(text, HasSubstr("positions: instr line\nevents: slots dram retiring\n"));
     EXPECT_THAT(text, HasSubstr("ob=/usr/bin/reader\nfl=/src/json.c\nfn=parse\n0x1000 7 24 20 4\n0x1004 3 6 0 6\n"));
     EXPECT_THAT(text, HasSubstr("totals: 31 20 11\n"));
+    EXPECT_THAT(text, Not(HasSubstr("calls=")));
+}
+
+TEST(PlaceFormats, CallgrindCallsHaveWhatTheyTakeWithAllThatIsCalled) {
+    const auto text = render(with_calls(), "callgrind");
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr("fl=???\nfn=main\ncob=/usr/bin/reader\ncfi=/src/json.c\ncfn=parse\ncalls=0 0x0 0\n"
+                                 "0x0 0 31 20 11\n"));
+    EXPECT_THAT(*text, HasSubstr("0x1000 7 24 20 4\ncob=/usr/bin/reader\ncfi=???\ncfn=reader+0x2000\ncalls=0 0x0 0\n"
+                                 "0x0 0 20 20 0\n"));
+    EXPECT_THAT(*text, Not(HasSubstr("cfn=main")));
+    EXPECT_THAT(*text, HasSubstr("totals: 31 20 11\n"));
+}
+
+TEST(PlaceFormats, CallgrindCodeWithoutNamesIsPartOfTheFunctionThatItIsIn) {
+    auto records = with_places();
+    record::Where& where = *records[0].runs[0].extra.where;
+    for (record::CodePlace& one : where.instructions) one.function = one.inlined_into = "";
+    where.functions.resize(1);
+    where.functions[0].module = "/usr/bin/reader";
+    where.functions[0].address = 0xff0;
+    const auto text = render(records, "callgrind");
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr("fn=reader+0xff0\n0x1000 7 24 20 4\n0x1004 3 6 0 6\n"));
 }
 
 TEST(PlaceFormats, PprofIsOneMessageWithItsStrings) {

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "report/data_words.h"
 #include "report/formats.h"
 #include "report/terminal.h"
+#include "report/writers.h"
 
 namespace tmaprobe::report {
 namespace {
@@ -250,6 +252,71 @@ TEST(WhereWords, OfDataSayWhatWaitsAndWhatHugePagesCouldSave) {
     EXPECT_THAT(text, HasSubstr("20.0%              0%   16%    4%    0%    0%  all waits for memory"));
     EXPECT_THAT(text, HasSubstr("huge pages could save 4.0% of slots at most: heap, 64M 4.0%"));
     EXPECT_THAT(text, HasSubstr("MADV_HUGEPAGE"));
+}
+
+TEST(WhereWords, OfHeapsThatWereNotToldApartSayHowTheyAre) {
+    TerminalStyle style;
+    style.where.by = record::PlaceKind::data;
+    auto record = with_data();
+    EXPECT_THAT(render_terminal(record, style), HasSubstr("next: --repeatable, which follows a command"));
+    record.runs[0].extra.where->blocks_told_apart = true;
+    EXPECT_THAT(render_terminal(record, style), Not(HasSubstr("next: --repeatable")));
+}
+
+record::Record with_blocks() {
+    auto record = with_data();
+    auto& where = *record.runs[0].extra.where;
+    where.blocks_told_apart = true;
+    auto& blocks = where.data[0];
+    blocks.kind = record::DataKind::blocks;
+    blocks.blocks = 3;
+    blocks.bytes = 48 << 20;
+    blocks.allocated_by = {
+        {"/bin/prog", "std::vector<int, std::allocator<int> >::push_back(int const&)", "/usr/include/v.h", 7, 0},
+        {"/bin/prog", "parse_value(char const*)", "/src/json.c", 217, 0},
+        {"/bin/prog", "", "", 0, 0x1230},
+        {"/bin/prog", "main", "/src/json.c", 300, 0}};
+    return record;
+}
+
+TEST(WhereWords, OfBlocksNameTheCallsThatAllocatedThem) {
+    TerminalStyle style;
+    style.width = 120;
+    style.where.by = record::PlaceKind::data;
+    const std::string text = render_terminal(with_blocks(), style);
+    EXPECT_THAT(text, HasSubstr("blocks of parse_value (json.c:217), 48M, at json.c:20"));
+    EXPECT_THAT(text, HasSubstr("14.0% waits for 48M in 3 blocks from parse_value (json.c:217) by "
+                                "std::vector::push_back < prog+0x1230 < main"));
+    EXPECT_THAT(where_sections({with_blocks()}, {}), HasSubstr("48M in 3 blocks from parse_value (json.c:217)"));
+    WhereView view;
+    view.by = record::PlaceKind::data;
+    const auto folded = render({with_blocks()}, "folded", view);
+    ASSERT_TRUE(folded);
+    EXPECT_THAT(*folded, HasSubstr("main (json.c:300);prog+0x1230;parse_value (json.c:217);std::vector::push_back "
+                                   "(v.h:7);blocks;dram 100\n"));
+}
+
+TEST(WhereWords, OfManyCallsNameTheFirstAndTheLast) {
+    record::DataPlace blocks;
+    blocks.kind = record::DataKind::blocks;
+    blocks.blocks = 1;
+    blocks.bytes = 9000000;
+    for (char name = 'a'; name < 'j'; ++name) blocks.allocated_by.push_back({"/bin/prog", {name}, "", 0, 0});
+    EXPECT_EQ(blocks_text(blocks), "8.6M in 1 block from a < b < c < d < e < 3 more < i");
+    blocks.allocated_by.clear();
+    EXPECT_EQ(data_text(blocks), "block of calls that are not known, 8.6M");
+}
+
+TEST(WhereWords, NameFunctionsWithoutTheirArguments) {
+    EXPECT_EQ(without_arguments("f"), "f");
+    EXPECT_EQ(without_arguments("ns::f<int>(std::vector<int> const&) const::inner"), "ns::f::inner");
+    EXPECT_EQ(without_arguments("std::unique_ptr<Disc> std::make_unique<Disc, int&>(int&)"), "std::make_unique");
+    EXPECT_EQ(without_arguments("char* std::operator+<char>(char const*)"), "std::operator+");
+    EXPECT_EQ(without_arguments("S::operator<<(int)"), "S::operator<<");
+    EXPECT_EQ(without_arguments("S::operator unsigned long() const"), "S::operator unsigned long");
+    EXPECT_EQ(without_arguments("S::operator()(int)"), "S::operator()");
+    EXPECT_EQ(without_arguments("(anonymous namespace)::f(int)"), "(anonymous namespace)::f");
+    EXPECT_EQ(without_arguments("broken<"), "broken");
 }
 
 TEST(WhereWords, OfARecordThatDoesNotTellDataApartSayThat) {

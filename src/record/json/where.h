@@ -83,20 +83,40 @@ struct Description<record::CodePlace> {
 };
 
 template <>
+struct Description<record::AllocatingFunction> {
+    using T = record::AllocatingFunction;
+    static constexpr std::string_view name = "allocating_function",
+                                      meaning = "A function on the way to where blocks were allocated";
+    static constexpr auto fields = std::make_tuple(
+        field("module", &T::module, "Path of the file, or [vdso]; empty: code that was made while the program ran"),
+        optional("function", &T::function, "Its name, also where it is inlined; none: not known"),
+        optional("file", &T::file, "Of the source; none: not known"),
+        optional("line", &T::line, "That called the next one, or the allocator; none: not known"),
+        optional("address", &T::address, "Of a function without name: where it begins; none: not known"));
+};
+
+template <>
 struct Description<record::DataPlace> {
     using T = record::DataPlace;
     static constexpr std::string_view name = "data_place", meaning = "Data that the program waits for";
     static constexpr auto fields = std::make_tuple(
         field("kind", &T::kind,
               "variable: of a module, by name; file: what is mapped of one; heap, stack, anonymous: memory of no file; "
-              "unknown: no address is known"),
+              "blocks: of the heap, or mapped, that the same calls allocated; unknown: no address is known"),
         optional("name", &T::name, "Of a variable"),
         optional("path", &T::path, "Of the file that it is of: a program, a library, what was mapped"),
         optional("file", &T::file, "Of the source that declares it; none: not known"),
         optional("line", &T::line, "Where; none: not known"),
         optional("address", &T::address,
                  "Of a variable: as the module's symbols count; of memory of no file: where it lay; none: not known"),
-        optional("bytes", &T::bytes, "Of all of it; none: not known"),
+        optional(
+            "bytes", &T::bytes,
+            "Of all of it, of blocks at the window that found most; of those below 4 KiB in steps of 16; none: not "
+            "known"),
+        optional("blocks", &T::blocks, "How many blocks that were; none: it is no blocks"),
+        optional("allocated_by", &T::allocated_by,
+                 "Who allocated these blocks: from the function that called the allocator out to main, without what "
+                 "lies between a function and itself"),
         field("slots", &T::slots, "By cause: only waits for memory"),
         field("share", &T::share, "Of all slots").at_least(0),
         field("low", &T::low, "Least share over the windows and what the model cannot know").at_least(0),
@@ -214,6 +234,10 @@ struct Description<record::Where> {
         optional("data", &T::data,
                  "What these wait for; adds up to data_slots, the most first; none: no wait for memory, or recorded "
                  "before data were told apart"),
+        optional(
+            "blocks_told_apart", &T::blocks_told_apart,
+            "The program's allocations were followed from its first on, so that `data` has blocks by who allocated "
+            "them (--repeatable)"),
         optional("timelines", &T::timelines, "Of the loops that take most"));
 };
 
