@@ -23,7 +23,7 @@ std::string change_interval(const record::Estimated& change) {
     return fmt::format("95% interval {}..{}", change_percent(change.low), change_percent(change.high));
 }
 
-std::string place_text(const CodeCost& code) {
+std::string cost_place(const CodeCost& code) {
     if (code.file.empty()) return code.module;
     return code.line ? fmt::format("{}:{}", code.file, code.line) : code.file;
 }
@@ -66,7 +66,7 @@ void show_moves(Screen& screen, const std::vector<CostMove>& moves, const char* 
     std::vector<std::vector<std::string>> rows{{what, "before", "after", "of all"}};
     for (const CostMove& move : moves) {
         if (rows.size() > most) break;
-        const std::string place = place_text(move.code);
+        const std::string place = cost_place(move.code);
         rows.push_back({screen.say(code_name(move.code) + (place.empty() ? "" : "  " + place)),
                         plain_number(move.before), plain_number(move.after), change_percent(move.share)});
     }
@@ -139,7 +139,7 @@ void show_cost(Screen& screen, const record::Record& record, const record::Gate&
                                  plain_number(cost.simulated), cost.windows, gate.layouts));
 }
 
-std::string heading_of(const record::Gate& gate) {
+std::string gate_heading(const record::Gate& gate) {
     std::string text;
     for (const std::string& word : gate.command) text += (text.empty() ? "" : " ") + word;
     return text;
@@ -164,7 +164,7 @@ std::string render_gate(const record::Record& record, const TerminalStyle& style
     Screen screen(style);
     const record::Gate& gate = *record.runs.front().extra.gate;
     screen.entry("Verdict", gate_sentence(gate));
-    screen.entry("Command", heading_of(gate));
+    screen.entry("Command", gate_heading(gate));
     show_cost(screen, record, gate);
     if (gate.result) {
         const auto& result = *gate.result;
@@ -189,12 +189,12 @@ std::string render_gate(const record::Record& record, const TerminalStyle& style
 std::string gate_markdown(const record::Record& record) {
     const record::Gate& gate = *record.runs.front().extra.gate;
     std::string text =
-        "### " + markdown_code(heading_of(gate)) + "\n\n**" + markdown_text(gate_sentence(gate)) + "**\n\n";
+        "### " + markdown_code(gate_heading(gate)) + "\n\n**" + markdown_text(gate_sentence(gate)) + "**\n\n";
     const auto table = [&](const std::vector<CostMove>& moves, const std::string& what) {
         if (moves.empty()) return;
         text += markdown_heading({what, "cycles before", "after", "of all"});
         for (const CostMove& move : moves) {
-            const std::string place = place_text(move.code);
+            const std::string place = cost_place(move.code);
             text +=
                 markdown_row({markdown_code(code_name(move.code)) + (place.empty() ? "" : " " + markdown_code(place)),
                               plain_number(move.before), plain_number(move.after), change_percent(move.share)});
