@@ -89,9 +89,9 @@ class RepeatableSimulation {
         if (executed.why != trace::Stop::Why::event)
             return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");
         trace::Tracer tracer(process, decoder_, options_.software_always);
-        tracer.on_system_call = [this](trace::TracedProcess& process, const trace::Registers& registers) {
+        tracer.on_system_call = [this](trace::TracedProcess& traced, const trace::Registers& registers) {
             follows_all_ &= !starts_another(registers);
-            has_threads_ |= starts_thread(process, registers);
+            has_threads_ |= starts_thread(traced, registers);
             return trace::Tracer::CallAnswer::carry_out;
         };
         trace::Translator translator(process, tracer);
