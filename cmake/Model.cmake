@@ -59,9 +59,11 @@ if(TMAPROBE_HAVE_MODEL)
                             ${llvm_target}desc ${llvm_target}disassembler
                     OUTPUT_VARIABLE llvm_symbol_libraries OUTPUT_STRIP_TRAILING_WHITESPACE)
     separate_arguments(llvm_symbol_libraries UNIX_COMMAND "${llvm_symbol_libraries}")
-    target_sources(tmaprobe_symbols PRIVATE ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
+    target_sources(tmaprobe_symbols PRIVATE ${CMAKE_SOURCE_DIR}/src/symbols/llvm/debug_files.cpp
+                                            ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
                                             ${CMAKE_SOURCE_DIR}/src/symbols/llvm/segments.cpp)
-    set(symbol_sources ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
+    set(symbol_sources ${CMAKE_SOURCE_DIR}/src/symbols/llvm/debug_files.cpp
+                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
                        ${CMAKE_SOURCE_DIR}/src/symbols/llvm/read_symbols.cpp
                        ${CMAKE_SOURCE_DIR}/src/symbols/llvm/segments.cpp
                        ${CMAKE_SOURCE_DIR}/src/symbols/llvm/unwind.cpp)

@@ -349,6 +349,7 @@ set(TMAPROBE_SOURCES_report
 )
 set(TMAPROBE_SOURCES_symbols
     src/symbols/call_stacks.cpp
+    src/symbols/llvm/debug_files.cpp
     src/symbols/llvm/disassembly.cpp
     src/symbols/llvm/read_symbols.cpp
     src/symbols/function_places.cpp

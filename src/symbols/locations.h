@@ -24,9 +24,10 @@ struct Location {
 };
 
 /// Of instructions at these offsets in an ELF file, each in its place. Debug information is found as debuggers find it:
-/// in the file, by its .gnu_debuglink, by its build id in /usr/lib/debug, and split off (.dwo, .dwp). It is read in a
-/// process of its own: what is broken in it costs the answer and nothing else. Errors: unavailable when the file cannot
-/// be read, or reading it fails or takes longer than `patience_seconds`.
+/// in the file, by its .gnu_debuglink, by its build id in /usr/lib/debug or from the servers that DEBUGINFOD_URLS
+/// names, and split off (.dwo, .dwp). It is read in a process of its own: what is broken in it costs the answer and
+/// nothing else. Errors: unavailable when the file cannot be read, or reading it fails or takes longer than
+/// `patience_seconds`.
 Result<std::vector<Location>> locate(const std::string& path, const std::vector<std::uint64_t>& offsets,
                                      double patience_seconds = 60);
 

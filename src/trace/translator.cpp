@@ -322,8 +322,7 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         const std::uint64_t* entries = buffer_.data() + at;
         traced.steps +=
             listener_ && !on_step ? tell_block(block, entries, steps) : replay(block, entries, steps, on_step);
-        if (block.begins != AllocatorCall::none || block.ends != Block::Ends::otherwise)
-            tell_of(block, entries, steps);
+        if (block.begins != AllocatorCall::none || block.ends != Block::Ends::otherwise) tell_of(block, entries, steps);
         if (cut_short) {
             count_executions(block.plan, steps, 1);
         } else {

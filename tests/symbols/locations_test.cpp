@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -149,6 +150,49 @@ TEST(Locations, DebugInformationIsFoundByItsBuildId) {
                               .c_str()),
               0);
     EXPECT_FALSE(inlined_in_hidden(built)) << "and nowhere else";
+}
+
+/// A variable of the environment, until the end of a test.
+class Environment {
+  public:
+    Environment(const char* name, const std::string& value) : name_(name) {
+        if (const char* before = std::getenv(name)) before_ = before;
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~Environment() {
+        if (before_)
+            ::setenv(name_, before_->c_str(), 1);
+        else
+            ::unsetenv(name_);
+    }
+
+  private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+TEST(Locations, DebugInformationIsFetchedOnlyIfTheUserNamesServers) {
+    const Built built("-g", "objcopy --only-keep-debug s.so s.debug && strip s.so");
+    const std::string folder = built.folder().string();
+    std::ofstream(folder + "/debuginfod-find")
+        << "#!/bin/sh\necho \"$*\" >> " << folder << "/asked\necho " << folder << "/s.debug\n";
+    fs::permissions(folder + "/debuginfod-find", fs::perms::owner_all);
+    const Environment path("PATH", folder + ":" + std::getenv("PATH"));
+    {
+        const Environment nobody("DEBUGINFOD_URLS", "");
+        EXPECT_FALSE(inlined_in_hidden(built));
+        EXPECT_FALSE(fs::exists(folder + "/asked"));
+    }
+    const Environment servers("DEBUGINFOD_URLS", "http://localhost:1");
+    expect_all_known(built);
+    std::ifstream asked(folder + "/asked");
+    std::string line;
+    ASSERT_TRUE(std::getline(asked, line));
+    EXPECT_THAT(line, testing::MatchesRegex("debuginfo [0-9a-f]{40}"));
+    fs::remove(folder + "/asked");
+    const Built whole("-g");
+    expect_all_known(whole);
+    EXPECT_FALSE(fs::exists(folder + "/asked")) << "who has all of it asks nobody";
 }
 
 TEST(Locations, DebugInformationMayBePackedApart) {

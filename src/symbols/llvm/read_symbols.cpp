@@ -11,9 +11,9 @@
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/DebugInfo/DWARF/DWARFDebugFrame.h>
 #include <llvm/DebugInfo/Symbolize/Symbolize.h>
-#include <llvm/Object/BuildID.h>
 #include <llvm/Object/ELFObjectFile.h>
 
+#include "symbols/llvm/debug_files.h"
 #include "symbols/llvm/disassembly.h"
 #include "symbols/llvm/segments.h"
 #endif
@@ -73,8 +73,7 @@ class Reader {
         LLVMSymbolizer::Options options;
         options.PrintFunctions = llvm::DILineInfoSpecifier::FunctionNameKind::LinkageName;
         symbolizer_ = std::make_unique<LLVMSymbolizer>(options);
-        symbolizer_->setBuildIDFetcher(
-            std::make_unique<llvm::object::BuildIDFetcher>(std::vector<std::string>{"/usr/lib/debug"}));
+        symbolizer_->setBuildIDFetcher(std::make_unique<DebugFiles>(object));
     }
 
     std::vector<Location> read(const std::vector<std::uint64_t>& offsets) {
