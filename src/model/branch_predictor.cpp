@@ -95,29 +95,26 @@ BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
       second_(foretelling.second_level_targets, target_ways, SetAssociative::Replacement::random),
       met_(std::size_t{1} << by_address_bits, 1, 0) {}
 
-bool BranchTargets::met(std::uint64_t address) const {
-    const std::uint8_t* met = met_.look(by_address(address));
-    return met && *met;
-}
-
-core::TargetKnown BranchTargets::find(std::uint64_t address) {
-    if (!has_first_) return core::TargetKnown::first_level;
-    if (!met(address)) *met_.change(by_address(address)) = 1;
+BranchTargets::Found BranchTargets::find(std::uint64_t address) {
+    using enum core::TargetKnown;
+    if (!has_first_) return {};
     constexpr unsigned kept_bits = 40;
     const std::uint64_t entry = (address / bytes_of_target * golden) >> (64 - kept_bits);
     const bool in_first = first_.find(entry);
     const bool in_second = !has_second_ || second_.find(entry);
     if (!in_first) first_.insert(entry);
     if (!in_second) second_.insert(entry);
-    if (in_first) return core::TargetKnown::first_level;
-    return in_second ? core::TargetKnown::second_level : core::TargetKnown::decoder;
+    const std::size_t row = by_address(address);
+    const std::uint8_t* met_row = met_.look(row);
+    const bool met = met_row && *met_row;
+    if (!met) *met_.change(row) = 1;
+    return {in_first ? first_level : in_second ? second_level : decoder, met};
 }
 
 core::TargetKnown BranchPredictor::knows_target(const trace::StaticInstruction& branch) {
-    const bool met = known_targets_.met(branch.address);
-    const core::TargetKnown known = known_targets_.find(branch.address);
+    const auto [where, met] = known_targets_.find(branch.address);
     // As with directions: a program that was met in the middle of its run has met its branches before.
-    return met || unknown_is_missed_ ? known : core::TargetKnown::first_level;
+    return met || unknown_is_missed_ ? where : core::TargetKnown::first_level;
 }
 
 BranchPredictor::BranchPredictor(const events::CoreGeometry& core)

@@ -44,10 +44,12 @@ class BranchHistory {
 class BranchTargets {
   public:
     explicit BranchTargets(const events::BranchForetelling& foretelling);
-    /// Of a branch that is taken; it is known in both levels afterwards. One that was never met is in neither.
-    core::TargetKnown find(std::uint64_t address);
-    /// Whether the branch was ever taken.
-    bool met(std::uint64_t address) const;
+    struct Found {
+        core::TargetKnown where = core::TargetKnown::first_level;
+        bool met = false;  ///< the branch was taken before
+    };
+    /// Of a branch that is taken; it is known in both levels afterwards.
+    Found find(std::uint64_t address);
 
   private:
     bool has_first_, has_second_;

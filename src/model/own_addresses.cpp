@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t alignment = 1u << 30;
 constexpr std::uint64_t first_place = std::uint64_t{1} << 32;
 /// Cores tell far targets of branches from near ones by about so many bits (`near_target_bits` of their data).
-constexpr unsigned region_bits = 37;
+constexpr unsigned near_bits = 37;
 
 bool has_huge_pages(const trace::PageMap& pages, std::uint64_t begin, std::uint64_t end) {
     constexpr std::uint64_t small = 4096, large = 2u << 20;
@@ -50,10 +50,10 @@ std::uint64_t OwnAddresses::own(std::uint64_t address) {
     }
     Area& area = areas_[last_];
     if (area.place == 0) {
-        Region& region = region_of(area.begin);
+        Neighbourhood& near = neighbourhood_of(area.begin);
         // Huge pages lie in their mapping as they did.
-        area.place = region.next_place + (area.huge_pages ? area.begin % alignment : 0);
-        region.next_place = (area.place + (area.end - area.begin) + alignment) / alignment * alignment;
+        area.place = near.next_place + (area.huge_pages ? area.begin % alignment : 0);
+        near.next_place = (area.place + (area.end - area.begin) + alignment) / alignment * alignment;
         const auto after =
             std::ranges::upper_bound(met_, area.place, {}, [&](std::size_t met) { return areas_[met].place; });
         met_.insert(after, last_);
@@ -61,11 +61,11 @@ std::uint64_t OwnAddresses::own(std::uint64_t address) {
     return area.place + (address - area.begin);
 }
 
-OwnAddresses::Region& OwnAddresses::region_of(std::uint64_t address) {
-    const std::uint64_t upper_bits = address >> region_bits;
-    const auto known = std::ranges::find(regions_, upper_bits, &Region::upper_bits);
-    if (known != regions_.end()) return *known;
-    return regions_.emplace_back(Region{upper_bits, (regions_.size() << region_bits) + first_place});
+OwnAddresses::Neighbourhood& OwnAddresses::neighbourhood_of(std::uint64_t address) {
+    const std::uint64_t upper_bits = address >> near_bits;
+    const auto known = std::ranges::find(neighbourhoods_, upper_bits, &Neighbourhood::upper_bits);
+    if (known != neighbourhoods_.end()) return *known;
+    return neighbourhoods_.emplace_back(Neighbourhood{upper_bits, (neighbourhoods_.size() << near_bits) + first_place});
 }
 
 std::uint64_t OwnAddresses::own_if_met(std::uint64_t address) const {

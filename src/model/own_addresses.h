@@ -47,13 +47,13 @@ class OwnAddresses {
     std::vector<std::size_t> met_;  ///< by place
     std::size_t last_ = 0;          ///< most accesses are to the area of the one before
     /// Mappings whose addresses have the same upper bits: a program and its heap, its libraries and stacks.
-    struct Region {
+    struct Neighbourhood {
         std::uint64_t upper_bits = 0, next_place = 0;
     };
-    std::vector<Region> regions_;  ///< in the order in which they were met
+    std::vector<Neighbourhood> neighbourhoods_;  ///< in the order in which they were met
     std::uint64_t code_shift_ = 0;
 
-    Region& region_of(std::uint64_t address);
+    Neighbourhood& neighbourhood_of(std::uint64_t address);
 };
 
 }  // namespace tmaprobe::model

@@ -167,7 +167,7 @@ TargetKnown mostly_known(std::size_t branches) {
     std::array<std::size_t, 3> found{};
     for (int round = 0; round < 20; ++round)
         for (std::size_t i = 0; i < branches; ++i) {
-            const TargetKnown where = targets.find(0x401000 + 16 * i);
+            const TargetKnown where = targets.find(0x401000 + 16 * i).where;
             if (round >= 10) ++found[static_cast<std::size_t>(where)];
         }
     return static_cast<TargetKnown>(std::max_element(found.begin(), found.end()) - found.begin());
