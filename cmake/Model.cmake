@@ -59,14 +59,12 @@ if(TMAPROBE_HAVE_MODEL)
                             ${llvm_target}desc ${llvm_target}disassembler
                     OUTPUT_VARIABLE llvm_symbol_libraries OUTPUT_STRIP_TRAILING_WHITESPACE)
     separate_arguments(llvm_symbol_libraries UNIX_COMMAND "${llvm_symbol_libraries}")
-    target_sources(tmaprobe_symbols PRIVATE ${CMAKE_SOURCE_DIR}/src/symbols/llvm/debug_files.cpp
-                                            ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
-                                            ${CMAKE_SOURCE_DIR}/src/symbols/llvm/segments.cpp)
-    set(symbol_sources ${CMAKE_SOURCE_DIR}/src/symbols/llvm/debug_files.cpp
-                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/disassembly.cpp
-                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/read_symbols.cpp
-                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/segments.cpp
-                       ${CMAKE_SOURCE_DIR}/src/symbols/llvm/unwind.cpp)
+    set(symbol_sources ${TMAPROBE_SOURCES_symbols})
+    list(FILTER symbol_sources INCLUDE REGEX "/symbols/llvm/.*[.]cpp$")
+    list(TRANSFORM symbol_sources PREPEND ${CMAKE_SOURCE_DIR}/)
+    set(symbol_sources_over_llvm ${symbol_sources})
+    list(FILTER symbol_sources_over_llvm INCLUDE REGEX ${TMAPROBE_SYMBOLS_OVER_LLVM})
+    target_sources(tmaprobe_symbols PRIVATE ${symbol_sources_over_llvm})
     target_include_directories(tmaprobe_symbols SYSTEM PRIVATE ${llvm_include})
     # LLVM's headers stand for themselves: the project's strictest warnings are not for them.
     set_source_files_properties(${symbol_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS

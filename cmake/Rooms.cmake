@@ -41,6 +41,8 @@ set_source_files_properties(src/record/json/file.cpp src/record/json/schema.cpp 
 set(TMAPROBE_SIMULATING "/model/(core/|branch_predictor|call_follower|executed_runs|line_channel|loop_times|memory_system|met_areas|own_addresses|page_frames|set_associative|slot_tally|speed_up|window_simulator)")
 set(TMAPROBE_NEEDS_LLVM "/model/(llvm/|model_source|simulation|command_simulation|copy_windows|sampled_windows[.]|region_sums|spinning|sum_of_windows|trace_code|trace_extensions|trace_file|trace_simulation|trace_writer|what_if_simulation|gate_simulation|followed_run|followed_regions|layout_simulators)")
 
+set(TMAPROBE_SYMBOLS_OVER_LLVM "/symbols/llvm/(debug_files|disassembly|segments)[.]")
+
 function(tmaprobe_library name)
     set(sources ${TMAPROBE_SOURCES_${name}})
     if(name STREQUAL "model")
@@ -49,7 +51,7 @@ function(tmaprobe_library name)
         list(FILTER sources EXCLUDE REGEX ${TMAPROBE_NEEDS_LLVM})
     endif()
     if(name STREQUAL "symbols")
-        list(FILTER sources EXCLUDE REGEX "/(disassembly|segments).cpp")  # the same
+        list(FILTER sources EXCLUDE REGEX ${TMAPROBE_SYMBOLS_OVER_LLVM})  # the same
     endif()
     # Its machine code is copied into other programs.
     set_source_files_properties(src/trace/sha_routine.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
