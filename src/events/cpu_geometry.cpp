@@ -170,7 +170,7 @@ struct Description<BranchForetelling> {
         added("taken_cycles", &S::taken_cycles), added("indirect_cycles", &S::indirect_cycles),
         added("call_cycles", &S::call_cycles), added("return_cycles", &S::return_cycles),
         added("first_level_targets", &S::first_level_targets), added("second_level_targets", &S::second_level_targets),
-        added("second_level_cycles", &S::second_level_cycles),
+        added("second_level_cycles", &S::second_level_cycles), added("calls_by_line", &S::calls_by_line),
         added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
         added("far_target_cycles", &S::far_target_cycles), added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {

@@ -102,6 +102,8 @@ struct BranchForetelling {
     double taken_cycles = 0, indirect_cycles = 0, call_cycles = 0, return_cycles = 0;  ///< each such branch
     unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
     unsigned second_level_targets = 0, second_level_cycles = 0;  ///< that are known later, and how much; 0: all others
+    bool calls_by_line =
+        false;  ///< calls and returns at the same place of lines a power of 2 apart clash, in both levels
     unsigned unknown_target_cycles = 0;  ///< until the decoder finds the target of a branch that is in neither
     /// A target whose address differs from the branch's in this bit or a higher one takes so many cycles more, but for
     /// returns; 0 cycles: none does.

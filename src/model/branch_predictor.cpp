@@ -10,7 +10,7 @@ constexpr std::size_t by_address_bits = 14, table_size = std::size_t{1} << Branc
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
 constexpr std::size_t return_stack = 32;
 constexpr int target_ways = 8;
-constexpr std::uint64_t bytes_of_target = 16;  // branches so near to one another share an entry
+constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
 constexpr std::uint64_t no_target = 0;
 
@@ -22,6 +22,18 @@ constexpr std::uint32_t use_mask = 3u << use_shift, empty = ~0u;
 
 std::size_t by_address(std::uint64_t address) {
     return static_cast<std::size_t>((address * golden) >> (64 - by_address_bits));
+}
+
+/// What a table of targets finds a branch by. `sets`: those of a table in which calls and returns clash that lie at the
+/// same place of lines a power of 2 apart; 0: it finds all by a mixture of their address's bits.
+std::uint64_t key(const trace::StaticInstruction& branch, std::uint64_t sets) {
+    if ((branch.call || branch.returns) && sets) {
+        const std::uint64_t line = branch.address / line_bytes, place = branch.address % line_bytes;
+        constexpr std::uint64_t scatter = 61;
+        return (line / sets * line_bytes + place) * sets + (line + place * scatter) % sets;
+    }
+    constexpr unsigned kept_bits = 40;
+    return (branch.address * golden) >> (64 - kept_bits);
 }
 
 template <class Number>
@@ -91,20 +103,21 @@ std::uint32_t BranchHistory::tag(std::size_t table, std::uint64_t address) const
 BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
     : has_first_(foretelling.first_level_targets > 0),
       has_second_(foretelling.second_level_targets > 0),
+      first_sets_(foretelling.calls_by_line ? foretelling.first_level_targets / target_ways : 0),
+      second_sets_(foretelling.calls_by_line ? foretelling.second_level_targets / target_ways : 0),
       first_(foretelling.first_level_targets, target_ways, SetAssociative::Replacement::random),
       second_(foretelling.second_level_targets, target_ways, SetAssociative::Replacement::random),
       met_(std::size_t{1} << by_address_bits, 1, 0) {}
 
-BranchTargets::Found BranchTargets::find(std::uint64_t address) {
+BranchTargets::Found BranchTargets::find(const trace::StaticInstruction& branch) {
     using enum core::TargetKnown;
     if (!has_first_) return {};
-    constexpr unsigned kept_bits = 40;
-    const std::uint64_t entry = (address / bytes_of_target * golden) >> (64 - kept_bits);
-    const bool in_first = first_.find(entry);
-    const bool in_second = !has_second_ || second_.find(entry);
-    if (!in_first) first_.insert(entry);
-    if (!in_second) second_.insert(entry);
-    const std::size_t row = by_address(address);
+    const std::uint64_t in_first_as = key(branch, first_sets_), in_second_as = key(branch, second_sets_);
+    const bool in_first = first_.find(in_first_as);
+    const bool in_second = !has_second_ || second_.find(in_second_as);
+    if (!in_first) first_.insert(in_first_as);
+    if (!in_second) second_.insert(in_second_as);
+    const std::size_t row = by_address(branch.address);
     const std::uint8_t* met_row = met_.look(row);
     const bool met = met_row && *met_row;
     if (!met) *met_.change(row) = 1;
@@ -112,7 +125,7 @@ BranchTargets::Found BranchTargets::find(std::uint64_t address) {
 }
 
 core::TargetKnown BranchPredictor::knows_target(const trace::StaticInstruction& branch) {
-    const auto [where, met] = known_targets_.find(branch.address);
+    const auto [where, met] = known_targets_.find(branch);
     // As with directions: a program that was met in the middle of its run has met its branches before.
     return met || unknown_is_missed_ ? where : core::TargetKnown::first_level;
 }

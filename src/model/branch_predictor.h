@@ -49,10 +49,11 @@ class BranchTargets {
         bool met = false;  ///< the branch was taken before
     };
     /// Of a branch that is taken; it is known in both levels afterwards.
-    Found find(std::uint64_t address);
+    Found find(const trace::StaticInstruction& branch);
 
   private:
     bool has_first_, has_second_;
+    std::uint64_t first_sets_, second_sets_;  ///< in which calls are looked for by their lines; 0: as all others
     SetAssociative first_, second_;
     SharedRows<std::uint8_t> met_;
 };

@@ -41,12 +41,17 @@ class Knows final : public BranchOracle {
     TargetKnown where_;
 };
 
-double cycles(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
-              BranchOracle& branches) {
+PipelineFacts facts_of(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
+                       BranchOracle& branches) {
     auto core = make_core(parameters);
     auto simulated = (*core)->simulate(trace, {0, trace.steps.size()}, memory, branches);
     EXPECT_TRUE(simulated.has_value());
-    return simulated ? static_cast<double>(simulated->facts.cycles) : 0;
+    return simulated ? simulated->facts : PipelineFacts{};
+}
+
+double cycles(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
+              BranchOracle& branches) {
+    return static_cast<double>(facts_of(parameters, trace, memory, branches).cycles);
 }
 
 /// Instructions at addresses, over and over.
@@ -141,17 +146,25 @@ TEST(FrontEnd, ALineThatTheFirstLevelDoesNotHaveComesAtItsOwnRate) {
     std::vector<std::pair<std::uint64_t, Bytes>> code;
     for (std::size_t i = 0; i < 4000; ++i) code.push_back({0x400000 + 8 * i, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}});
     const trace::Trace trace = around(code, 1);
-    const auto cycles_of_line = [&](unsigned bytes) {
+    constexpr double lines = 500;
+    const auto facts_with = [&](unsigned bytes) {
         CoreParameters parameters = zen4();
         parameters.decode_bytes = 32;
         parameters.missed_line_bytes = bytes;
         parameters.foretelling.lines_ahead = 16;
         CodeFromSecondLevel memory(14);
         NeverWrong branches;
-        return cycles(parameters, trace, memory, branches) / 500;
+        return facts_of(parameters, trace, memory, branches);
     };
-    EXPECT_NEAR(cycles_of_line(0), 2, 0.2);
-    EXPECT_NEAR(cycles_of_line(16), 4, 0.2);
+    const auto because_of_the_cache = [](const PipelineFacts& facts) {
+        return static_cast<double>(facts.by_cause[static_cast<std::size_t>(SlotCause::instruction_cache)]);
+    };
+    const PipelineFacts at_once = facts_with(0), slowly = facts_with(16);
+    EXPECT_NEAR(static_cast<double>(at_once.cycles) / lines, 2, 0.2);
+    EXPECT_NEAR(static_cast<double>(slowly.cycles) / lines, 4, 0.2);
+    // Four cycles of six slots, less the eight instructions.
+    EXPECT_GT(because_of_the_cache(slowly) / lines, 12);
+    EXPECT_LT(because_of_the_cache(at_once) / lines, 1);
 }
 
 events::BranchForetelling two_levels() {
@@ -161,13 +174,21 @@ events::BranchForetelling two_levels() {
     return foretelling;
 }
 
+enum class Kind { jump, call, returns };
+
 /// Where most of so many branches' targets are, once all were met.
-TargetKnown mostly_known(std::size_t branches) {
-    BranchTargets targets(two_levels());
+TargetKnown mostly_known(std::size_t branches, std::uint64_t distance = 16, Kind kind = Kind::jump) {
+    events::BranchForetelling foretelling = two_levels();
+    foretelling.calls_by_line = true;
+    BranchTargets targets(foretelling);
     std::array<std::size_t, 3> found{};
     for (int round = 0; round < 20; ++round)
         for (std::size_t i = 0; i < branches; ++i) {
-            const TargetKnown where = targets.find(0x401000 + 16 * i).where;
+            trace::StaticInstruction branch;
+            branch.address = 0x401000 + distance * i;
+            branch.call = kind == Kind::call;
+            branch.returns = kind == Kind::returns;
+            const TargetKnown where = targets.find(branch).where;
             if (round >= 10) ++found[static_cast<std::size_t>(where)];
         }
     return static_cast<TargetKnown>(std::max_element(found.begin(), found.end()) - found.begin());
@@ -177,6 +198,15 @@ TEST(BranchTargets, AsManyAreKnownAsEachLevelHolds) {
     EXPECT_EQ(mostly_known(60), TargetKnown::first_level);
     EXPECT_EQ(mostly_known(200), TargetKnown::second_level);
     EXPECT_EQ(mostly_known(2000), TargetKnown::decoder);
+}
+
+TEST(BranchTargets, CallsAndReturnsAPowerOfTwoApartClash) {
+    for (const Kind kind : {Kind::call, Kind::returns}) {
+        EXPECT_EQ(mostly_known(60, 512, kind), TargetKnown::decoder) << "in 4 of 32 sets of the second level";
+        EXPECT_EQ(mostly_known(60, 72, kind), TargetKnown::first_level);
+        EXPECT_EQ(mostly_known(60, 16, kind), TargetKnown::first_level);
+    }
+    EXPECT_EQ(mostly_known(60, 512, Kind::jump), TargetKnown::first_level);
 }
 
 TEST(BranchTargets, OneThatWasNeverMetIsHeldToBeKnownUnlessTheBoundsAsk) {

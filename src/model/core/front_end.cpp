@@ -68,11 +68,18 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     const double from_cache =
         static_cast<double>(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries)) /
         parameters_.op_cache_width;
-    const unsigned bytes =
-        line_missed_ && parameters_.missed_line_bytes ? parameters_.missed_line_bytes : parameters_.decode_bytes;
-    fetched_until_ += from_op_cache_ ? from_cache
-                                     : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
-                                                 static_cast<double>(what.length) / bytes, from_cache});
+    const double length = what.length;
+    const double decoded = from_op_cache_ ? from_cache
+                                          : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
+                                                      length / parameters_.decode_bytes, from_cache});
+    // Of a line that the first level does not have, bytes come more slowly than they are decoded.
+    const bool comes_slowly = line_missed_ && !from_op_cache_ && parameters_.missed_line_bytes;
+    const double came = comes_slowly ? length / parameters_.missed_line_bytes : 0;
+    fetched_until_ += std::max(decoded, came);
+    if (came > decoded) {
+        late_ = SlotCause::instruction_cache;
+        late_since_ = fetched_until_;
+    }
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
