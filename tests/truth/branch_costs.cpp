@@ -110,6 +110,33 @@ Code jumps(std::size_t count, std::size_t bytes_apart) {
     return code;
 }
 
+/// Calls, each so many bytes after the one before, of functions that do nothing, so many bytes apart, in any order.
+Code call_table(std::size_t count, std::size_t bytes_between, std::size_t bytes_apart) {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    constexpr std::size_t first = 5, call_bytes = 5;
+    Code code(first + bytes_apart * count, 0xcc);
+    for (std::size_t i = 0; i < count; ++i) code[first + bytes_apart * i] = 0xc3;
+    const auto over = static_cast<std::int32_t>(code.size() - first);
+    code[0] = 0xe9;
+    std::memcpy(&code[1], &over, sizeof over);
+    for (const std::size_t function : order) {
+        put(code, {0xe8});
+        put_number(code, static_cast<std::int64_t>(first + bytes_apart * function) -
+                             static_cast<std::int64_t>(code.size() + 4));
+        for (std::size_t pad = bytes_between - call_bytes; pad > 0;) {
+            const std::size_t now = pad >= 4 ? 4 : 1;
+            if (now == 4)
+                put(code, {0x0f, 0x1f, 0x40, 0x00});
+            else
+                put(code, {0x90});
+            pad -= now;
+        }
+    }
+    return code;
+}
+
 /// 16 jumps through memory to `there`, each with a jump back.
 Code far_jumps(unsigned char* memory, unsigned char* there) {
     constexpr std::size_t count = 16, apart = 64, body_at = 64;
@@ -162,6 +189,15 @@ int main() {
             std::printf("  %zu %5.2f", count, cycles(memory, jumps(count, apart), static_cast<double>(count)));
         std::printf("\n");
     }
+    std::printf("calls and returns, cycles of a pair, by how many functions there are\n");
+    for (const std::size_t between : {5, 8, 16})
+        for (const std::size_t apart : {64, 256, 512, 576}) {
+            std::printf("  calls %2zu bytes apart, functions %3zu", between, apart);
+            for (const std::size_t count : {256, 512, 768, 1024, 1536, 2048, 3072})
+                std::printf("  %zu %5.1f", count,
+                            cycles(memory, call_table(count, between, apart), static_cast<double>(count)));
+            std::printf("\n");
+        }
     std::printf("straight code, cycles of a line, by KiB\n");
     for (const std::size_t kib : {16, 64, 256, 768, 1536, 6000, 12000})
         std::printf("  %zu %5.2f", kib, cycles(memory, straight(kib << 10), static_cast<double>(kib << 4)));
