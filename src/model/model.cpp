@@ -4,8 +4,8 @@
 #include "model/what_if.h"
 #if TMAPROBE_HAVE_MODEL
 #include "model/gate_simulation.h"
-#include "model/model_stamp.h"
 #include "model/model_source.h"
+#include "model/model_stamp.h"
 #include "model/what_if_simulation.h"
 #endif
 

@@ -49,8 +49,8 @@ void TakenOut::take_out_ways(std::vector<Regressor> ways) {
     for (Regressor& way : ways)
         for (const Regressor& unit : used_) reduce(way, unit);
     for (std::size_t used = 0; used < std::min(most_used, apart_.size() / windows_for_one) && !ways.empty(); ++used) {
-        const auto most = std::ranges::max_element(
-            ways, {}, [](const Regressor& one) { return product(one.windows, one.windows); });
+        const auto most =
+            std::ranges::max_element(ways, {}, [](const Regressor& one) { return product(one.windows, one.windows); });
         const double square = product(most->windows, most->windows);
         largest = std::max(largest, square);
         if (square <= too_alike * largest) break;

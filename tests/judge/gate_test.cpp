@@ -162,7 +162,8 @@ TEST(Gate, RefusesABaselineOfAnotherModel) {
     const auto other = check_model(before, "main.json", "3-19.1.7-00");
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, ErrorCode::bad_input);
-    EXPECT_THAT(other.error().what, HasSubstr("main.json: made with model 2-19.1.7-00, and this build has 3-19.1.7-00"));
+    EXPECT_THAT(other.error().what,
+                HasSubstr("main.json: made with model 2-19.1.7-00, and this build has 3-19.1.7-00"));
     EXPECT_THAT(other.error().hint, HasSubstr("--update main.json"));
     before.model.clear();
     const auto unknown = check_model(before, "main.json", "2-19.1.7-00");

@@ -102,8 +102,7 @@ bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& 
 
 /// Stores leave in order: one a cycle, or several to one block, or in two cycles those to two blocks.
 std::uint64_t Pipeline::commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired) {
-    std::uint64_t owned =
-        step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
+    std::uint64_t owned = step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
     const unsigned bytes = what.what.string ? 1 : std::max<unsigned>(1, what.store_bytes);
     const std::uint64_t last = step.store + bytes - 1;
     if (step.store && !never_waits_ && last / line_bytes != step.store / line_bytes)
