@@ -214,6 +214,7 @@ set(TMAPROBE_SOURCES_metrics
     src/metrics/formulas.cpp
 )
 set(TMAPROBE_SOURCES_model
+    src/model/branch_names.cpp
     src/model/branch_predictor.cpp
     src/model/calibrated_cpu.cpp
     src/model/call_follower.cpp
@@ -247,6 +248,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/make_core.cpp
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
+    src/model/llvm/version.cpp
     src/model/kinds_of_moments.cpp
     src/model/line_channel.cpp
     src/model/loop_times.cpp
@@ -256,6 +258,7 @@ set(TMAPROBE_SOURCES_model
     src/model/memory_system_prefetch.cpp
     src/model/memory_system_unknown.cpp
     src/model/model.cpp
+    src/model/model_stamp.cpp
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
     src/model/region_costs.cpp
@@ -270,6 +273,7 @@ set(TMAPROBE_SOURCES_model
     src/model/software_events.cpp
     src/model/spinning.cpp
     src/model/sum_of_windows.cpp
+    src/model/taken_out.cpp
     src/model/own_addresses.cpp
     src/model/met_areas.cpp
     src/model/page_frames.cpp

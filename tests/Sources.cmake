@@ -107,6 +107,7 @@ set(TMAPROBE_SOURCES_tests_metrics
 )
 set(TMAPROBE_SOURCES_tests_model
     tests/model/attribution_test.cpp
+    tests/model/branch_names_test.cpp
     tests/model/calibrated_cpu_test.cpp
     tests/model/call_follower_test.cpp
     tests/model/command_test.cpp
@@ -130,12 +131,15 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/memory_areas_test.cpp
     tests/model/memory_test.cpp
     tests/model/met_areas_test.cpp
+    tests/model/model_stamp_test.cpp
     tests/model/page_frames_test.cpp
     tests/model/repeatable_command_test.cpp
     tests/model/repeatable_test.cpp
     tests/model/slot_tally_test.cpp
     tests/model/speed_up_test.cpp
     tests/model/sum_of_windows_test.cpp
+    tests/model/taken_out_test.cpp
+    tests/model/told_branches_test.cpp
     tests/model/trace_file_test.cpp
     tests/model/trace_simulation_test.cpp
     tests/model/window_likeness_test.cpp

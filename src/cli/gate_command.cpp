@@ -137,6 +137,9 @@ int gate(const GateWords& words) {
         request.target = baseline->source.target;
         request.layouts = static_cast<int>(before.layouts);
         request.seed = before.seed;
+        const auto model = experiments::gate_model(request, machine::detect(), machine::detect_topology());
+        if (!model) return complain(model.error());
+        if (const auto same = judge::check_model(before, words.baseline, *model); !same) return complain(same.error());
         if (before.marks && !words.regions.ignore) request.regions.marks = experiments::RegionRequest::Marks::listen;
         if (words.regions.functions.empty()) request.regions.functions = before.region_functions;
     }

@@ -174,15 +174,26 @@ void add_warnings(const model::ProgramCost& cost, std::vector<record::Warning>& 
                             "give it a fixed number of iterations"});
 }
 
-}  // namespace
-
-Result<record::Record> gate(const GateRequest& request, const machine::Host& host, const machine::Topology& topology,
-                            const OnProgress& on_progress) {
+CountingRequest counting_of(const GateRequest& request) {
     CountingRequest counting;
     counting.target = request.target;
     counting.library = request.library;
     counting.source = SourceChoice::model;
     counting.calibration.use = false;  // the cost is to be the same on every machine
+    return counting;
+}
+
+}  // namespace
+
+Result<std::string> gate_model(const GateRequest& request, const machine::Host& host,
+                               const machine::Topology& topology) {
+    const Setup setup = TRY(set_up(counting_of(request), host, topology));
+    return model::model_stamp(request.library, *setup.table);
+}
+
+Result<record::Record> gate(const GateRequest& request, const machine::Host& host, const machine::Topology& topology,
+                            const OnProgress& on_progress) {
+    CountingRequest counting = counting_of(request);
     const Setup setup = TRY(set_up(counting, host, topology));
     record::Record record = start_record(request.command_line, setup);
     record.experiment = record::Experiment::gate;
@@ -195,6 +206,7 @@ Result<record::Record> gate(const GateRequest& request, const machine::Host& hos
     record::Gate gate;
     gate.command = request.command;
     gate.architecture = model::instructions_shown(request.library, *setup.table, host.architecture);
+    gate.model = TRY(model::model_stamp(request.library, *setup.table));
     gate.layouts = static_cast<std::uint64_t>(request.layouts);
     gate.seed = request.seed;
     gate.label = request.label;

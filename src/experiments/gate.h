@@ -21,6 +21,11 @@ struct GateRequest {
     std::string command_line;
 };
 
+/// What costs on the request's target depend on besides the program (record::Gate::model). Errors: where it cannot be
+/// modelled.
+Result<std::string> gate_model(const GateRequest& request, const machine::Host& host,
+                               const machine::Topology& topology);
+
 /// Runs the command by itself (its output is its own), and then twice under the tracer, without input and output: what
 /// it costs on the target, by function and line. A command that fails is run once, and its record has its status and no
 /// cost (Record::extra.exit_status). Errors: unavailable where it cannot be started, or not be modelled.

@@ -196,12 +196,20 @@ GateResult gate_result(const Gate& baseline, const Gate& now, double fail_above)
     return result;
 }
 
+namespace {
+
+std::string how_to_make_anew(const std::string& name) {
+    return fmt::format("tmaprobe gate --update {} -- COMMAND makes it anew", name);
+}
+
+}  // namespace
+
 Result<> check_baseline(const record::Record& baseline, const std::string& name, const std::string& version,
                         const std::string& target) {
     const auto refuse = [&](const std::string& why, const std::string& hint) {
         return fail(ErrorCode::bad_input, name + ": " + why, hint);
     };
-    const std::string anew = fmt::format("tmaprobe gate --update {} -- COMMAND makes it anew", name);
+    const std::string anew = how_to_make_anew(name);
     if (baseline.runs.size() != 1 || !baseline.runs.front().extra.gate)
         return refuse("this record is no baseline of a gate", anew);
     const Gate& gate = *baseline.runs.front().extra.gate;
@@ -228,6 +236,17 @@ Result<> check_baseline(const record::Record& baseline, const std::string& name,
         !sums || std::abs(mean - cost.cycles.value) > apart * cost.cycles.value)
         return refuse("its numbers contradict each other: it was changed by hand, or damaged", anew);
     return {};
+}
+
+Result<> check_model(const record::Gate& baseline, const std::string& name, const std::string& model) {
+    if (baseline.model == model) return {};
+    const std::string made = baseline.model.empty() ? "by a build that did not say with which model"
+                                                    : fmt::format("with model {}", baseline.model);
+    return fail(ErrorCode::bad_input,
+                fmt::format("{}: made {}, and this build has {}: another model gives other costs of the same program, "
+                            "which cannot be compared",
+                            name, made, model),
+                how_to_make_anew(name) + ", of the program as it was then");
 }
 
 }  // namespace tmaprobe::judge

@@ -19,4 +19,8 @@ std::string why_not_repeatable(const record::Gate& gate);
 Result<> check_baseline(const record::Record& baseline, const std::string& name, const std::string& version,
                         const std::string& target);
 
+/// Errors: bad_input where costs of a baseline, which check_baseline() has passed, do not depend on `model`
+/// (record::Gate::model) as those of now do.
+Result<> check_model(const record::Gate& baseline, const std::string& name, const std::string& model);
+
 }  // namespace tmaprobe::judge

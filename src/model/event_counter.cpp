@@ -17,8 +17,6 @@ std::uint64_t pages_of_first_level(const ModelledCpu& cpu) {
     return default_pages;
 }
 
-EventBits bit_of(DearEvent event) { return static_cast<EventBits>(1u << static_cast<unsigned>(event)); }
-
 }  // namespace
 
 EventCounter::Sets::Sets(std::uint64_t entries, std::uint64_t ways)
@@ -100,14 +98,18 @@ void EventCounter::branch(std::uint32_t instruction, const trace::StaticInstruct
     // Of others it is known where they go.
     after_branch_ = what.conditional || (what.indirect && !what.returns);
     branch_noted_ = noted_ != nullptr;
-    branch_ = {instruction, what.conditional, what.address, what.address + what.length, what.target};
+    if (!after_branch_) return;
+    if (names_.size() <= instruction) names_.resize(2 * std::size_t{instruction} + 1, 0);
+    std::uint64_t& name = names_[instruction];
+    if (!name) name = branch_names_.of_branch(what);
+    branch_ = {instruction, what.conditional, name, what.address + what.length, what.target};
 }
 
 void EventCounter::resolve(std::uint64_t next) {
     if (!std::exchange(after_branch_, false)) return;
     const bool taken = next != branch_.next || branch_.target == next;
-    const bool missed = branch_.conditional ? predictor_.conditional(branch_.address, taken)
-                                            : predictor_.indirect(branch_.address, next);
+    const bool missed = branch_.conditional ? predictor_.conditional(branch_.name, taken)
+                                            : predictor_.indirect(branch_.name, branch_names_.of_target(next));
     if (!missed) return;
     ++counted(branch_.instruction).events[static_cast<std::size_t>(DearEvent::mispredicted)];
     if (noted_ && branch_noted_) noted_->back() |= bit_of(DearEvent::mispredicted);

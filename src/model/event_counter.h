@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/branch_names.h"
 #include "model/modelled_cpu.h"
 #include "model/quick_predictor.h"
 #include "trace/translator.h"
@@ -23,6 +24,7 @@ inline constexpr std::size_t dear_events = 4;
 using EventCounts = std::array<double, dear_events>;
 /// A bit for each.
 using EventBits = std::uint8_t;
+constexpr EventBits bit_of(DearEvent event) { return static_cast<EventBits>(1u << static_cast<unsigned>(event)); }
 
 /// Counts these events in what a program executes, by a predictor and caches that are much simpler than those of the
 /// simulation: what they count is no answer, but goes up and down with it.
@@ -80,6 +82,8 @@ class EventCounter final : public trace::BlockListener {
     void touch(std::uint32_t instruction, std::uint64_t address);
 
     QuickPredictor predictor_;
+    BranchNames branch_names_;
+    std::vector<std::uint64_t> names_;  ///< of each instruction that is a branch; 0: not met
     Sets l1_, l2_, pages_;
     Streams streams_;
     std::vector<Counted> counted_;
@@ -88,7 +92,7 @@ class EventCounter final : public trace::BlockListener {
     struct Branch {
         std::uint32_t instruction = 0;
         bool conditional = false;
-        std::uint64_t address = 0, next = 0, target = 0;
+        std::uint64_t name = 0, next = 0, target = 0;
     };
     Branch branch_;  ///< the last one, where it is not known where it goes
     std::uint64_t last_line_ = ~std::uint64_t{0};

@@ -51,6 +51,9 @@ struct ProgramCost {
 std::string instructions_shown(const events::Library& library, const events::Table& target,
                                const std::string& architecture);
 
+/// What costs on a CPU depend on besides the program: two of different stamps cannot be compared. Errors: as cost_of().
+Result<std::string> model_stamp(const events::Library& library, const events::Table& target);
+
 /// On which CPU, and in which layouts of memory, which follow from the seed.
 struct CostQuestion {
     const events::Library& library;

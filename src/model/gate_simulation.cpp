@@ -157,11 +157,12 @@ class CostOfCommand {
     Result<> simulate() {
         const log::Step step("simulating windows of a second run");
         auto run = TRY(FollowedRun::start(command_, decoder_, shown_, wish_));
-        auto simulators =
-            TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_), run->regions().any()));
+        const bool follows_all = cost_.instructions <= most_followed;
+        auto simulators = TRY(LayoutSimulators::start(cpu_, layouts_of(run->where(), layouts_, seed_),
+                                                      {run->regions().any(), follows_all}));
         RareCode rare(blocks_, cost_.instructions);
         const auto places = window_places(cost_.instructions, seed_);
-        WindowFollower follower(*run, cpu_, rare, cost_.instructions <= most_followed);
+        WindowFollower follower(*run, cpu_, rare, follows_all);
         std::size_t awaited = 0;
         for (std::size_t i = 0; i < places.size(); ++i) {
             TRY(follower.go_to(places[i].begin));

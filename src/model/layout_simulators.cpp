@@ -16,18 +16,19 @@ namespace tmaprobe::model {
 /// One layout's, with its thread.
 class LayoutSimulators::Simulator {
   public:
-    Simulator(const ModelledCpu& cpu, std::unique_ptr<core::Core> core, const MemoryLayout& layout, bool tell_regions)
+    Simulator(const ModelledCpu& cpu, std::unique_ptr<core::Core> core, const MemoryLayout& layout, Asked asked)
         : core_(std::move(core)),
           simulator_(*core_, cpu),
           width_(static_cast<double>(cpu.core.slot_width)),
-          tells_regions_(tell_regions) {
+          asked_(asked) {
         constexpr std::uint64_t small_page = 4096;
         simulator_.set_pages(trace::PageMap::uniform(small_page));
         simulator_.set_addresses(OwnAddresses(layout.placements, layout.code_shift));
         simulator_.order_frames();
         simulator_.tell_times();
         simulator_.leave_out_variations();
-        if (tells_regions_) simulator_.tell_regions();
+        if (asked_.regions) simulator_.tell_regions();
+        if (asked_.branches_told) simulator_.branches_are_told();
         thread_ = std::jthread([this] { work(); });
     }
     ~Simulator() { close(); }
@@ -81,6 +82,7 @@ class LayoutSimulators::Simulator {
         const std::size_t lead_in = stretch.awaited ? std::min(trace.steps.size() / 4, lead_in_of_awaited)
                                                     : WindowSimulator::lead_in_of(trace.steps.size());
         simulator_.set_lead_in(lead_in);
+        if (asked_.branches_told) simulator_.set_mispredicted(mispredicted(stretch.events));
         const auto facts = simulator_.simulate(trace);
         if (!facts) {
             error_ = facts.error();
@@ -97,8 +99,15 @@ class LayoutSimulators::Simulator {
             if (const EventBits events = stretch.events[i])
                 for (std::size_t event = 0; event < dear_events; ++event) code.events[event] += events >> event & 1;
             window.costs[address].add(code);
-            if (tells_regions_) window.by_path[step.regions][address].add(code);
+            if (asked_.regions) window.by_path[step.regions][address].add(code);
         }
+    }
+
+    static std::vector<std::uint8_t> mispredicted(const std::vector<EventBits>& events) {
+        std::vector<std::uint8_t> steps;
+        steps.reserve(events.size());
+        for (const EventBits bits : events) steps.push_back(bits & bit_of(DearEvent::mispredicted));
+        return steps;
     }
 
     /// A window with the instructions that are in it, and no others: a program may have hundreds of times as many.
@@ -121,7 +130,7 @@ class LayoutSimulators::Simulator {
     std::unique_ptr<core::Core> core_;
     WindowSimulator simulator_;
     double width_;
-    bool tells_regions_;
+    Asked asked_;
     std::vector<SimulatedWindow> windows_, awaited_;
     std::optional<Error> error_;
     std::mutex guard_;
@@ -149,11 +158,11 @@ LayoutSimulators& LayoutSimulators::operator=(LayoutSimulators&&) noexcept = def
 LayoutSimulators::~LayoutSimulators() = default;
 
 Result<LayoutSimulators> LayoutSimulators::start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts,
-                                                 bool tell_regions) {
+                                                 Asked asked) {
     LayoutSimulators simulators(layouts.size());
     for (const MemoryLayout& layout : layouts)
         simulators.simulators_.push_back(
-            std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout, tell_regions));
+            std::make_unique<Simulator>(cpu, TRY(core::make_core(cpu.core)), layout, asked));
     return simulators;
 }
 

@@ -51,9 +51,13 @@ class RandomTurns {
 /// while the program goes on. Layouts take turns: one stretch is simulated in one layout.
 class LayoutSimulators {
   public:
-    /// `tell_regions`: costs by trace::Step::regions, too. Errors: those of core::make_core().
+    struct Asked {
+        bool regions = false;        ///< costs by trace::Step::regions, too
+        bool branches_told = false;  ///< mispredicted is what `events` says, and not what warmed predictors say
+    };
+    /// Errors: those of core::make_core().
     static Result<LayoutSimulators> start(const ModelledCpu& cpu, const std::vector<MemoryLayout>& layouts,
-                                          bool tell_regions);
+                                          Asked asked);
     LayoutSimulators(LayoutSimulators&&) noexcept;
     LayoutSimulators& operator=(LayoutSimulators&&) noexcept;
     ~LayoutSimulators();

@@ -5,6 +5,7 @@
 #if TMAPROBE_HAVE_MODEL
 #include "model/gate_simulation.h"
 #include "model/model_source.h"
+#include "model/model_stamp.h"
 #include "model/what_if_simulation.h"
 #endif
 
@@ -33,6 +34,8 @@ Result<std::vector<TracedInstruction>> traced_instructions(const std::string&) {
 
 Result<ProgramCost> cost_of(const std::vector<std::string>&, const CostQuestion&) { return pass_on(check_built()); }
 
+Result<std::string> model_stamp(const events::Library&, const events::Table&) { return pass_on(check_built()); }
+
 #else
 
 Result<std::unique_ptr<counters::CounterSource>> make_source(const events::Library& library,
@@ -52,6 +55,10 @@ Result<std::vector<TracedInstruction>> traced_instructions(const std::string& tr
 
 Result<ProgramCost> cost_of(const std::vector<std::string>& command, const CostQuestion& question) {
     return simulate_cost(command, question);
+}
+
+Result<std::string> model_stamp(const events::Library& library, const events::Table& target) {
+    return stamp_of_target(library, target);
 }
 
 #endif

@@ -3,7 +3,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr unsigned by_address_bits = 14, index_bits = 13, target_bits = 12;
+constexpr unsigned by_branch_bits = 14, index_bits = 13, target_bits = 12;
 constexpr std::array<unsigned, 3> lengths{8, 20, 60};
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u, other_odd = 0xff51afd7ed558ccdu;
 constexpr std::uint8_t strongest = 3, weakly_taken = 2, never_met = 0xff, counter_most = 7, counter_taken = 4;
@@ -17,12 +17,12 @@ void train(Number& counter, bool up, Number most) {
 }  // namespace
 
 QuickPredictor::QuickPredictor()
-    : by_address_(std::size_t{1} << by_address_bits, never_met), targets_(std::size_t{1} << target_bits) {
+    : by_branch_(std::size_t{1} << by_branch_bits, never_met), targets_(std::size_t{1} << target_bits) {
     for (auto& table : tagged_) table.resize(std::size_t{1} << index_bits);
 }
 
-bool QuickPredictor::conditional(std::uint64_t address, bool taken) {
-    std::uint8_t& base = by_address_[(address * golden) >> (64 - by_address_bits)];
+bool QuickPredictor::conditional(std::uint64_t branch, bool taken) {
+    std::uint8_t& base = by_branch_[(branch * golden) >> (64 - by_branch_bits)];
     const bool is_new = base == never_met;
     if (is_new) base = taken ? weakly_taken : weakly_taken - 1;
     std::array<Entry*, tables> entries;
@@ -31,7 +31,7 @@ bool QuickPredictor::conditional(std::uint64_t address, bool taken) {
     std::size_t next = 0;
     for (std::size_t i = 0; i < tables; ++i) {
         const std::uint64_t recent = history_ & ((std::uint64_t{1} << lengths[i]) - 1);
-        const std::uint64_t hash = (address ^ (recent + i + 1) * golden) * other_odd;
+        const std::uint64_t hash = (branch ^ (recent + i + 1) * golden) * other_odd;
         entries[i] = &tagged_[i][hash >> (64 - index_bits)];
         tags[i] = static_cast<std::uint16_t>(hash >> 16 | 1);
         if (entries[i]->tag != tags[i]) continue;
@@ -64,10 +64,10 @@ bool QuickPredictor::conditional(std::uint64_t address, bool taken) {
     return !is_new && predicted != taken;
 }
 
-bool QuickPredictor::indirect(std::uint64_t address, std::uint64_t target) {
+bool QuickPredictor::indirect(std::uint64_t branch, std::uint64_t target) {
     constexpr std::uint64_t recent = 0xffff;
     constexpr unsigned footprint_bits = 4;
-    std::uint64_t& known = targets_[((address ^ (history_ & recent) * golden) * other_odd) >> (64 - target_bits)];
+    std::uint64_t& known = targets_[((branch ^ (history_ & recent) * golden) * other_odd) >> (64 - target_bits)];
     const bool missed = known != 0 && known != target;
     known = target;
     history_ = history_ << footprint_bits ^ (target * golden) >> (64 - footprint_bits);

@@ -7,13 +7,14 @@
 namespace tmaprobe::model {
 
 /// As BranchPredictor, with three tagged tables of up to 60 branches of history: half as good, and many times as quick.
-/// What is met first is foretold right.
+/// What is met first is foretold right. Branches and targets are any numbers that tell them apart.
 class QuickPredictor {
   public:
     QuickPredictor();
-    /// Whether a branch at this address is mispredicted that went so. Learns from the answer.
-    bool conditional(std::uint64_t address, bool taken);
-    bool indirect(std::uint64_t address, std::uint64_t target);
+    /// Whether this branch is mispredicted, which went so. Learns from the answer.
+    bool conditional(std::uint64_t branch, bool taken);
+    /// `target`: not 0.
+    bool indirect(std::uint64_t branch, std::uint64_t target);
 
   private:
     static constexpr std::size_t tables = 3;
@@ -22,7 +23,7 @@ class QuickPredictor {
         std::uint8_t counter = 0, use = 0;
     };
 
-    std::vector<std::uint8_t> by_address_;
+    std::vector<std::uint8_t> by_branch_;
     std::array<std::vector<Entry>, tables> tagged_;
     std::vector<std::uint64_t> targets_;
     std::uint64_t history_ = 0;

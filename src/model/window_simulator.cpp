@@ -9,6 +9,7 @@
 
 #include "model/executed_runs.h"
 #include "model/loop_times.h"
+#include "model/told_branches.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -153,7 +154,7 @@ void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
     const bool taken = next != branch.address + branch.length || branch.target == next;
     if (taken) predictor_.knows_target(branch);
-    predictor_.mispredicts(branch, taken, next);
+    if (!branches_told_) predictor_.mispredicts(branch, taken, next);
 }
 
 void WindowSimulator::follow(const trace::StaticInstruction& instruction, const trace::Step& step) {
@@ -357,7 +358,10 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
             regions.add(path, took, memory.counts(), predictor.unknown());
         };
     NeverMispredicts perfect;
-    core::BranchOracle& branches = machine.predicts_all ? static_cast<core::BranchOracle&>(perfect) : predictor;
+    ToldBranches told(trace, mispredicted_, predictor);
+    core::BranchOracle& branches = machine.predicts_all ? static_cast<core::BranchOracle&>(perfect)
+                                   : branches_told_     ? static_cast<core::BranchOracle&>(told)
+                                                        : predictor;
     auto simulated = TRY((machine.core ? *machine.core : core_).simulate(trace, window, memory, branches));
     simulated_instructions_ += simulated.steps;
     if (attributed.times) *attributed.times = tally->time_by_address(addresses_);

@@ -118,6 +118,10 @@ class WindowSimulator {
     void tell_regions() { tells_regions_ = true; }
     /// They are simulated as they are, and not with what is not known changed, too.
     void leave_out_variations() { varies_ = false; }
+    /// Which branches are mispredicted is told with each window, and the predictor learns from none.
+    void branches_are_told() { branches_told_ = true; }
+    /// Of each step of the next window, not 0: it is a branch that is mispredicted (branches_are_told()).
+    void set_mispredicted(std::vector<std::uint8_t> steps) { mispredicted_ = std::move(steps); }
     /// So many steps of the next windows lead to where counting begins, and not lead_in_of().
     void set_lead_in(std::size_t steps) { lead_in_ = steps; }
     /// How many of a window's steps lead to where counting begins.
@@ -207,7 +211,8 @@ class WindowSimulator {
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
-    bool tells_times_ = false, tells_regions_ = false, varies_ = true;
+    bool tells_times_ = false, tells_regions_ = false, varies_ = true, branches_told_ = false;
+    std::vector<std::uint8_t> mispredicted_;
     std::function<bool(std::uint32_t path)> inside_;  ///< whose slots are told; empty: all
     SlotTally::AllocationAt allocation_at_;
     std::optional<std::size_t> lead_in_;

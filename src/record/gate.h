@@ -101,6 +101,7 @@ struct CostPoint {
 struct Gate {
     std::vector<std::string> command;
     std::string architecture;
+    std::string model;  ///< what its costs depend on besides the program (model::model_stamp()); empty: not kept
     std::uint64_t layouts = 0, seed = 0;
     std::string label;
     bool marks = false;                         ///< the program's marks were listened to

@@ -155,5 +155,21 @@ TEST(Gate, RefusesABaselineThatIsNoneOfThis) {
     EXPECT_THAT(why(baseline(by_hand), "1.0", ""), HasSubstr("changed by hand"));
 }
 
+TEST(Gate, RefusesABaselineOfAnotherModel) {
+    auto before = gate(1000);
+    before.model = "2-19.1.7-00";
+    EXPECT_TRUE(check_model(before, "main.json", "2-19.1.7-00"));
+    const auto other = check_model(before, "main.json", "3-19.1.7-00");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, ErrorCode::bad_input);
+    EXPECT_THAT(other.error().what,
+                HasSubstr("main.json: made with model 2-19.1.7-00, and this build has 3-19.1.7-00"));
+    EXPECT_THAT(other.error().hint, HasSubstr("--update main.json"));
+    before.model.clear();
+    const auto unknown = check_model(before, "main.json", "2-19.1.7-00");
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().what, HasSubstr("did not say with which model"));
+}
+
 }  // namespace
 }  // namespace tmaprobe::judge

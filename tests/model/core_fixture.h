@@ -80,7 +80,7 @@ class OfInstructions final : public SlotObserver {
     SlotObserver* to_;
 };
 
-inline PipelineFacts simulate(const CoreParameters& parameters, const trace::Trace& trace, FixedMemory& memory,
+inline PipelineFacts simulate(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
                               SlotObserver* observer = nullptr) {
     auto core = make_core(parameters);
     NeverWrong branches;

@@ -47,6 +47,39 @@ Waited run(
     return waited;
 }
 
+/// Each line but the one at 0x100000 is far away, for loads and stores.
+class FarLines final : public MemoryTiming {
+  public:
+    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
+        const unsigned extra = away(address);
+        return {extra, extra ? SlotCause::dram : SlotCause::l1};
+    }
+    std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override {
+        return cycle + away(address);
+    }
+    void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned load_in_vain(std::uint64_t address, std::uint64_t) override { return away(address); }
+    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
+
+  private:
+    static unsigned away(std::uint64_t address) { return address / 64 == 0x100000 / 64 ? 0 : 100; }
+};
+
+double cycles_each(const Bytes& code, std::uint64_t address) {
+    constexpr std::size_t rounds = 1000;
+    FarLines memory;
+    const auto facts = simulate(zen4(), trace_of({code}, rounds, [&](std::size_t) { return address; }), memory);
+    return static_cast<double>(facts.cycles) / rounds;
+}
+
+TEST(Waits, WhatLiesInTwoLinesNeedsBoth) {
+    const Bytes chased = {0x48, 0x8b, 0x00};  // mov (%rax), %rax
+    const Bytes stored = {0x48, 0x89, 0x07};  // mov %rax, (%rdi)
+    EXPECT_NEAR(cycles_each(chased, 0x10003c) - cycles_each(chased, 0x100038), 100, 10);
+    // Stores leave in order, and their lines are asked for one after another once they are retired.
+    EXPECT_GT(cycles_each(stored, 0x10003c), cycles_each(stored, 0x100038) + 0.5);
+}
+
 TEST(Waits, OfOperationsThatDoNotDependOnEachOtherAreForTheirPort) {
     const Bytes multiplied = {0x48, 0x6b, 0xc8, 0x03};  // imul $3, %rax, %rcx
     const Waited independent = run(zen4(), {multiplied, multiplied, multiplied, multiplied});

@@ -50,15 +50,20 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         const Loaded answer = memory_.load(step.load, what.what.address, issued);
         times.loaded += answer.extra;
         times.missed = answer.extra > 0;
+        times.waits = answer.waits;
+        if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
+            // The other line is another access, of the port and of the cache.
+            take_ports(what, Part::load, issued, times.renamed);
+            const std::uint64_t other = (step.load / line_bytes + 1) * line_bytes,
+                                there = issued + what.load_latency + memory_.load_in_vain(other, issued);
+            times.missed |= there > issued + what.load_latency;
+            if (there > times.loaded) times.waits = SlotCause::line_on_its_way;
+            times.loaded = std::max(times.loaded, there) + parameters_.split_line_cycles;
+        }
         if (!loads_.empty()) {
             Loads& so_far = loads_[step.instruction];
             ++so_far.all;
             so_far.missed += times.missed;
-        }
-        times.waits = answer.waits;
-        if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
-            times.loaded += parameters_.split_line_cycles;
-            take_ports(what, Part::load, issued, times.renamed);
         }
         if (times.missed) timeline_.lasts(During::miss, issued, times.loaded);
         if (is_aliased(what, step, issued)) {
@@ -97,11 +102,13 @@ bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& 
 
 /// Stores leave in order: one a cycle, or several to one block, or in two cycles those to two blocks.
 std::uint64_t Pipeline::commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired) {
-    const std::uint64_t owned =
-        step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
+    std::uint64_t owned = step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
     const unsigned bytes = what.what.string ? 1 : std::max<unsigned>(1, what.store_bytes);
+    const std::uint64_t last = step.store + bytes - 1;
+    if (step.store && !never_waits_ && last / line_bytes != step.store / line_bytes)
+        owned = std::max(owned, memory_.store(last, what.what.address, retired));
     const std::uint64_t block = step.store / parameters_.store_block_bytes,
-                        last_block = (step.store + bytes - 1) / parameters_.store_block_bytes;
+                        last_block = last / parameters_.store_block_bytes;
     const bool together = block == committed_block_ && committed_in_cycle_ < parameters_.stores_committed;
     std::uint64_t committed = std::max(owned, last_committed_ + (together ? 0 : 1));
     if (last_block != block) ++committed;

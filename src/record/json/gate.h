@@ -129,6 +129,9 @@ struct Description<record::Gate> {
     static constexpr auto fields = std::make_tuple(
         field("command", &T::command, "Its words"),
         field("architecture", &T::architecture, "Whose instructions it is of"),
+        optional("model", &T::model,
+                 "What costs depend on besides the program: the revision of the model, LLVM's version, a hash of the "
+                 "CPU's data"),
         field("layout_count", &T::layouts, "Layouts of memory that were simulated").at_least(1),
         field("seed", &T::seed, "That layouts and windows follow from"),
         optional("label", &T::label, "What --label called it"),
