@@ -232,9 +232,11 @@ set(TMAPROBE_SOURCES_model
     src/model/cost_estimate.cpp
     src/model/quick_predictor.cpp
     src/model/rare_code.cpp
+    src/model/region_entries.cpp
     src/model/code_of_looks.cpp
     src/model/event_counter.cpp
     src/model/executed_runs.cpp
+    src/model/followed_entries.cpp
     src/model/followed_regions.cpp
     src/model/followed_run.cpp
     src/model/gate_simulation.cpp

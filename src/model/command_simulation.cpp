@@ -135,7 +135,10 @@ void add_windows(SampledWindows windows, const RegionNames& regions, const Model
     add_trace_warning(windows.trace_problem, modelled);
     const auto& looks = windows.sampling;
     const LookedAt looked_at{looks.looks, looks.looks > 0 ? 1 - looks.looks_met / looks.looks : 0};
-    if (options.regions.any()) modelled.regions = sum_up_regions(regions, windows, cpu, looked_at);
+    if (options.regions.any())
+        modelled.regions =
+            sum_up_regions(regions, {windows.facts, windows.entries, windows.region_paths, windows.seen_entries, {}},
+                           cpu, looked_at);
     if (windows.facts.empty()) {
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {

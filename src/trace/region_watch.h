@@ -58,6 +58,9 @@ class RegionWatch {
     void look_for_marks(const TracedProcess& process);
     /// Whether there is anything to be watched.
     bool watches() const { return slot_ || !functions_.empty(); }
+    /// Whether marks are listened to, and none was executed yet where this was asked before.
+    bool waits_for_marks() const { return page_ && !slot_; }
+    bool lacks_functions() const { return functions_.size() < asked_.size(); }
 
     /// The next instruction that was executed, in order; says which regions it is in. False: it is none of the
     /// program's own, but a mark's.
