@@ -12,9 +12,9 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t most_regions = 16;   ///< each has caches of its own
-constexpr std::size_t most_entries = 16;   ///< of a region; then half of them are left out
-constexpr std::uint64_t warms = 300'000;   ///< instructions before a window, at least, where there are so many
+constexpr std::size_t most_regions = 16;  ///< each has caches of its own
+constexpr std::size_t most_entries = 16;  ///< of a region; then half of them are left out
+constexpr std::uint64_t warms = 300'000;  ///< instructions before a window, at least, where there are so many
 
 bool has(const std::vector<std::uint32_t>& path, std::uint32_t region) {
     return std::ranges::find(path, region) != path.end();
@@ -109,8 +109,8 @@ void FollowedEntries::take_window(Region& region, std::size_t steps) {
     std::uint64_t from = std::max(first_, region.fed);
     if (from > region.fed || region.fed == 0) simulator.begin_moment(follower_.resident_bytes());
     for (; from < begin - lead_in; ++from) simulator.follow(instructions[at(from).instruction], at(from));
-    trace::Trace window{instructions, {std::prev(recent_.end(), static_cast<std::ptrdiff_t>(steps + lead_in)),
-                                       recent_.end()}};
+    trace::Trace window{instructions,
+                        {std::prev(recent_.end(), static_cast<std::ptrdiff_t>(steps + lead_in)), recent_.end()}};
     simulator.set_lead_in(lead_in);
     region.fed = end;
     steps_ += steps;

@@ -9,7 +9,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t growth = 3;  ///< of an entry's part that has so many windows, with one more
+constexpr std::uint64_t quarter = 4;  ///< a stretch is that part of all before it
 
 /// The time of what a window stands for, in ns on the target.
 double time_of(const EntryWindow& window, const ModelledCpu& cpu) {
@@ -31,7 +31,7 @@ EntryPlaces::EntryPlaces(std::size_t window_instructions, std::uint64_t seed)
 
 std::uint64_t EntryPlaces::stretch_end(std::size_t stretch) const {
     std::uint64_t end = window_;
-    for (std::size_t i = 0; i < stretch; ++i) end *= growth;
+    for (std::size_t i = 0; i < stretch; ++i) end += std::max(window_, end / quarter);
     return end;
 }
 
@@ -82,6 +82,7 @@ std::vector<WindowFacts> moments_of(const std::vector<EntryWindow>& windows, std
         for (const EntryWindow* window : of_entry) {
             const double times = window->instructions / value_of(window->facts.base, "instructions");
             add(moment.base, window->facts.base, times);
+            if (of_entry.size() > 1) moment.parts.push_back(window->facts.base);
             for (FactVariation& variation : moment.variations)
                 add(variation.facts, varied(window->facts, variation.what), times);
         }

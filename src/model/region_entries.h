@@ -19,8 +19,8 @@ struct EntryWindow {
 };
 
 /// Where the windows of an entry lie. The first one begins with its first instruction and stands for itself alone, so
-/// that a cold start weighs no more than it lasts. What follows is divided into stretches, each twice as long as all
-/// before it, in which a window lies by chance and stands for the whole stretch.
+/// that a cold start weighs no more than it lasts. What follows is divided into stretches, each a quarter as long as
+/// all before it, or one window, in which a window lies by chance and stands for the whole stretch.
 class EntryPlaces {
   public:
     EntryPlaces(std::size_t window_instructions, std::uint64_t seed);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 #include "model/sum_of_windows.h"
 
@@ -105,8 +104,10 @@ record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>&
     }
     if (in_it.empty() && evidence.share_otherwise) {
         // It is not nothing: windows of the whole are too few to meet it.
-        std::tie(cost.share, cost.own_share) = evidence.share_otherwise(number);
-        cost.high = std::max(cost.high, cost.share);
+        const ShareOfTime share = evidence.share_otherwise(number);
+        cost.share = share.all;
+        cost.own_share = share.own;
+        cost.high = std::max({cost.high, share.all, share.high});
     }
     for (const trace::SeenEntries& seen : evidence.seen) {
         if (seen.region != number || seen.entries == 0) continue;

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/kinds_of_moments.h"
@@ -19,15 +18,19 @@ struct RegionNames {
     std::vector<std::string> functions;  ///< numbers from trace::first_function_region on
 };
 
+struct ShareOfTime {
+    double all = 0, own = 0;  ///< own: in no region inside
+    double high = 0;          ///< of all
+};
+
 /// What the model has of the regions of a command.
 struct RegionEvidence {
     const std::vector<WindowFacts>& windows;  ///< of the whole command
     const std::vector<EntryWindow>& entries;
     const std::vector<std::vector<std::uint32_t>>& paths;  ///< by the keys of WindowFacts::regions
     std::vector<trace::SeenEntries> seen;
-    /// The share of the command's time that a region has, all of it and in no region inside, where no window of the
-    /// whole command met it: by its number.
-    std::function<std::pair<double, double>(std::uint32_t region)> share_otherwise;
+    /// The share of the command's time that a region has where no window of the whole command met it, by its number.
+    std::function<ShareOfTime(std::uint32_t region)> share_otherwise;
 };
 
 /// The windows' instructions shared out over the regions that they were in, and what is known of their entries: each

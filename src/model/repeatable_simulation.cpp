@@ -325,16 +325,16 @@ class RepeatableSimulation {
         RegionEvidence evidence{windows, entry_windows_, regions_->paths(), {}, {}};
         for (const auto& [region, seen] : regions_->seen()) evidence.seen.push_back(seen);
         // All of its instructions are counted, and what one of them takes its own windows say.
-        evidence.share_otherwise = [&](std::uint32_t region) -> std::pair<double, double> {
+        evidence.share_otherwise = [&](std::uint32_t region) -> ShareOfTime {
             double cycles = 0, instructions = 0;
             for (const WindowFacts& moment : moments_of(entry_windows_, region, 0, cpu_)) {
                 cycles += cycles_of(moment.base);
                 instructions += value_of(moment.base, "instructions");
             }
-            if (instructions <= 0 || whole_cycles <= 0) return {0, 0};
+            if (instructions <= 0 || whole_cycles <= 0) return {};
             const auto [all, own] = entries_->instructions_in(region);
             const double per_instruction = cycles / instructions / whole_cycles;
-            return {std::min(1.0, all * per_instruction), std::min(1.0, own * per_instruction)};
+            return {std::min(1.0, all * per_instruction), std::min(1.0, own * per_instruction), 0};
         };
         modelled_.regions = sum_up_regions(names, evidence, cpu_, {});
         modelled_.traced.steps += entries_->steps();
@@ -344,8 +344,8 @@ class RepeatableSimulation {
     /// windows of its entries.
     void finish_region(std::vector<WindowFacts> windows, Modelled& modelled) {
         if (!entry_windows_.empty())
-            append_entries(entry_windows_,
-                           seen_in_region(windows, regions_->paths(), entry_windows_.front().region), cpu_, windows);
+            append_entries(entry_windows_, seen_in_region(windows, regions_->paths(), entry_windows_.front().region),
+                           cpu_, windows);
         for (WindowFacts& window : windows)
             if (window.mappings.empty()) window.mappings = mappings_;
         add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled);

@@ -41,7 +41,7 @@ RegionNames names_of(std::initializer_list<const char*> names) {
 double cycles_each(const RegionSum& sum) { return cycles_of(sum.facts) / value_of(sum.facts, "instructions"); }
 
 ModelledRegions sums_of(const std::vector<WindowFacts>& windows, const std::vector<EntryWindow>& entries,
-                        const Paths& paths, std::function<std::pair<double, double>(std::uint32_t)> otherwise = {}) {
+                        const Paths& paths, std::function<ShareOfTime(std::uint32_t)> otherwise = {}) {
     ModelledCpu cpu;
     cpu.frequency_hz = 1e9;
     return sum_up_regions(names_of({"one", "other"}), {windows, entries, paths, {}, std::move(otherwise)}, cpu, {});
@@ -58,15 +58,17 @@ TEST(RegionSums, AWindowIsSharedOutOverItsRegions) {
 }
 
 TEST(RegionSums, ARegionThatNoWindowOfTheWholeMetHasTheTreeOfItsEntries) {
-    const auto sums = sums_of({window_of({{0, 10'000, 1}}, 1e6)}, {entry_of(1, 4000, 2)}, paths,
-                              [](std::uint32_t region) { return std::pair(region == 1 ? 0.02 : 0.0, 0.01); });
+    const auto sums =
+        sums_of({window_of({{0, 10'000, 1}}, 1e6)}, {entry_of(1, 4000, 2)}, paths,
+                [](std::uint32_t region) { return region == 1 ? ShareOfTime{0.02, 0.01, 0.05} : ShareOfTime{}; });
     const record::Region& other = sums.known.list[1];
     EXPECT_TRUE(other.reason.empty()) << other.reason;
     EXPECT_DOUBLE_EQ(cycles_each(sums.sums[1]), 2);
     EXPECT_EQ(other.cost->windows, 1u);
     EXPECT_EQ(other.cost->entry_windows, 1u);
     EXPECT_DOUBLE_EQ(other.cost->share, 0.02);
-    EXPECT_DOUBLE_EQ(other.cost->high, 0.02);
+    EXPECT_DOUBLE_EQ(other.cost->high, 0.05);
+    EXPECT_DOUBLE_EQ(sums.known.outside_share, 0.99);
     EXPECT_FALSE(sums.known.list[0].cost.has_value());
     EXPECT_EQ(sums.known.list[0].reason, "no window of the model met it");
 }
