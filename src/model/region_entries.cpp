@@ -9,7 +9,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t quarter = 4;  ///< a stretch is that part of all before it
+constexpr std::uint64_t part_of_all = 4;  ///< a stretch is that part of all before it
 
 /// The time of what a window stands for, in ns on the target.
 double time_of(const EntryWindow& window, const ModelledCpu& cpu) {
@@ -31,7 +31,7 @@ EntryPlaces::EntryPlaces(std::size_t window_instructions, std::uint64_t seed)
 
 std::uint64_t EntryPlaces::stretch_end(std::size_t stretch) const {
     std::uint64_t end = window_;
-    for (std::size_t i = 0; i < stretch; ++i) end += std::max(window_, end / quarter);
+    for (std::size_t i = 0; i < stretch; ++i) end += std::max(window_, end / part_of_all);
     return end;
 }
 

@@ -347,11 +347,11 @@ int main(int argc, char** argv) {
             spin(800000);
         }
     if (!strcmp(argv[1], "once")) {
-        spin(150000000);
+        spin(20000000);
         TMAPROBE_REGION_BEGIN("once");
         x += multiplies(500000);
         TMAPROBE_REGION_END("once");
-        spin(50000000);
+        spin(10000000);
     }
     return x == 7;
 }
@@ -369,7 +369,7 @@ def seldom():
         alone, _ = record_of("--", program, "alone")
         levels = level1_of(alone["runs"][0]["metrics"])
         for case, further in (("short", ()), ("short", ("--repeatable",)), ("once", ("--repeatable",))):
-            rounds = 200 if further else 4000
+            rounds = 40 if further else 4000
             record, _ = record_of(*further, "--", program, case, rounds)
             region = regions_of(record)[case]
             check(region.get("metrics"), f"{case} {further} has a tree: {region.get('reason')}")
