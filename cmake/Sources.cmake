@@ -219,6 +219,7 @@ set(TMAPROBE_SOURCES_model
     src/model/calibrated_cpu.cpp
     src/model/call_follower.cpp
     src/model/command_simulation.cpp
+    src/model/copy_entries.cpp
     src/model/copy_windows.cpp
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
@@ -233,9 +234,12 @@ set(TMAPROBE_SOURCES_model
     src/model/cost_estimate.cpp
     src/model/quick_predictor.cpp
     src/model/rare_code.cpp
+    src/model/region_entries.cpp
     src/model/code_of_looks.cpp
+    src/model/entry_wishes.cpp
     src/model/event_counter.cpp
     src/model/executed_runs.cpp
+    src/model/followed_entries.cpp
     src/model/followed_regions.cpp
     src/model/followed_run.cpp
     src/model/gate_simulation.cpp
@@ -378,6 +382,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
+    src/trace/hardware_watch.cpp
     src/trace/heap_blocks.cpp
     src/trace/stacked_calls.cpp
     src/trace/copy_clock.cpp
@@ -387,6 +392,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/injected_call.cpp
     src/trace/native_run.cpp
     src/trace/page_map.cpp
+    src/trace/page_of_copy.cpp
     src/trace/private_mappings.cpp
     src/trace/read_memory.cpp
     src/trace/read_stack.cpp

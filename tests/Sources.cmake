@@ -116,6 +116,8 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/event_counter_test.cpp
     tests/model/front_end_test.cpp
     tests/model/region_costs_test.cpp
+    tests/model/region_entries_test.cpp
+    tests/model/region_sums_test.cpp
     tests/model/rare_code_test.cpp
     tests/model/core_instructions_test.cpp
     tests/model/core_regions_test.cpp

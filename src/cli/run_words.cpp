@@ -295,8 +295,6 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     if (words.regions.listen && words.command.empty())
         return fail(ErrorCode::bad_usage, "--regions is for a command: a program asks once, at its first mark",
                     "start it with tmaprobe, or take a function as a region: --region FILE:SYMBOL");
-    if (words.repeatable && words.regions.any())
-        return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
     request.counting.calibration = {!words.no_calibration, words.calibration};
     if (words.no_calibration && !words.calibration.empty())
         return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");

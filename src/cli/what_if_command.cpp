@@ -92,8 +92,6 @@ Result<> check_region(const experiments::RunRequest& request, const WhatIfWords&
         return fail(ErrorCode::bad_usage, "--in is for what is run: a saved trace does not know names of regions",
                     "leave --trace out");
     if (!words.run.kernel.empty()) return fail(ErrorCode::bad_usage, "--in is for a command's regions");
-    if (words.run.repeatable)
-        return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
     if (words.targets)
         return fail(ErrorCode::bad_usage, "--target all compares whole programs, not regions", "leave one of them out");
     return request.workload.command.empty() && request.counting.regions.functions.empty()

@@ -27,8 +27,6 @@ Result<experiments::RunRequest> understand_where(const Words& words) {
     request.counting.attribute_in = words.region;
     if (words.region.empty()) return request;
     if (!words.run.kernel.empty()) return fail(ErrorCode::bad_usage, "--in is for a command's regions");
-    if (words.run.repeatable)
-        return fail(ErrorCode::bad_usage, "--repeatable does not tell regions apart yet", "leave one of them out");
     return request;
 }
 

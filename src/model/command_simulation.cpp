@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/sizes.h"
@@ -30,6 +31,16 @@ SamplingRequest request_for(const ModelOptions& options) {
     return request;
 }
 
+/// Those that say what is asked: of one region, with those of its entries.
+std::vector<WindowFacts> windows_of_question(const SampledWindows& windows, const ModelledCpu& cpu,
+                                             const ModelOptions& options) {
+    std::vector<WindowFacts> all = windows.facts;
+    if (options.attribute_in.empty() || windows.entries.empty()) return all;
+    auto entries = windows.entries;
+    append_entries(entries, seen_in_region(all, windows.region_paths, entries.front().region), cpu, all);
+    return all;
+}
+
 Result<process::Helper> start_helper(const SamplingRequest& request, core::Core& core, trace::Decoder& decoder,
                                      const ModelledCpu& cpu, const ModelOptions& options) {
     return process::Helper::start([&](const process::HelperOrders& orders, const std::function<void()>& ready) {
@@ -37,8 +48,10 @@ Result<process::Helper> start_helper(const SamplingRequest& request, core::Core&
         SamplingRequest logged = request;
         if (trace_file) logged.log = trace_file->get();
         auto windows = sample_windows(logged, core, decoder, cpu, options, orders, ready);
-        windows.trace_problem =
-            trace_file ? finish_trace(trace_file->get(), windows.facts, true) : trace_file.error().what;
+        if (!trace_file)
+            windows.trace_problem = trace_file.error().what;
+        else if (trace_file->get())
+            windows.trace_problem = finish_trace(trace_file->get(), windows_of_question(windows, cpu, options), true);
         return to_text(windows);
     });
 }
@@ -120,6 +133,28 @@ RegionNames region_names(const RegionWish& wish, const std::optional<process::Re
     return names;
 }
 
+/// As long as the entries take that were modelled, and no more than the marks say, by whose clock what waits counts,
+/// too.
+ShareOfTime share_by_marks(std::uint32_t region, const RegionNames& names, const SampledWindows& windows,
+                           const ModelledCpu& cpu, double processor_ns) {
+    const auto& marked = names.marked.list;
+    if (region >= marked.size() || !marked[region].totals || processor_ns <= 0) return {};
+    const record::RegionTotals& totals = *marked[region].totals;
+    if (totals.time_ns <= 0) return {};
+    ShareOfTime share;
+    share.all = share.high = std::min(1.0, totals.time_ns / processor_ns);
+    std::map<std::uint32_t, double> entries;
+    for (const EntryWindow& window : windows.entries)
+        if (window.region == region) entries[window.entry] = window.entries;
+    double counted = 0, modelled_ns = 0;
+    for (const auto& [entry, stands_for] : entries) counted += stands_for;
+    for (const WindowFacts& moment : moments_of(windows.entries, region, 0, cpu)) modelled_ns += moment.native_ns;
+    if (counted > 0)
+        share.all = std::min(share.all, modelled_ns / counted * static_cast<double>(totals.entries) / processor_ns);
+    share.own = share.all * std::clamp(totals.own_ns / totals.time_ns, 0.0, 1.0);
+    return share;
+}
+
 void add_windows(SampledWindows windows, const RegionNames& regions, const ModelledCpu& cpu,
                  const ModelOptions& options, Modelled& modelled) {
     modelled.traced.steps = windows.steps;
@@ -135,13 +170,23 @@ void add_windows(SampledWindows windows, const RegionNames& regions, const Model
     add_trace_warning(windows.trace_problem, modelled);
     const auto& looks = windows.sampling;
     const LookedAt looked_at{looks.looks, looks.looks > 0 ? 1 - looks.looks_met / looks.looks : 0};
-    if (options.regions.any()) modelled.regions = sum_up_regions(regions, windows, cpu, looked_at);
+    if (options.regions.any())
+        modelled.regions =
+            sum_up_regions(regions,
+                           {windows.facts, windows.entries, windows.region_paths, windows.seen_entries,
+                            [&](std::uint32_t region) {
+                                return share_by_marks(region, regions, windows, cpu, modelled.processor_ns);
+                            }},
+                           cpu, looked_at);
     if (windows.facts.empty()) {
         modelled.warnings.push_back(nothing_modelled(modelled, windows, options.processes));
     } else {
         sum_up(windows.facts, true, cpu, modelled, looked_at);
         if (options.attribute) {
-            modelled.attribution = attribution_of(windows.facts, true, cpu, modelled);
+            auto asked = windows_of_question(windows, cpu, options);
+            Modelled weights;
+            sum_up(asked, true, cpu, weights, looked_at);
+            modelled.attribution = attribution_of(asked, true, cpu, weights);
             // Samples do not know of regions.
             if (options.attribute_in.empty()) modelled.attribution->samples = std::move(windows.samples);
         }

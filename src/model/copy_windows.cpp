@@ -34,7 +34,8 @@ std::uint64_t resident_bytes_of(pid_t process) {
 
 /// What a copy is followed with.
 struct CopyWindows::Copy {
-    Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always, trace::RegionWatch watch)
+    Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always, trace::RegionWatch watch,
+         const process::RegionPage* listened_to)
         : of(sample.snapshot.process),
           resident_bytes(sample.snapshot.resident_bytes),
           stands_for_ns(sample.stands_for_ns),
@@ -43,8 +44,11 @@ struct CopyWindows::Copy {
           tracer(process, decoder, software_always),
           translator(process, tracer),
           regions(std::move(watch)) {
+        if (listened_to) page.emplace(*listened_to);
         tracer.on_system_call = [this](trace::TracedProcess& copy, trace::Registers& registers) {
-            switch (calls(copy, registers)) {
+            auto answer = page ? (*page)(copy, registers) : std::nullopt;
+            if (!answer) answer = calls(copy, registers);
+            switch (*answer) {
                 case trace::CopyCalls::Answer::carry_out:
                     return trace::Tracer::CallAnswer::carry_out;
                 case trace::CopyCalls::Answer::answered:
@@ -73,6 +77,7 @@ struct CopyWindows::Copy {
     trace::Tracer tracer;
     trace::Translator translator;
     trace::RegionWatch regions;
+    std::optional<trace::PageOfCopy> page;
     std::uint64_t ticks = 0;  ///< of its time: one for each instruction, and as many as there are while it runs
     bool ended = false;
 };
@@ -84,7 +89,8 @@ CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decode
       regions_(regions),
       found_(found),
       in_between_(std::move(in_between)),
-      simulator_(core, cpu) {
+      simulator_(core, cpu),
+      entries_(simulator_, cpu, options, region_paths_) {
     if (auto pages = assumed_pages(options_); pages && *pages) {
         simulator_.set_pages(**pages);
         pages_assumed_ = true;
@@ -103,20 +109,32 @@ CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decode
 /// Whether the region that is asked for is open. A region has its name before it is first begun.
 bool CopyWindows::is_attributed(std::uint32_t path) const {
     const auto marked = regions_.page ? regions_.page->names() : std::vector<std::string>();
-    return std::ranges::any_of(region_paths_.all()[path], [&](std::uint32_t region) {
-        if (region < trace::first_function_region)
-            return region < marked.size() && marked[region] == options_.attribute_in;
-        const auto& functions = options_.regions.functions;
-        const std::size_t function = region - trace::first_function_region;
-        return function < functions.size() && functions[function].name == options_.attribute_in;
-    });
+    return std::ranges::any_of(region_paths_.all()[path],
+                               [&](std::uint32_t region) { return is_called(region, options_.attribute_in, marked); });
+}
+
+bool CopyWindows::is_called(std::uint32_t region, const std::string& name,
+                            const std::vector<std::string>& marked) const {
+    if (region < trace::first_function_region) return region < marked.size() && marked[region] == name;
+    const auto& functions = options_.regions.functions;
+    const std::size_t function = region - trace::first_function_region;
+    return function < functions.size() && functions[function].name == name;
+}
+
+bool CopyWindows::is_wanted(std::uint32_t region) const {
+    if (!options_.attribute_in.empty())
+        return is_called(region, options_.attribute_in,
+                         regions_.page ? regions_.page->names() : std::vector<std::string>());
+    // A trace is of the whole command, or of one region.
+    return options_.trace.file.empty();
 }
 
 Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool from_start,
                                                     const Following& following) {
     copy_ = sample.snapshot.copy();
     Copy copy(sample, decoder_, options_.software_always,
-              {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_});
+              {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_},
+              regions_.page);
     further_windows_ = following.moments > 1 ? windows_of_many : windows_of_the_only_one;
     std::vector<WindowFacts> moments;
     for (std::size_t number = 0; number < following.moments; ++number) {
@@ -140,8 +158,40 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
         moments.push_back(std::move(*facts));
     }
     for (WindowFacts& facts : moments) facts.native_ns = copy.stands_for_ns / static_cast<double>(moments.size());
+    const std::uint64_t start = process::now_ns();
+    if (const auto taken = take_entries(copy, following); !taken) found_.error = taken.error().what;
+    entries_ns_ += static_cast<double>(process::now_ns() - start);
     copy_ = -1;
     return moments;
+}
+
+/// Lets the copy run on to where regions begin, for windows of these.
+Result<> CopyWindows::take_entries(Copy& copy, const Following& following) {
+    if (!following.entries || copy.ended || !copy.translator.translates()) return {};
+    FollowedCopy followed{copy.process,
+                          copy.tracer,
+                          copy.translator,
+                          copy.regions,
+                          copy.page ? &*copy.page : nullptr,
+                          [&](const trace::StaticInstruction& instruction, trace::Step& step) {
+                              return copy.executed(instruction, step);
+                          },
+                          [this] { return resident_bytes_of(copy_); },
+                          copy.ticks,
+                          copy.ended};
+    for (const EntryWish& wish : following.entries()) {
+        if (copy.ended) break;
+        auto taken = TRY(entries_.take(followed, wish, entries_taken_));
+        for (EntryWindow& window : taken) {
+            entries_taken_ = window.entry + 1;
+            window.facts.process = copy.of;
+            if (options_.keeps_mappings()) window.facts.mappings = process::memory_mappings_of(copy_);
+            found_.steps += static_cast<std::uint64_t>(value_of(window.facts.base, "instructions"));
+            found_.entries.push_back(std::move(window));
+        }
+        in_between_();
+    }
+    return {};
 }
 
 /// Lets the copy run to its next moment. False: there is none, or no time for it.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/copy_entries.h"
 #include "model/sampled_windows.h"
 #include "model/window_likeness.h"
 #include "model/window_simulator.h"
@@ -20,6 +21,8 @@ struct Following {
     std::size_t moments = 1;        ///< at most
     double apart_ns = 0;            ///< of the copy's processor time
     std::function<bool()> goes_on;  ///< asked before each further moment, and every millisecond of a run
+    /// Afterwards: what is wanted of which regions' entries, as long as there is time.
+    std::function<std::vector<EntryWish>()> entries;
 };
 
 /// Windows of copies, one copy after the other, with caches and predictors that know what came before.
@@ -41,6 +44,10 @@ class CopyWindows {
     pid_t copy() const { return copy_; }
     /// That copies have run by themselves, for all of them.
     double native_ns() const { return native_ns_; }
+    /// Whether windows of these regions' entries are wanted, where those of one region alone are.
+    bool is_wanted(std::uint32_t region) const;
+    /// That windows of regions' entries took, all in all.
+    double entries_ns() const { return entries_ns_; }
     /// Which regions the windows' facts are of.
     const trace::RegionPaths& region_paths() const { return region_paths_; }
     const std::map<std::uint32_t, trace::SeenEntries>& seen_entries() const { return seen_entries_; }
@@ -61,12 +68,14 @@ class CopyWindows {
     };
 
     bool is_attributed(std::uint32_t path) const;
+    bool is_called(std::uint32_t region, const std::string& name, const std::vector<std::string>& marked) const;
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
     Result<bool> go_on(Copy& copy, const Following& following);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
     Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
     void join(Copy& copy, trace::Trace& window);
+    Result<> take_entries(Copy& copy, const Following& following);
     void keep_of_moment(Steps& fresh, const std::optional<process::StackTop>& from, std::size_t done,
                         std::vector<WindowOfMoment>& kept) const;
     Result<WindowFacts> simulate_moment(std::vector<WindowOfMoment>& windows, std::size_t done,
@@ -86,13 +95,15 @@ class CopyWindows {
     SampledWindows& found_;
     std::function<void()> in_between_;
     WindowSimulator simulator_;
+    CopyEntries entries_;
+    std::uint32_t entries_taken_ = 0;
     bool pages_assumed_ = false, hardly_warm_ = false;
     std::map<pid_t, Joined> joined_;         ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
     std::size_t further_windows_ = 0;        ///< of each moment
     pid_t copy_ = -1;
-    double native_ns_ = 0;
+    double native_ns_ = 0, entries_ns_ = 0;
 };
 
 }  // namespace tmaprobe::model

@@ -38,6 +38,12 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> FollowedRegions::code_of_ma
     return page_ ? page_->code_of_marks() : std::vector<std::pair<std::uint64_t, std::uint64_t>>();
 }
 
+bool FollowedRegions::is_called(std::uint32_t region, const std::string& name) const {
+    const auto all = names();
+    const auto found = all.find(region);
+    return found != all.end() && found->second == name;
+}
+
 std::map<std::uint32_t, std::string> FollowedRegions::names() const {
     std::map<std::uint32_t, std::string> names;
     std::uint32_t number = 0;

@@ -41,6 +41,15 @@ class FollowedRegions {
     /// Where the marks' own code is: begin and end.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> code_of_marks() const;
     const std::vector<std::vector<std::uint32_t>>& paths() const { return paths_.all(); }
+    /// Of regions that were entered and left.
+    const std::map<std::uint32_t, trace::SeenEntries>& seen() const { return seen_; }
+    /// Whether it has not yet been found where some of the functions lie.
+    bool lacks_functions() const { return watch_ && watch_->lacks_functions(); }
+    /// Whether it listens to marks, and none was executed yet where this was asked before (look_for_marks()).
+    bool waits_for_marks() const { return watch_ && watch_->waits_for_marks(); }
+    bool is_called(std::uint32_t region, const std::string& name) const;
+    const process::RegionPage* page() const { return page_ ? &*page_ : nullptr; }
+    const std::vector<std::string>& function_names() const { return function_names_; }
     /// By number, of those that it has marked until now, and of functions.
     std::map<std::uint32_t, std::string> names() const;
 

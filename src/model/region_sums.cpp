@@ -82,13 +82,19 @@ double share_in(const Facts& facts, const std::string& name) {
 }
 
 record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>& in_it, const Modelled& shares,
-                           const SampledWindows& windows) {
+                           const RegionEvidence& evidence) {
     record::RegionCost cost;
-    for (const WindowFacts& window : in_it) {
+    const auto add_window = [&](const WindowFacts& window) {
         cost.instructions += value_of(window.base, "instructions");
         cost.cycles += cycles_of(window.base);
+        ++cost.windows;
+    };
+    for (const WindowFacts& window : in_it) add_window(window);
+    for (const EntryWindow& entry : evidence.entries) {
+        if (entry.region != number) continue;
+        add_window(entry.facts);
+        ++cost.entry_windows;
     }
-    cost.windows = in_it.size();
     cost.share = cost.low = cost.high = share_in(shares.facts, all_name(number));
     cost.own_share = share_in(shares.facts, own_name(number));
     for (const FactVariation& variation : shares.variations) {
@@ -96,7 +102,14 @@ record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>&
         cost.low = std::min(cost.low, share);
         cost.high = std::max(cost.high, share);
     }
-    for (const trace::SeenEntries& seen : windows.seen_entries) {
+    if (in_it.empty() && evidence.share_otherwise) {
+        // It is not nothing: windows of the whole are too few to meet it.
+        const ShareOfTime share = evidence.share_otherwise(number);
+        cost.share = share.all;
+        cost.own_share = share.own;
+        cost.high = std::max({cost.high, share.all, share.high});
+    }
+    for (const trace::SeenEntries& seen : evidence.seen) {
         if (seen.region != number || seen.entries == 0) continue;
         cost.entries_seen = seen.entries;
         cost.instructions_per_entry = static_cast<double>(seen.instructions) / static_cast<double>(seen.entries);
@@ -104,9 +117,36 @@ record::RegionCost cost_of(std::uint32_t number, const std::vector<WindowFacts>&
     return cost;
 }
 
+/// Beside the windows of the whole: both know all of the region, so each counts as what it has of it.
+void add_moments_of_entries(const RegionEvidence& evidence, std::uint32_t number, const ModelledCpu& cpu,
+                            std::vector<WindowFacts>& in_it) {
+    SeenInRegion seen;
+    std::uint32_t kind = 0;
+    for (const WindowFacts& window : in_it) {
+        seen.native_ns += window.native_ns;
+        seen.instructions += value_of(window.base, "instructions");
+        kind = std::max(kind, window.kind + 1);
+    }
+    const double native_ns = time_of_entries(seen, evidence.entries, number);
+    for (WindowFacts& moment : moments_of(evidence.entries, number, native_ns, cpu)) {
+        // One kind: they are alike in where they begin.
+        moment.kind = kind;
+        in_it.push_back(std::move(moment));
+    }
+}
+
 }  // namespace
 
-ModelledRegions sum_up_regions(const RegionNames& names, const SampledWindows& windows, const ModelledCpu& cpu,
+SeenInRegion seen_in_region(const std::vector<WindowFacts>& windows, const Paths& paths, std::uint32_t region) {
+    SeenInRegion seen;
+    for (const WindowFacts& window : windows_in(windows, paths, region)) {
+        seen.native_ns += window.native_ns;
+        seen.instructions += value_of(window.base, "instructions");
+    }
+    return seen;
+}
+
+ModelledRegions sum_up_regions(const RegionNames& names, const RegionEvidence& evidence, const ModelledCpu& cpu,
                                const LookedAt& looked_at) {
     ModelledRegions regions;
     regions.known = names.marked;
@@ -119,26 +159,29 @@ ModelledRegions sum_up_regions(const RegionNames& names, const SampledWindows& w
         region.kind = record::RegionKind::function;
         regions.known.list.push_back(std::move(region));
     }
-    const Modelled shares = shares_of(windows.facts, windows.region_paths, numbers, cpu, looked_at);
+    const Modelled shares = shares_of(evidence.windows, evidence.paths, numbers, cpu, looked_at);
+    regions.known.outside_share = 1;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         record::Region& region = regions.known.list[i];
-        auto in_it = windows_in(windows.facts, windows.region_paths, numbers[i]);
-        region.cost = cost_of(numbers[i], in_it, shares, windows);
+        auto in_it = windows_in(evidence.windows, evidence.paths, numbers[i]);
+        region.cost = cost_of(numbers[i], in_it, shares, evidence);
+        regions.known.outside_share -= region.cost->own_share;
+        const bool met = region.cost->windows > 0;
         RegionSum& sum = regions.sums.emplace_back();
         if (region.cost->instructions >= fewest_instructions) {
+            add_moments_of_entries(evidence, numbers[i], cpu, in_it);
             Modelled all;
             sum_up(in_it, true, cpu, all, looked_at);
             sum = {std::move(all.facts), std::move(all.variations)};
         } else {
-            region.reason = windows.facts.empty() ? "no window of the command was modelled"
-                            : in_it.empty()       ? "no window of the model met it"
-                                            : fmt::format("the windows of the model have {:.0f} instructions of it",
-                                                          region.cost->instructions);
+            region.reason = evidence.windows.empty() ? "no window of the command was modelled"
+                            : !met                   ? "no window of the model met it"
+                                   : fmt::format("the windows of the model have {:.0f} instructions of it",
+                                                 region.cost->instructions);
         }
-        if (in_it.empty() && !region.cost->entries_seen) region.cost.reset();
+        if (!met && !region.cost->entries_seen) region.cost.reset();
     }
-    regions.known.outside_share = 1;
-    for (const std::uint32_t number : numbers) regions.known.outside_share -= share_in(shares.facts, own_name(number));
+    regions.known.outside_share = std::max(0.0, regions.known.outside_share);
     return regions;
 }
 

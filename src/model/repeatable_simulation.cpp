@@ -7,12 +7,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "base/file.h"
 #include "base/random.h"
+#include "counters/marked_regions.h"
+#include "model/followed_entries.h"
+#include "model/region_sums.h"
 #include "model/sum_of_windows.h"
 #include "model/trace_writer.h"
 #include "process/held_command.h"
@@ -74,7 +80,7 @@ bool starts_thread([[maybe_unused]] const trace::TracedProcess& process, const t
 class RepeatableSimulation {
   public:
     RepeatableSimulation(core::Core& core, trace::Decoder& decoder, const ModelledCpu& cpu, const ModelOptions& options)
-        : decoder_(decoder), cpu_(cpu), options_(options), simulator_(core, cpu) {}
+        : core_(core), decoder_(decoder), cpu_(cpu), options_(options), simulator_(core, cpu) {}
 
     Result<Modelled> run(const std::vector<std::string>& command) {
         trace_file_ = TRY(trace_writer(options_.trace));
@@ -83,20 +89,29 @@ class RepeatableSimulation {
         constexpr std::uint64_t small_page = 4096;
         simulator_.set_pages(TRY(assumed_pages(options_)).value_or(trace::PageMap::uniform(small_page)));
         if (options_.attribute) simulator_.attribute_slots();
+        regions_ = TRY(FollowedRegions::prepare(options_.regions));
+        if (regions_->any()) simulator_.tell_regions();
+        if (!options_.attribute_in.empty()) simulator_.attribute_only_in(inside());
         const std::uint64_t start = process::now_ns();
+        auto variable = regions_->variable();
         auto process = TRY(trace::TracedProcess::fork_function([&] { trace::execute_at_fixed_addresses(command); }));
+        variable.reset();
+        process_ = &process;
         const auto executed = TRY(process.resume());
         if (executed.why != trace::Stop::Why::event)
             return fail(ErrorCode::system, command.front() + " could not be executed under the tracer");
         trace::Tracer tracer(process, decoder_, options_.software_always);
         tracer.on_system_call = [this](trace::TracedProcess& traced, const trace::Registers& registers) {
+            first_mark_ = regions_->waits_for_marks();
             follows_all_ &= !starts_another(registers);
             has_threads_ |= starts_thread(traced, registers);
             return trace::Tracer::CallAnswer::carry_out;
         };
         trace::Translator translator(process, tracer);
         if (options_.attribute && options_.allocator_functions) watch_allocations(process, translator);
+        if (regions_->any()) follow_regions(translator);
         TRY(follow_strata(process, translator));
+        if (entries_) TRY(entries_->finish());
         TRY(process.finish());
         modelled_.elapsed_ns = process::now_ns() - start;
         modelled_.exit_status = process.exit_status();
@@ -129,6 +144,46 @@ class RepeatableSimulation {
         return blocks;
     }
 
+    /// Whether the region that is asked about is open.
+    std::function<bool(std::uint32_t)> inside() const {
+        return [this, known = std::map<std::uint32_t, bool>()](std::uint32_t path) mutable {
+            const auto [found, is_new] = known.try_emplace(path, false);
+            if (is_new)
+                found->second = std::ranges::any_of(regions_->paths()[path], [this](std::uint32_t region) {
+                    return regions_->is_called(region, options_.attribute_in);
+                });
+            return found->second;
+        };
+    }
+
+    void follow_regions(const trace::Translator& translator) {
+        regions_->started_as(process_->pid());
+        regions_->look(*process_);
+        entries_.emplace(core_, cpu_, options_,
+                         FollowedEntries::Follower{*regions_, translator,
+                                                   [this](WindowSimulator& simulator) {
+                                                       simulator.set_pages(simulator_.pages());
+                                                       if (options_.attribute_in.empty()) return;
+                                                       if (trace_file_) simulator.log_to(*trace_file_);
+                                                       if (options_.attribute) simulator.attribute_slots();
+                                                       simulator.attribute_only_in(inside());
+                                                   },
+                                                   [this] { return writable_bytes(process_->pid()); }});
+    }
+
+    /// Every instruction is looked at where regions are to be told apart; what is not the program's own is left out.
+    trace::OnStep told_apart(const trace::OnStep& on_step) {
+        if (!entries_) return on_step;
+        return [this, on_step](const trace::StaticInstruction& instruction, trace::Step step) {
+            // What is told was executed a little before: where its first mark is told, that is over.
+            if (first_mark_) regions_->look_for_marks(*process_);
+            first_mark_ &= regions_->waits_for_marks();
+            if (!regions_->is_own(instruction, step)) return;
+            entries_->step(step);
+            if (on_step) on_step(instruction, step);
+        };
+    }
+
     struct Stratum {
         WindowFacts facts;
         double instructions = 0;  ///< that it stands for
@@ -140,6 +195,7 @@ class RepeatableSimulation {
             const std::size_t warm_up = std::min(length_ / 2, longest_warm_up);
             const std::size_t room = length_ - warm_up - options_.window_instructions;
             const std::size_t place = begin + chance(begin ^ length_) % room;
+            if (entries_ && regions_->lacks_functions()) regions_->look(process);
             TRY(go_to(translator, place, {}));
             simulator_.begin_moment(writable_bytes(process.pid()));
             modelled_.warmed += TRY(go_to(translator, place + warm_up,
@@ -168,7 +224,7 @@ class RepeatableSimulation {
         constexpr std::size_t at_once = 1'000'000;
         const std::size_t before = executed_;
         while (!ended_ && executed_ < position) {
-            const auto traced = TRY(translator.steps(std::min(at_once, position - executed_), on_step));
+            const auto traced = TRY(translator.steps(std::min(at_once, position - executed_), told_apart(on_step)));
             executed_ += traced.steps;
             modelled_.traced.undecodable += traced.undecodable;
             modelled_.traced.stepped_in_software += traced.stepped_in_software;
@@ -223,9 +279,15 @@ class RepeatableSimulation {
             whole_cycles += per_instruction * stratum.instructions;
             windows.push_back(std::move(stratum.facts));
         }
-        add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled_);
-        sum_up(windows, true, cpu_, modelled_);
-        if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
+        if (entries_) add_regions(windows, whole_cycles);
+        if (options_.attribute_in.empty() || !entries_) {
+            add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled_);
+            sum_up(windows, true, cpu_, modelled_);
+            if (options_.attribute) modelled_.attribution = attribution_of(windows, true, cpu_, modelled_);
+        } else {
+            sum_up(windows, true, cpu_, modelled_);
+            finish_region(std::move(windows), modelled_);
+        }
         if (allocations_)
             for (const auto& call : allocations_->paths())
                 modelled_.attribution->allocating_calls.push_back({call.from, call.site});
@@ -238,6 +300,10 @@ class RepeatableSimulation {
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
         modelled_.simulated_instructions = simulator_.simulated_instructions();
+        if (entries_) {
+            modelled_.simulating_ns += entries_->simulating_ns();
+            modelled_.simulated_instructions += entries_->simulated_instructions();
+        }
         if (!options_.core_clock_hz) return;
         if (!follows_all_) return not_judged("not all of what the command did was followed", "");
         const double clock_hz = measured_clock_hz();
@@ -249,6 +315,43 @@ class RepeatableSimulation {
         check.instructions = static_cast<double>(executed_);
         check.clock_hz = clock_hz;
         check.modelled_ns = whole_cycles / clock_hz * 1e9;
+    }
+
+    /// `windows`: of the whole command, which takes so many cycles.
+    void add_regions(const std::vector<WindowFacts>& windows, double whole_cycles) {
+        entry_windows_ = entries_->take_windows();
+        RegionNames names{{}, regions_->function_names()};
+        if (regions_->page()) names.marked = counters::marked_regions(*regions_->page(), process_->pid());
+        RegionEvidence evidence{windows, entry_windows_, regions_->paths(), {}, {}};
+        for (const auto& [region, seen] : regions_->seen()) evidence.seen.push_back(seen);
+        // All of its instructions are counted, and what one of them takes its own windows say.
+        evidence.share_otherwise = [&](std::uint32_t region) -> ShareOfTime {
+            double cycles = 0, instructions = 0;
+            for (const WindowFacts& moment : moments_of(entry_windows_, region, 0, cpu_)) {
+                cycles += cycles_of(moment.base);
+                instructions += value_of(moment.base, "instructions");
+            }
+            if (instructions <= 0 || whole_cycles <= 0) return {};
+            const auto [all, own] = entries_->instructions_in(region);
+            const double per_instruction = cycles / instructions / whole_cycles;
+            return {std::min(1.0, all * per_instruction), std::min(1.0, own * per_instruction), 0};
+        };
+        modelled_.regions = sum_up_regions(names, evidence, cpu_, {});
+        modelled_.traced.steps += entries_->steps();
+    }
+
+    /// What slots are put down to, and what is kept to be simulated again, of the region that is asked about: with the
+    /// windows of its entries.
+    void finish_region(std::vector<WindowFacts> windows, Modelled& modelled) {
+        if (!entry_windows_.empty())
+            append_entries(entry_windows_, seen_in_region(windows, regions_->paths(), entry_windows_.front().region),
+                           cpu_, windows);
+        for (WindowFacts& window : windows)
+            if (window.mappings.empty()) window.mappings = mappings_;
+        add_trace_warning(finish_trace(trace_file_.get(), windows, true), modelled);
+        Modelled weights;
+        sum_up(windows, true, cpu_, weights);
+        if (options_.attribute) modelled.attribution = attribution_of(windows, true, cpu_, weights);
     }
 
     /// A neighbour is seldom there all the time. 0: it was.
@@ -267,10 +370,16 @@ class RepeatableSimulation {
             {"model_not_judged", fmt::format("the model is not held against the clock: {}", why), hint});
     }
 
+    core::Core& core_;
     trace::Decoder& decoder_;
     const ModelledCpu& cpu_;
     const ModelOptions& options_;
     std::unique_ptr<TraceWriter> trace_file_;
+    trace::TracedProcess* process_ = nullptr;
+    std::unique_ptr<FollowedRegions> regions_;
+    std::optional<FollowedEntries> entries_;
+    std::vector<EntryWindow> entry_windows_;
+    bool first_mark_ = false;  ///< may have been executed by now
     WindowSimulator simulator_;
     std::vector<Stratum> strata_;
     std::size_t length_ = first_stratum, executed_ = 0, last_end_ = 0;

@@ -13,6 +13,7 @@
 #include "counters/perf/time_profile.h"
 #include "model/code_of_looks.h"
 #include "model/copy_windows.h"
+#include "model/entry_wishes.h"
 #include "model/kinds_of_moments.h"
 #include "model/task_shares.h"
 #include "process/held_command.h"
@@ -38,7 +39,8 @@ constexpr double moments_meanwhile = 4, apart_meanwhile_ns = 50e6;
 /// A copy that is to be modelled.
 struct Waiting {
     trace::Sample sample;
-    double span_ns = 0;  ///< processor time of all threads from then on until the next
+    double span_ns = 0;           ///< processor time of all threads from then on until the next
+    EntryWishes::Begins begun{};  ///< meanwhile, of regions that are marked
 };
 
 class WindowSampling {
@@ -49,6 +51,7 @@ class WindowSampling {
           orders_(orders),
           attribute_(options.attribute),
           windows_(core, cpu, decoder, options, request.regions, found_, [this] { take_if_due(); }),
+          entry_wishes_(request.regions, windows_, found_),
           sampler_(request.processes, request.limits, request.reaper) {}
 
     SampledWindows run(const std::function<void()>& ready) {
@@ -72,6 +75,7 @@ class WindowSampling {
         }
         come_forward();
         if (!copies_.empty()) copies_.back().span_ns += sampler_.since_last_sample_ns();
+        note_begins();
         const std::uint64_t end = process::now_ns();
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
@@ -109,7 +113,13 @@ class WindowSampling {
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
         if (!copies_.empty() && !is_first(copies_.back()))
             copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
+        note_begins();
         copies_.push_back({std::move(*sample), 0});
+    }
+
+    /// Of regions, since the last copy.
+    void note_begins() {
+        if (!copies_.empty()) EntryWishes::add(copies_.back().begun, entry_wishes_.new_begins());
     }
 
     bool no_more_may_wait() const {
@@ -133,10 +143,10 @@ class WindowSampling {
     /// What it stands for, the one before does, or else the one after.
     void drop_one(std::size_t dropped) {
         const double stood_for_ns = copies_[dropped].sample.stands_for_ns + copies_[dropped].span_ns;
-        if (dropped > 0 && !is_first(copies_[dropped - 1]))
-            copies_[dropped - 1].span_ns += stood_for_ns;
-        else
-            copies_[dropped + 1].sample.stands_for_ns += stood_for_ns;
+        const bool to_next = dropped == 0 || is_first(copies_[dropped - 1]);
+        Waiting& heir = copies_[to_next ? dropped + 1 : dropped - 1];
+        (to_next ? heir.sample.stands_for_ns : heir.span_ns) += stood_for_ns;
+        EntryWishes::add(heir.begun, copies_[dropped].begun);
         drop(copies_[dropped].sample);
         copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(dropped));
     }
@@ -202,10 +212,12 @@ class WindowSampling {
         const Waiting& next = copies_.front();
         const double moments = std::clamp(std::round(next.span_ns / apart_meanwhile_ns), 1.0, moments_meanwhile);
         return {static_cast<std::size_t>(moments),
-                next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns), [this] {
+                next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns),
+                [this] {
                     take_if_due();
                     return true;
-                }};
+                },
+                {}};
     }
 
     /// Moments are shared out over the copies that are left as their time is.
@@ -223,17 +235,30 @@ class WindowSampling {
         const double runs_ns = followed * next.span_ns * next.sample.share;
         const double moments = std::clamp(std::round(affordable * next.span_ns / std::max(1.0, all_ns)), 1.0,
                                           1 + std::floor(runs_ns / shortest_apart_ns));
-        return {static_cast<std::size_t>(moments), runs_ns / moments, [this] { return left_ns() > 0; }};
+        return {static_cast<std::size_t>(moments), runs_ns / moments, [this] { return left_ns() > 0; }, {}};
     }
 
-    void model_next(const Following& following) {
+    /// For windows of regions' entries in one copy.
+    double left_for_entries_ns() const {
+        constexpr double meanwhile_ns = 100e6, share = 0.4;
+        if (!over_ns_) return meanwhile_ns;
+        return share * std::max(0.0, left_ns()) / static_cast<double>(copies_.size() + 1);
+    }
+
+    void model_next(Following following) {
         Waiting next = std::move(copies_.front());
         copies_.pop_front();
         trace::Sample& sample = next.sample;
         sample.stands_for_ns += next.span_ns;
         const auto start = process::now_ns();
-        const double run_before_ns = windows_.native_ns();
+        const double not_modelling_ns = windows_.native_ns() + windows_.entries_ns();
         const pid_t copy = sample.snapshot.copy();
+        if (request_.regions.any()) {
+            const double run_ns = next.span_ns * sample.share, share_ns = left_for_entries_ns();
+            following.entries = [this, run_ns, share_ns, begun = next.begun, goes_on = following.goes_on] {
+                return entry_wishes_.of(begun, run_ns, share_ns, goes_on);
+            };
+        }
         auto moments = windows_.model(sample, copy == first_copy_, following);
         sampler_.copy_is_gone(sample.snapshot, copy);
         const auto took_ns = static_cast<double>(process::now_ns() - start);
@@ -244,7 +269,7 @@ class WindowSampling {
             ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::error))];
             return;
         }
-        modelling_ns_ += took_ns - (windows_.native_ns() - run_before_ns);
+        modelling_ns_ += took_ns - (windows_.native_ns() + windows_.entries_ns() - not_modelling_ns);
         modelled_ += static_cast<double>(std::max<std::size_t>(1, moments->size()));
         for (WindowFacts& facts : *moments) {
             programs_[facts.process] = sample.snapshot.program;
@@ -297,6 +322,7 @@ class WindowSampling {
     const bool attribute_;
     SampledWindows found_;
     CopyWindows windows_;
+    EntryWishes entry_wishes_;
     trace::Sampler sampler_;
     counters::perf::TimeProfile profile_;
     CodeOfLooks code_of_looks_;

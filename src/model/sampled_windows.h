@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/region_entries.h"
 #include "model/window_simulator.h"
 #include "process/helper.h"
 #include "record/sampling.h"
@@ -38,6 +39,7 @@ struct SampledWindows {
     double tracing_ns = 0, simulating_ns = 0;
     bool pages_partly_known = false, translated = false;
     std::vector<std::vector<std::uint32_t>> region_paths;  ///< by the keys of WindowFacts::regions
+    std::vector<EntryWindow> entries;                      ///< windows of regions' entries
     std::optional<counters::CodeSamples> samples;          ///< where the processes were
     std::vector<trace::SeenEntries> seen_entries;          ///< of regions that were seen from begin to end
 };

@@ -141,6 +141,14 @@ struct Description<counters::CodeSamples> {
 };
 
 template <>
+struct Description<model::EntryWindow> {
+    using E = model::EntryWindow;
+    static constexpr auto fields =
+        std::make_tuple(field("region", &E::region), field("entry", &E::entry), field("instructions", &E::instructions),
+                        field("entries", &E::entries), field("facts", &E::facts));
+};
+
+template <>
 struct Description<model::SampledWindows> {
     using S = model::SampledWindows;
     static constexpr auto fields = std::make_tuple(
@@ -150,8 +158,8 @@ struct Description<model::SampledWindows> {
         field("in_software", &S::in_software), field("simulated", &S::simulated), field("tasks", &S::tasks),
         field("tracing_ns", &S::tracing_ns), field("simulating_ns", &S::simulating_ns),
         field("pages_partly_known", &S::pages_partly_known), field("translated", &S::translated),
-        optional("region_paths", &S::region_paths), optional("seen_entries", &S::seen_entries),
-        optional("samples", &S::samples));
+        optional("region_paths", &S::region_paths), optional("entries", &S::entries),
+        optional("seen_entries", &S::seen_entries), optional("samples", &S::samples));
 };
 
 }  // namespace tmaprobe::json

@@ -124,6 +124,7 @@ class WindowSimulator {
     void set_mispredicted(std::vector<std::uint8_t> steps) { mispredicted_ = std::move(steps); }
     /// So many steps of the next windows lead to where counting begins, and not lead_in_of().
     void set_lead_in(std::size_t steps) { lead_in_ = steps; }
+    void usual_lead_in() { lead_in_.reset(); }
     /// How many of a window's steps lead to where counting begins.
     static std::size_t lead_in_of(std::size_t steps);
     /// Whoever hears of all that follows; it must outlive this.

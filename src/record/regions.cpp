@@ -3,7 +3,7 @@
 namespace tmaprobe::record {
 
 std::optional<double> ns_per_iteration(const Region& region) {
-    if (!region.totals || region.totals->iterations == 0) return std::nullopt;
+    if (!region.totals || region.totals->iterations == 0 || region.totals->time_ns <= 0) return std::nullopt;
     return region.totals->time_ns / static_cast<double>(region.totals->iterations);
 }
 

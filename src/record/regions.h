@@ -45,6 +45,7 @@ struct RegionTotals {
 struct RegionCost {
     double instructions = 0, cycles = 0;  ///< of the windows, or counted (0: not); with regions inside
     std::uint64_t windows = 0;            ///< of the model, that have instructions of it
+    std::uint64_t entry_windows = 0;      ///< of these, that were taken because it was entered
     /// Of the modelled time of the whole command, or, where regions are counted, of its processor time without what
     /// reading counters at marks took; with regions inside.
     double share = 0, low = 0, high = 0;

@@ -62,12 +62,15 @@ RegionTable region_rows(const record::Regions& regions) {
     const bool nested = std::ranges::any_of(regions.list, [](const Region& region) {
         return region.totals && region.totals->own_ns != region.totals->time_ns;
     });
+    // A run under the tracer from its start tells no time.
+    const auto timed = [](const std::optional<record::RegionTotals>& totals) { return totals && totals->time_ns > 0; };
     for (const Region& region : regions.list) {
         const auto& totals = region.totals;
         const auto per_iteration = instructions_per_iteration(region);
         outside |= region.cost.has_value();
         rows.push_back({std::string(2 * depth_of(regions, region), ' ') + region.name, share_text(region),
-                        totals ? format_ns(totals->time_ns) : "", totals && nested ? format_ns(totals->own_ns) : "",
+                        timed(totals) ? format_ns(totals->time_ns) : "",
+                        timed(totals) && nested ? format_ns(totals->own_ns) : "",
                         totals ? count_text(static_cast<double>(totals->entries)) : "",
                         if_any(ns_per_iteration(region), format_ns), if_any(bytes_per_second(region), format_rate),
                         if_any(per_iteration, count_text),

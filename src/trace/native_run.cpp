@@ -15,7 +15,7 @@ namespace tmaprobe::trace {
 
 #if !defined(__x86_64__)
 
-Result<NativeRun::Ran> NativeRun::run_for(double, const std::function<bool()>&) {
+Result<NativeRun::Ran> NativeRun::run_for(double, const std::function<bool()>&, HardwareWatch*) {
     return fail(ErrorCode::unavailable, "copies are not let run on this architecture");
 }
 
@@ -48,7 +48,8 @@ struct NativeRun::Progress {
     std::uint64_t shown = 0;
 };
 
-Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::function<bool()>& goes_on) {
+Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::function<bool()>& goes_on,
+                                          HardwareWatch* watch) {
     Ran ran;
     if (tracer_.time_stamp) TRY(let_read_time_stamps(false));
     Progress progress(copy_);
@@ -61,7 +62,7 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
     std::uniform_real_distribution<double> further_ns(0, longest_further_ns);
     std::mt19937_64 random(static_cast<std::uint64_t>(progress.began_used_ns));
     int signal = 0;
-    while (!ran.ended) {
+    while (!ran.ended && !ran.met) {
         const auto stop = TRY(copy_.run_to_call(signal, left_ns));
         signal = 0;
         if (!stop) break;
@@ -80,7 +81,8 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
                 signal = stop->signal;
                 break;
             case Stop::Why::step:
-                ran.ended = true;  // a trap of its own: somebody's, who is not there
+                if (watch) ran.met = watch->met();
+                ran.ended = !ran.met;  // a trap of its own: somebody's, who is not there
                 break;
             case Stop::Why::event:
                 break;

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
+#include "trace/hardware_watch.h"
 #include "trace/tracer.h"
 
 namespace tmaprobe::trace {
@@ -17,13 +19,14 @@ class NativeRun {
     /// What a run came to.
     struct Ran {
         double processor_ns = 0;
-        std::uint64_t ticks = 0;  ///< of the time stamp counter, as the copy saw it go on
-        bool ended = false;       ///< it ended, or would have reached beyond itself
+        std::uint64_t ticks = 0;         ///< of the time stamp counter, as the copy saw it go on
+        bool ended = false;              ///< it ended, or would have reached beyond itself
+        std::optional<std::size_t> met;  ///< which point of the watch stopped it before its time
     };
     /// For so much processor time of the copy's; `goes_on` is asked every millisecond. The thread then stands in its
-    /// own code, where the tracer or a Translator can go on. Errors: as Tracer; unavailable where copies cannot be let
-    /// run.
-    Result<Ran> run_for(double processor_ns, const std::function<bool()>& goes_on);
+    /// own code, where the tracer or a Translator can go on. `watch`: null, or what stops it before. Errors: as Tracer;
+    /// unavailable where copies cannot be let run.
+    Result<Ran> run_for(double processor_ns, const std::function<bool()>& goes_on, HardwareWatch* watch = nullptr);
 
   private:
     struct Progress;

@@ -36,6 +36,7 @@ RegionWatch::RegionWatch(RegionPaths& paths, const process::RegionPage* page,
 
 /// The slot of the thread, or of the one that was copied: in a copy's memory, which has it as it was then.
 void RegionWatch::find_slot(const TracedProcess& copy) {
+    if (own_page_) return find_own_slot(copy);
     const std::uint64_t process = static_cast<std::uint64_t>(identity_.process) << 32;
     const std::uint64_t owner = process | static_cast<std::uint64_t>(identity_.thread);
     const Page& page = page_->page();
@@ -50,17 +51,32 @@ void RegionWatch::find_slot(const TracedProcess& copy) {
         if (copy.read(at, &there, records_at) != records_at || there.owner != owner || there.image != slot.image ||
             there.thread != slot.thread)
             continue;
-        thread_ = slot.thread;
-        slot_ = at;
+        use_slot(at, slot.thread, slot.image);
         // Of a copy nobody asks for times, which are slow to have.
         const std::uint32_t yes = 1;
         static_cast<void>(
             copy.write(at - offsetof(Page, slots) - i * sizeof(Slot) + offsetof(Page, no_time), &yes, sizeof yes));
-        for (const auto& code : page.codes)
-            if (code.owner == process && code.image == slot.image && code.end > code.begin)
-                marks_.push_back({code.begin, code.end});
         return;
     }
+}
+
+void RegionWatch::use_slot(std::uint64_t address, std::uint64_t thread, std::uint64_t image) {
+    slot_ = address;
+    thread_ = thread;
+    const std::uint64_t process = static_cast<std::uint64_t>(identity_.process) << 32;
+    for (const auto& code : page_->page().codes)
+        if (code.owner == process && code.image == image && code.end > code.begin)
+            marks_.push_back({code.begin, code.end});
+}
+
+/// It has taken the first one. Its marks lie where those of the original do, which has told of them.
+void RegionWatch::find_own_slot(const TracedProcess& copy) {
+    const std::uint64_t at = own_page_ + offsetof(Page, slots);
+    Slot there{};
+    if (copy.read(at, &there, records_at) != records_at || !there.owner || !there.thread) return;
+    const std::uint32_t yes = 1;
+    static_cast<void>(copy.write(own_page_ + offsetof(Page, no_time), &yes, sizeof yes));
+    use_slot(at, there.thread, there.image);
 }
 
 void RegionWatch::look_for_marks(const TracedProcess& process) {
@@ -124,6 +140,17 @@ void RegionWatch::find_callers(Function& function, const TracedProcess& copy) {
         return enter(function.region, false);
     }
 #endif
+}
+
+std::optional<HardwareWatch::Point> RegionWatch::begin_of(std::uint32_t region) const {
+    if (region < first_function_region) {
+        const std::uint64_t slot = slot_ ? slot_ : own_page_ ? own_page_ + offsetof(Page, slots) : 0;
+        if (!slot || region >= TMAPROBE_REGION_NAMES) return std::nullopt;
+        return HardwareWatch::Point{slot + records_at + region * sizeof(Record) + offsetof(Record, begins), false};
+    }
+    const auto found = std::ranges::find(functions_, region, &Function::region);
+    if (found == functions_.end()) return std::nullopt;
+    return HardwareWatch::Point{found->begin, true};
 }
 
 bool RegionWatch::in_marks(std::uint64_t address) const {

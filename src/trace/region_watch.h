@@ -8,6 +8,7 @@
 
 #include "process/mappings.h"
 #include "process/region_page.h"
+#include "trace/hardware_watch.h"
 #include "trace/open_regions.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
@@ -58,6 +59,13 @@ class RegionWatch {
     void look_for_marks(const TracedProcess& process);
     /// Whether there is anything to be watched.
     bool watches() const { return slot_ || !functions_.empty(); }
+    /// Of a copy that marks for itself alone (PageOfCopy): where it has what it writes to.
+    void marks_for_itself(std::uint64_t page_address) { own_page_ = page_address; }
+    /// What is stored to, or executed, when a region begins; none: it is not known where that is.
+    std::optional<HardwareWatch::Point> begin_of(std::uint32_t region) const;
+    /// Whether marks are listened to, and none was executed yet where this was asked before.
+    bool waits_for_marks() const { return page_ && !slot_; }
+    bool lacks_functions() const { return functions_.size() < asked_.size(); }
 
     /// The next instruction that was executed, in order; says which regions it is in. False: it is none of the
     /// program's own, but a mark's.
@@ -76,6 +84,8 @@ class RegionWatch {
     };
 
     void find_slot(const TracedProcess& copy);
+    void find_own_slot(const TracedProcess& copy);
+    void use_slot(std::uint64_t address, std::uint64_t thread, std::uint64_t image);
     bool in_marks(std::uint64_t address) const;
     bool is_own_code(const StaticInstruction& instruction, const Step& step);
     void note_store(std::uint64_t address);
@@ -93,6 +103,7 @@ class RegionWatch {
     Identity identity_;
     std::uint64_t thread_ = 0;  ///< address of what the thread has open
     std::uint64_t slot_ = 0;    ///< of what it counts
+    std::uint64_t own_page_ = 0;
     std::vector<Range> marks_;
     std::vector<Function> functions_;
     OpenRegions open_;

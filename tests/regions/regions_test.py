@@ -125,10 +125,15 @@ def function():
         found = regions_of(record)
         check(all(found[name]["kind"] == "function" and "totals" not in found[name] for name in found),
               "functions have no marks")
+        lacking = {name: found[name].get("reason") for name in found if "cost" not in found[name]}
+        check(not lacking, f"windows met all of them: {lacking}")
         share = {name: found[name]["cost"]["share"] for name in found}
         check(share["main"] > 0.98, f"main has all: {share['main']:.3f}")
         check(share["slow"] > 0.6 and share["quick"] < 0.4, f"slow {share['slow']:.3f}, quick {share['quick']:.3f}")
         check(abs(share["slow"] - share["inner"]) < 0.05, f"inner is what slow calls: {share['inner']:.3f}")
+        for name in ("inner", "slow"):
+            cost = found[name]["cost"]
+            check("instructions_per_entry" in cost, f"an entry of {name} is seen from begin to end: {cost}")
         per_entry = found["inner"]["cost"]["instructions_per_entry"]
         check(found["inner"]["cost"]["entries_seen"] > 10 and 900 <= per_entry <= 1600, f"{per_entry} an entry of inner")
         whole = found["slow"]["cost"]["instructions_per_entry"]
@@ -136,7 +141,8 @@ def function():
         done = run(TMAPROBE, "--region", "slov", "--", program, 1)
         check(done.returncode == 2 and "slow" in done.stderr, "a name that is not there, and the one that is near")
         record, _ = record_of("--region", f"{program}:quick", "--", "sh", "-c", f"{program} 300000; :")
-        check(regions_of(record)["quick"]["cost"]["share"] > 0, "of what a shell starts")
+        quick = regions_of(record)["quick"]
+        check(quick.get("cost", {}).get("share", 0) > 0, f"of what a shell starts: {quick}")
 
 
 def misuse():
@@ -319,7 +325,84 @@ def reports():
               json.loads(file.read_text())["runs"][0]["extra"]["regions"], "JSON is read and written alike")
 
 
-CASES = {case.__name__: case for case in (marked, function, misuse, tree_of_processes, what_if, environment, reports)}
+SELDOM = """
+#include <tmaprobe/region.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static unsigned long multiplies(unsigned long n) {
+    unsigned long x = 3;
+    while (n--) { x *= x; __asm__ volatile("" : "+r"(x)); }
+    return x;
+}
+__attribute__((noinline)) static void spin(unsigned long n) { while (n--) __asm__ volatile("nop\\nnop\\nnop"); }
+int main(int argc, char** argv) {
+    unsigned long x = (unsigned long)argc;
+    if (!strcmp(argv[1], "alone"))
+        for (int i = 0; i < 20; ++i) x += multiplies(4000000);
+    if (!strcmp(argv[1], "short"))
+        for (unsigned long i = strtoul(argv[2], 0, 10); i; --i) {
+            TMAPROBE_REGION_BEGIN("short");
+            x += multiplies(5000);
+            TMAPROBE_REGION_END("short");
+            spin(800000);
+        }
+    if (!strcmp(argv[1], "once")) {
+        spin(20000000);
+        TMAPROBE_REGION_BEGIN("once");
+        x += multiplies(500000);
+        TMAPROBE_REGION_END("once");
+        spin(10000000);
+    }
+    return x == 7;
+}
+"""
+
+
+def level1_of(metrics):
+    return {metric["name"]: metric["value"] for metric in metrics if metric["level"] == 1}
+
+
+def seldom():
+    """A region that is short, or entered once, has the tree that its code has alone; --repeatable the same each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = compile_c(folder, SELDOM)
+        alone, _ = record_of("--", program, "alone")
+        levels = level1_of(alone["runs"][0]["metrics"])
+        for case, further in (("short", ()), ("short", ("--repeatable",)), ("once", ("--repeatable",))):
+            rounds = 40 if further else 4000
+            record, _ = record_of(*further, "--", program, case, rounds)
+            region = regions_of(record)[case]
+            check(region.get("metrics"), f"{case} {further} has a tree: {region.get('reason')}")
+            for name, value in level1_of(region["metrics"]).items():
+                check(abs(value - levels[name]) < 0.02, f"{case} {further}: {name} {value:.3f}, alone {levels[name]:.3f}")
+            if not further:
+                continue
+            check(region["cost"].get("entry_windows", 0) > 0, f"windows of its entries: {region['cost']}")
+            check(region["cost"]["entries_seen"] == region["totals"]["entries"], "all entries are seen")
+            again, _ = record_of(*further, "--", program, case, rounds)
+            check(again["runs"][0]["extra"]["regions"] == record["runs"][0]["extra"]["regions"],
+                  f"{case}: the same each time")
+
+
+def repeatable_questions():
+    """where and what-if of one region of a run that is repeatable: the same each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = compile_c(folder, SELDOM)
+        file = pathlib.Path(folder) / "r.json"
+        for words, section in ((("where", "--in", "once"), "where"),
+                               (("what-if", "--in", "once", "--change", "no-mispredictions"), "what_if")):
+            answers = []
+            for _ in range(2):
+                done = run(TMAPROBE, *words, "--repeatable", "--no-calibration", "--json", file, "--", program, "once")
+                check(done.returncode == 0, done.stderr[-500:])
+                answers.append(json.loads(file.read_text())["runs"][0]["extra"][section])
+            check(answers[0] == answers[1], f"{words[0]}: the same each time")
+            check("multiplies" in json.dumps(answers[0]) or section == "what_if", f"{words[0]} names its code")
+            check(section == "where" or answers[0]["region"] == "once", "of the region that is asked about")
+
+
+CASES = {case.__name__: case for case in (marked, function, misuse, tree_of_processes, what_if, environment, reports,
+                                          seldom, repeatable_questions)}
 if not shutil.which("cc"):
     skip("no C compiler is installed")
 if run(TMAPROBE, "--source", "model", "--", "true").returncode and "LLVM" in run(TMAPROBE, "--source", "model", "--",

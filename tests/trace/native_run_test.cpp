@@ -36,7 +36,7 @@ class Running {
     NativeRun::Ran run_for(double processor_ns) {
         auto ran = NativeRun(process, tracer).run_for(processor_ns, [] { return true; });
         EXPECT_TRUE(ran) << ran.error().what;
-        if (!ran) return {0, 0, true};
+        if (!ran) return {0, 0, true, {}};
         ticks += ran->ticks;
         return *ran;
     }
@@ -55,9 +55,41 @@ std::uint64_t word_at(const TracedProcess& process, const void* address) {
 }
 
 // What the copy has of these is its own.
-std::uint64_t turns = 0, last_time = 0, went_back = 0;
+std::uint64_t turns = 0, thousands = 0, last_time = 0, went_back = 0;
 
 void count_up(volatile std::uint64_t& number) { number = number + 1; }
+
+TEST(NativeRun, IsStoppedByAStoreThatIsWatched) {
+    Program program([](Board& board) {
+        board.ready = 1;
+        while (board.go_on) {
+            count_up(turns);
+            if (turns % 1000 == 0) count_up(thousands);
+        }
+        return 0;
+    });
+    auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << attempt.why;
+    Running copy(std::move(*attempt.snapshot));
+    HardwareWatch watch(copy.process.pid());
+    if (!watch.set({{reinterpret_cast<std::uint64_t>(&went_back), false},
+                    {reinterpret_cast<std::uint64_t>(&thousands), false}}))
+        GTEST_SKIP() << "debug registers cannot be had here";
+    for (int i = 0; i < 3; ++i) {
+        const std::uint64_t before = word_at(copy.process, &thousands);
+        const auto ran = NativeRun(copy.process, copy.tracer).run_for(1e9, [] { return true; }, &watch);
+        ASSERT_TRUE(ran) << ran.error().what;
+        EXPECT_FALSE(ran->ended);
+        EXPECT_EQ(ran->met, 1u);
+        EXPECT_EQ(word_at(copy.process, &thousands), before + 1);
+        EXPECT_EQ(word_at(copy.process, &turns) % 1000, 0u);
+    }
+    // No longer watched, it runs for its time.
+    watch.clear();
+    const auto ran = copy.run_for(5 * ms);
+    EXPECT_FALSE(ran.ended);
+    EXPECT_FALSE(ran.met);
+}
 
 TEST(NativeRun, LetsACopyRunForItsTimeAndTheTracerGoOn) {
     Program program([](Board& board) {

@@ -45,6 +45,8 @@ struct Description<record::RegionCost> {
               "Of the simulated windows, or counted; with regions inside; 0: not counted"),
         field("cycles", &T::cycles, "That these take on the target; 0: not counted"),
         field("windows", &T::windows, "Of the model, that have instructions of it"),
+        optional("entry_windows", &T::entry_windows,
+                 "Of these, those that were taken because it was entered; they are none of the whole command's"),
         field("share", &T::share,
               "Of the modelled time of the whole command, or, where regions are counted, of its processor "
               "time without what reading counters at marks took; with regions inside"),
