@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "model/spinning.h"
 #include "model/sum_of_windows.h"
+#include "process/held_command.h"
 #include "trace/native_run.h"
 #include "trace/read_stack.h"
 

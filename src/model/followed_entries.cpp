@@ -13,7 +13,7 @@ namespace tmaprobe::model {
 namespace {
 
 constexpr std::size_t most_regions = 16;  ///< each has caches of its own
-constexpr std::size_t most_entries = 16;  ///< of a region; then half of them are left out
+constexpr std::size_t most_followed_entries = 16;  ///< of a region; then half of them are left out
 constexpr std::uint64_t warms = 300'000;  ///< instructions before a window, at least, where there are so many
 
 bool has(const std::vector<std::uint32_t>& path, std::uint32_t region) {
@@ -78,12 +78,12 @@ void FollowedEntries::end(Region& region) {
         take_window(region, steps);
     region.current.stand_for = region.open->stand_for(region.current.windows.size());
     if (!region.current.windows.empty()) region.taken.push_back(std::move(region.current));
-    if (region.taken.size() > most_entries) thin_out(region);
+    if (region.taken.size() > most_followed_entries) thin_out(region);
 }
 
 /// Half of the entries that there are, and half of those to come.
 void FollowedEntries::thin_out(Region& region) const {
-    while (region.taken.size() > most_entries) {
+    while (region.taken.size() > most_followed_entries) {
         region.one_of *= 2;
         std::vector<Taken> kept;
         for (Taken& taken : region.taken)

@@ -29,13 +29,13 @@ record::Regions two_regions() {
     record::Region outer;
     outer.name = "outer <&>";
     outer.totals = record::RegionTotals{10, 0, 0, 5e6, 1e6, 1, 1};
-    outer.cost = record::RegionCost{4e4, 2e4, 3, 0.8, 0.7, 0.9, 0.1, 2, 1234.0};
+    outer.cost = record::RegionCost{4e4, 2e4, 3, 0, 0.8, 0.7, 0.9, 0.1, 2, 1234.0};
     outer.metrics = {metric("retiring", 0.25), metric("backend_bound", 0.75)};
     record::Region inner;
     inner.name = "inner";
     inner.inside = 0;
     inner.totals = record::RegionTotals{100, 1000, 8'000'000, 4e6, 4e6, 2, 1};
-    inner.cost = record::RegionCost{3e4, 1e4, 2, 0.7, 0.6, 0.75, 0.7, 20, 500.0};
+    inner.cost = record::RegionCost{3e4, 1e4, 2, 0, 0.7, 0.6, 0.75, 0.7, 20, 500.0};
     inner.metrics = {metric("retiring", 0.5), metric("backend_bound", 0.5)};
     record::Region rare;
     rare.name = "rare";
