@@ -12,9 +12,9 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t most_regions = 16;  ///< each has caches of its own
+constexpr std::size_t most_regions = 16;           ///< each has caches of its own
 constexpr std::size_t most_followed_entries = 16;  ///< of a region; then half of them are left out
-constexpr std::uint64_t warms = 300'000;  ///< instructions before a window, at least, where there are so many
+constexpr std::uint64_t warms = 300'000;           ///< instructions before a window, at least, where there are so many
 
 bool has(const std::vector<std::uint32_t>& path, std::uint32_t region) {
     return std::ranges::find(path, region) != path.end();
