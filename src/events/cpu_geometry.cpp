@@ -164,6 +164,13 @@ struct Description<Correction> {
 };
 
 template <>
+struct Description<PortScheduler> {
+    using S = PortScheduler;
+    static constexpr auto fields =
+        std::make_tuple(field("ports", &S::ports), field("entries", &S::entries).at_least(1));
+};
+
+template <>
 struct Description<BranchForetelling> {
     using S = BranchForetelling;
     static constexpr auto fields = std::make_tuple(
@@ -215,7 +222,7 @@ struct Description<CoreGeometry> {
         added("store_block_bytes", &S::store_block_bytes).at_least(1), added("reorder_buffer", &S::reorder_buffer),
         added("retire_width", &S::retire_width), added("general_registers", &S::general_registers),
         added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
-        added("split_line_cycles", &S::split_line_cycles),
+        optional("schedulers", &S::schedulers), added("split_line_cycles", &S::split_line_cycles),
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),

@@ -111,6 +111,12 @@ struct BranchForetelling {
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
 };
 
+/// One of several schedulers that LLVM has as a single one.
+struct PortScheduler {
+    std::vector<std::string> ports;  ///< that it issues to, by the ends of LLVM's names
+    unsigned entries = 0;
+};
+
 /// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.
 struct CoreGeometry {
     std::string llvm_cpu;        ///< LLVM's name of the core that it is scheduled as; empty: the core is not modelled
@@ -162,10 +168,11 @@ struct CoreGeometry {
     unsigned reorder_buffer = 0;      ///< entries; 0: not known
     unsigned retire_width = 0;        ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
     unsigned general_registers = 0,
-             vector_registers = 0;         ///< to rename into; 0: as LLVM's model has it, or without limit
-    unsigned scheduler = 0;                ///< entries of all schedulers together; 0: as LLVM's model has them
-    unsigned split_line_cycles = 0;        ///< that a load takes longer when it lies in two lines
-    bool binds_ports_at_renaming = false;  ///< a micro-op's port is chosen when it is renamed, not when it is issued
+             vector_registers = 0;          ///< to rename into; 0: as LLVM's model has it, or without limit
+    unsigned scheduler = 0;                 ///< entries of all schedulers together; 0: as LLVM's model has them
+    std::vector<PortScheduler> schedulers;  ///< each of its own ports, instead of LLVM's over all of them
+    unsigned split_line_cycles = 0;         ///< that a load takes longer when it lies in two lines
+    bool binds_ports_at_renaming = false;   ///< a micro-op's port is chosen when it is renamed, not when it is issued
     bool eliminates_general_moves = false, eliminates_vector_moves = false;
     unsigned adds_constants_below =
         0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do

@@ -154,6 +154,26 @@ TEST(Waits, ForAStoreToAnotherPageAtTheSamePlaceInItAreTheLoads) {
     EXPECT_EQ(store_and_load(parameters, 0).lost.share(SlotCause::aliasing), 0) << "that is forwarding";
 }
 
+TEST(Waits, WhatGoesToOnePortWaitsInThatPortsSchedulerAlone) {
+    const Bytes load_rcx = {0x48, 0x8b, 0x0f}, multiply_rcx = {0x48, 0x0f, 0xaf, 0xc9}, add_rcx = {0x48, 0x01, 0xc9};
+    constexpr unsigned latency = 300, each_round = 8;
+    const auto cycles_of_round = [&](const CoreParameters& parameters, const Bytes& operation) {
+        std::vector<Bytes> code{load_rcx};
+        code.insert(code.end(), each_round, operation);
+        constexpr std::size_t rounds = 400;
+        const trace::Trace trace = trace_of(code, rounds * code.size(), [](std::size_t k) { return 0x10000 + 64 * k; });
+        FixedMemory memory([](std::uint64_t) { return latency; });
+        return static_cast<double>(simulate(parameters, trace, memory).cycles) / rounds;
+    };
+    CoreParameters one = zen4(), four = zen4();
+    four.schedulers = {{{"ALU0", "AGU0"}, 24}, {{"ALU1", "AGU1"}, 24}, {{"ALU2", "AGU2"}, 24}, {{"ALU3", "BRU1"}, 24}};
+    // As many rounds as have their operations in the scheduler wait at a time, and the load of one more.
+    constexpr double round = latency + 3 * each_round;
+    EXPECT_NEAR(cycles_of_round(four, multiply_rcx), round / (24 / each_round + 1), 4);
+    EXPECT_NEAR(cycles_of_round(one, multiply_rcx), round / (96 / each_round + 1), 4);
+    EXPECT_NEAR(cycles_of_round(four, add_rcx), cycles_of_round(one, add_rcx), 3) << "any port, any scheduler";
+}
+
 TEST(Waits, AStoreThatHasLeftItsBufferHoldsUpNoLoad) {
     CoreParameters parameters = zen4();
     parameters.aliased_load_cycles = 7;

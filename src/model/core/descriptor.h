@@ -42,7 +42,7 @@ struct PortUse {
     std::uint64_t ports = 0;
     std::uint8_t cycles = 1;
     Part part = Part::operation;
-    std::uint8_t pool = 0;  ///< scheduler that it waits in, plus one; 0: none
+    std::uint16_t pools = 0;  ///< schedulers that it may wait in, a bit each; 0: none
 };
 
 /// A list of fixed room: descriptors lie together.

@@ -26,6 +26,17 @@ class Occupancy {
         while (occupied_ + entries > capacity_ && occupied_ > 0) advance(next_release());
         return std::max(cycle, now_);
     }
+    bool has_room_at(std::uint64_t cycle, unsigned entries) {
+        entries = std::min(entries, capacity_);
+        if (occupied_ + entries > capacity_) advance(cycle);
+        return occupied_ + entries <= capacity_;
+    }
+    unsigned occupied_at(std::uint64_t cycle) {
+        advance(cycle);
+        return occupied_;
+    }
+    /// Quick: false only if it is not.
+    bool may_be_half_full() const { return 2 * occupied_ >= capacity_; }
     void take(std::uint64_t until) {
         ++occupied_;
         if (until <= now_) until = now_ + 1;
@@ -34,14 +45,7 @@ class Occupancy {
         else
             note(until);
     }
-
-  private:
-    static constexpr std::size_t words = 16, window = words * 64;
-
-    void note(std::uint64_t cycle) {
-        ++released_[cycle % window];
-        any_[cycle / 64 % words] |= std::uint64_t{1} << (cycle % 64);
-    }
+    /// The cycle in which the next of what is taken is given back, after what was asked about last.
     std::uint64_t next_release() const {
         for (std::uint64_t cycle = now_ + 1; cycle < now_ + window;) {
             const std::uint64_t bits = any_[cycle / 64 % words] & (~std::uint64_t{0} << (cycle % 64));
@@ -49,6 +53,14 @@ class Occupancy {
             cycle = (cycle / 64 + 1) * 64;
         }
         return later_.empty() ? now_ + 1 : later_.top();
+    }
+
+  private:
+    static constexpr std::size_t words = 16, window = words * 64;
+
+    void note(std::uint64_t cycle) {
+        ++released_[cycle % window];
+        any_[cycle / 64 % words] |= std::uint64_t{1} << (cycle % 64);
     }
     void advance(std::uint64_t cycle) {
         while (now_ < cycle) {

@@ -1,6 +1,7 @@
 #include "model/core/pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <utility>
 
@@ -143,11 +144,12 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
     if (what.writes_vector) wait_for(vector_registers_.room_at());
     if (what.executes && !never_waits_) {
         const std::uint64_t earliest = std::max({admission.supplied, admission.room, slots_.cycle()});
-        unsigned wanted[most_pools + 1] = {};
-        for (const PortUse& use : what.ports)
-            if (use.pool) ++wanted[use.pool];
-        for (std::size_t pool = 1; pool <= schedulers_.size(); ++pool)
-            if (wanted[pool]) wait_for(schedulers_[pool - 1].room_at(earliest, wanted[pool]));
+        for (std::size_t i = 0; i < what.ports.count; ++i) {
+            const std::uint16_t pools = what.ports.items[i].pools;
+            const auto alike = std::count_if(what.ports.begin(), what.ports.begin() + i,
+                                             [&](const PortUse& before) { return before.pools == pools; });
+            if (pools) wait_for(room_in(pools, earliest, 1 + static_cast<unsigned>(alike)));
+        }
     }
     if (what.stores && store_buffer_.room_at() > admission.room) {
         admission.room = store_buffer_.room_at();
@@ -163,6 +165,33 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
     admission.begins_cycle = alone || last_alone_;
     last_alone_ = alone;
     return admission;
+}
+
+/// When one of the schedulers has room for so many. None is asked about later cycles: what it gives back until then
+/// would be gone.
+std::uint64_t Pipeline::room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries) {
+    if (std::has_single_bit(pools))
+        return schedulers_[static_cast<std::size_t>(std::countr_zero(pools))].room_at(earliest, entries);
+    for (;;) {
+        std::uint64_t next = ~std::uint64_t{0};
+        for (std::uint16_t left = pools; left; left &= static_cast<std::uint16_t>(left - 1)) {
+            Occupancy& scheduler = schedulers_[static_cast<std::size_t>(std::countr_zero(left))];
+            if (scheduler.has_room_at(earliest, entries)) return earliest;
+            next = std::min(next, scheduler.next_release());
+        }
+        earliest = std::max(earliest + 1, next);
+    }
+}
+
+/// One of them that is not half full, else the emptiest: only where they are full does it matter which.
+Occupancy& Pipeline::roomy_one(std::uint16_t pools, std::uint64_t cycle) {
+    Occupancy* best = nullptr;
+    for (; pools; pools &= static_cast<std::uint16_t>(pools - 1)) {
+        Occupancy& scheduler = schedulers_[static_cast<std::size_t>(std::countr_zero(pools))];
+        if (!scheduler.may_be_half_full()) return scheduler;
+        if (!best || scheduler.occupied_at(cycle) < best->occupied_at(cycle)) best = &scheduler;
+    }
+    return *best;
 }
 
 std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
@@ -187,7 +216,7 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
             if (cycle == 0) first = taken;
         }
         if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});
-        if (use.pool) schedulers_[use.pool - 1].take(first + 1);
+        if (use.pools) roomy_one(use.pools, renamed).take(first + 1);
         issued = std::max(issued, first);
         ++micro_ops;
     }

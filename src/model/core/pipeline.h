@@ -64,6 +64,8 @@ class Pipeline {
     void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
+    std::uint64_t room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries);
+    Occupancy& roomy_one(std::uint16_t pools, std::uint64_t cycle);
     std::uint64_t take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready, std::uint64_t renamed);
     void count(const InstructionDescriptor& what);
 

@@ -117,7 +117,7 @@ Result<std::vector<PortUse>> Describer::ports_of(const std::map<std::string, uns
             return fail(ErrorCode::bad_input,
                         "LLVM's model of '" + parameters_.llvm_cpu + "' has no resource '" + resource + "'",
                         "the corrections of its instructions name it");
-        uses.push_back({ports, static_cast<std::uint8_t>(cycles), part, schedule_.pool_of(ports)});
+        uses.push_back({ports, static_cast<std::uint8_t>(cycles), part, schedule_.pools_of(ports)});
     }
     return uses;
 }
@@ -222,7 +222,7 @@ void Describer::add_ports(const Scheduled& facts, InstructionDescriptor& out) co
         use.part = part;
         if (part == Part::store && parameters_.general_store_cycles && !of_vector)
             use.cycles = static_cast<std::uint8_t>(std::min<unsigned>(use.cycles, parameters_.general_store_cycles));
-        use.pool = schedule_.pool_of(use.ports);
+        use.pools = schedule_.pools_of(use.ports);
         if (!out.ports.push(use)) return;
         ++(part == Part::load ? out.load_uses : part == Part::store ? out.store_uses : out.operation_uses);
     };

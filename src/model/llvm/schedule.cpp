@@ -58,6 +58,17 @@ Schedule::Schedule(const LlvmTarget& target, const CoreParameters& parameters)
     number_ports();
     number_units(parameters.architecture == "x86_64");
     if (parameters.scheduler) schedulers_ = {{~std::uint64_t{0}, parameters.scheduler}};
+    divide(parameters.schedulers);
+}
+
+void Schedule::divide(const std::vector<events::PortScheduler>& schedulers) {
+    for (const events::PortScheduler& scheduler : schedulers) {
+        std::uint64_t ports = 0;
+        for (const std::string& port : scheduler.ports) ports |= ports_of(port);
+        if (schedulers_.size() == most_pools) return;
+        divided_ |= static_cast<std::uint16_t>(1u << schedulers_.size());
+        schedulers_.push_back({ports, scheduler.entries});
+    }
 }
 
 void Schedule::number_ports() {
@@ -138,13 +149,17 @@ std::uint64_t Schedule::ports_of(const std::string& resource) const {
     return 0;
 }
 
-std::uint8_t Schedule::pool_of(std::uint64_t ports) const {
-    std::uint8_t best = 0;
+std::uint16_t Schedule::pools_of(std::uint64_t ports) const {
+    std::uint16_t pools = 0;
     for (std::size_t i = 0; i < schedulers_.size(); ++i)
-        if ((ports & ~schedulers_[i].ports) == 0 &&
-            (!best || std::popcount(schedulers_[i].ports) < std::popcount(schedulers_[best - 1].ports)))
-            best = static_cast<std::uint8_t>(i + 1);
-    return best;
+        if ((divided_ >> i & 1) && (ports & schedulers_[i].ports)) pools |= static_cast<std::uint16_t>(1u << i);
+    if (pools) return pools;
+    // The narrowest.
+    const Scheduler* best = nullptr;
+    for (const Scheduler& scheduler : schedulers_)
+        if ((ports & ~scheduler.ports) == 0 && (!best || std::popcount(scheduler.ports) < std::popcount(best->ports)))
+            best = &scheduler;
+    return best ? static_cast<std::uint16_t>(1u << (best - schedulers_.data())) : std::uint16_t{0};
 }
 
 std::optional<Scheduled> Schedule::of(const llvm::MCInst& code) const {

@@ -48,8 +48,8 @@ class Schedule {
     bool is_vector(unsigned llvm_register) const { return vector_[llvm_register]; }
     /// By the end of LLVM's name; 0: it has none of that name.
     std::uint64_t ports_of(const std::string& resource) const;
-    /// The narrowest scheduler for these ports, plus one; 0: none.
-    std::uint8_t pool_of(std::uint64_t ports) const;
+    /// The schedulers in which what goes to one of these ports may wait, a bit each.
+    std::uint16_t pools_of(std::uint64_t ports) const;
     /// By number.
     const std::vector<std::string>& port_names() const { return port_names_; }
     const std::vector<Scheduler>& schedulers() const { return schedulers_; }
@@ -62,12 +62,14 @@ class Schedule {
   private:
     void number_ports();
     void number_units(bool x86);
+    void divide(const std::vector<events::PortScheduler>& schedulers);
 
     const LlvmTarget& target_;
     const llvm::MCSchedModel& model_;
     std::vector<std::uint64_t> ports_;  ///< of each resource
     std::vector<std::string> port_names_;
     std::vector<Scheduler> schedulers_;
+    std::uint16_t divided_ = 0;  ///< those that are parts of one of LLVM's, by their ports
     std::vector<std::vector<Unit>> units_;
     std::vector<bool> general_, vector_;
     Unit carry_ = 0, other_flags_ = 0;
