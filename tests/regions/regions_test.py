@@ -45,6 +45,16 @@ def regions_of(record):
     return {region["name"]: region for region in record["runs"][0]["extra"]["regions"]["list"]}
 
 
+def met(rounds, record):
+    """The regions of a run of so many rounds; of up to eight times as many where a busy machine let the model have no window
+    of some."""
+    for longer in (1, 2, 4, 8):
+        found = regions_of(record(rounds * longer)[0])
+        if all("cost" in region for region in found.values()):
+            break
+    return found
+
+
 def level1(region, category):
     return sum(metric["value"] for metric in region["metrics"]
                if metric["level"] == 1 and metric["category"] == category)
@@ -120,9 +130,8 @@ def function():
         }
         """
         program = compile_c(folder, text)
-        record, _ = record_of("--region", "slow", "--region", "quick", "--region", "main", "--region", "inner", "--",
-                              program, 600000)
-        found = regions_of(record)
+        found = met(600000, lambda rounds: record_of(
+            "--region", "slow", "--region", "quick", "--region", "main", "--region", "inner", "--", program, rounds))
         check(all(found[name]["kind"] == "function" and "totals" not in found[name] for name in found),
               "functions have no marks")
         lacking = {name: found[name].get("reason") for name in found if "cost" not in found[name]}
@@ -140,9 +149,9 @@ def function():
         check(2 * per_entry < whole < 2 * per_entry + 30, f"slow is two of them: {whole}")
         done = run(TMAPROBE, "--region", "slov", "--", program, 1)
         check(done.returncode == 2 and "slow" in done.stderr, "a name that is not there, and the one that is near")
-        record, _ = record_of("--region", f"{program}:quick", "--", "sh", "-c", f"{program} 300000; :")
-        quick = regions_of(record)["quick"]
-        check(quick.get("cost", {}).get("share", 0) > 0, f"of what a shell starts: {quick}")
+        slow = met(300000, lambda rounds: record_of("--region", f"{program}:slow", "--", "sh", "-c",
+                                                    f"{program} {rounds}; :"))["slow"]
+        check(slow.get("cost", {}).get("share", 0) > 0, f"of what a shell starts: {slow}")
 
 
 def misuse():
