@@ -307,6 +307,11 @@ def only_too_wide(complaints):
     return bool(complaints) and all(complaint.endswith(TOO_WIDE) for complaint in complaints)
 
 
+def only_absent(complaints):
+    """Whether values that are not there are all there is to complain of: a program of which nothing was met."""
+    return bool(complaints) and all(MISSING in complaint for complaint in complaints)
+
+
 def judge(scenario, outcomes):
     """All complaints about all runs of a scenario, each with the number of its run."""
     unknown = set(scenario.expect) - set(CHECKS) - SETTINGS
