@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/core/descriptor.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -10,7 +12,6 @@ constexpr std::size_t by_address_bits = 14, table_size = std::size_t{1} << Branc
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
 constexpr std::size_t return_stack = 32;
 constexpr int target_ways = 8;
-constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
 constexpr std::uint64_t no_target = 0;
 
@@ -28,9 +29,9 @@ std::size_t by_address(std::uint64_t address) {
 /// same place of lines a power of 2 apart; 0: it finds all by a mixture of their address's bits.
 std::uint64_t key(const trace::StaticInstruction& branch, std::uint64_t sets) {
     if ((branch.call || branch.returns) && sets) {
-        const std::uint64_t line = branch.address / line_bytes, place = branch.address % line_bytes;
+        const std::uint64_t line = branch.address / core::line_bytes, place = branch.address % core::line_bytes;
         constexpr std::uint64_t scatter = 61;
-        return (line / sets * line_bytes + place) * sets + (line + place * scatter) % sets;
+        return (line / sets * core::line_bytes + place) * sets + (line + place * scatter) % sets;
     }
     constexpr unsigned kept_bits = 40;
     return (branch.address * golden) >> (64 - kept_bits);

@@ -25,6 +25,7 @@ class FixedMemory final : public MemoryTiming {
         return cycle + extra_(address);
     }
     void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned load_in_vain(std::uint64_t address, std::uint64_t) override { return extra_(address); }
     unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
 
   private:

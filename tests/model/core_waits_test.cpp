@@ -47,27 +47,10 @@ Waited run(
     return waited;
 }
 
-/// Each line but the one at 0x100000 is far away, for loads and stores.
-class FarLines final : public MemoryTiming {
-  public:
-    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
-        const unsigned extra = away(address);
-        return {extra, extra ? SlotCause::dram : SlotCause::l1};
-    }
-    std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override {
-        return cycle + away(address);
-    }
-    void prefetch(std::uint64_t, std::uint64_t) override {}
-    unsigned load_in_vain(std::uint64_t address, std::uint64_t) override { return away(address); }
-    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
-
-  private:
-    static unsigned away(std::uint64_t address) { return address / 64 == 0x100000 / 64 ? 0 : 100; }
-};
-
+/// Where each line but the one at 0x100000 is far away, for loads and stores.
 double cycles_each(const Bytes& code, std::uint64_t address) {
     constexpr std::size_t rounds = 1000;
-    FarLines memory;
+    FixedMemory memory([](std::uint64_t at) { return at / 64 == 0x100000 / 64 ? 0u : 100u; });
     const auto facts = simulate(zen4(), trace_of({code}, rounds, [&](std::size_t) { return address; }), memory);
     return static_cast<double>(facts.cycles) / rounds;
 }
