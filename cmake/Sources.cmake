@@ -214,6 +214,7 @@ set(TMAPROBE_SOURCES_metrics
     src/metrics/formulas.cpp
 )
 set(TMAPROBE_SOURCES_model
+    src/model/branch_history.cpp
     src/model/branch_names.cpp
     src/model/branch_predictor.cpp
     src/model/calibrated_cpu.cpp
@@ -232,6 +233,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
     src/model/cost_estimate.cpp
+    src/model/direction_predictor.cpp
     src/model/quick_predictor.cpp
     src/model/rare_code.cpp
     src/model/region_entries.cpp

@@ -179,11 +179,15 @@ struct Description<BranchForetelling> {
         added("first_level_targets", &S::first_level_targets), added("second_level_targets", &S::second_level_targets),
         added("second_level_cycles", &S::second_level_cycles), added("calls_by_line", &S::calls_by_line),
         added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
-        added("far_target_cycles", &S::far_target_cycles), added("lines_ahead", &S::lines_ahead));
+        added("far_target_cycles", &S::far_target_cycles), added("direction_entries", &S::direction_entries).at_least(2),
+        added("quick_contexts", &S::quick_contexts), added("quick_taken_branches", &S::quick_taken_branches),
+        added("late_direction_cycles", &S::late_direction_cycles), added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
         for (const double cycles : {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles,
-                                    foretelling.return_cycles})
+                                    foretelling.return_cycles, foretelling.late_direction_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
+        if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
+        if (foretelling.quick_taken_branches > 15) node.complain("has a first level that looks back upon more than 15 branches");
         if (foretelling.near_target_bits >= 64) node.complain("has addresses of 64 near bits or more");
     }
 };

@@ -82,7 +82,7 @@ class LayoutSimulators::Simulator {
         const std::size_t lead_in = stretch.awaited ? std::min(trace.steps.size() / 4, lead_in_of_awaited)
                                                     : WindowSimulator::lead_in_of(trace.steps.size());
         simulator_.set_lead_in(lead_in);
-        if (asked_.branches_told) simulator_.set_mispredicted(mispredicted(stretch.events));
+        if (asked_.branches_told) simulator_.set_foretold(foretold(stretch.events));
         const auto facts = simulator_.simulate(trace);
         if (!facts) {
             error_ = facts.error();
@@ -103,10 +103,13 @@ class LayoutSimulators::Simulator {
         }
     }
 
-    static std::vector<std::uint8_t> mispredicted(const std::vector<EventBits>& events) {
-        std::vector<std::uint8_t> steps;
+    static std::vector<core::Foretold> foretold(const std::vector<EventBits>& events) {
+        std::vector<core::Foretold> steps;
         steps.reserve(events.size());
-        for (const EventBits bits : events) steps.push_back(bits & bit_of(DearEvent::mispredicted));
+        for (const EventBits bits : events)
+            steps.push_back(bits & bit_of(DearEvent::mispredicted)    ? core::Foretold::wrong
+                            : bits & bit_of(DearEvent::foretold_late) ? core::Foretold::late
+                                                                      : core::Foretold::right);
         return steps;
     }
 

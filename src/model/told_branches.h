@@ -8,18 +8,18 @@
 
 namespace tmaprobe::model {
 
-/// Branches of a window of which somebody else knows which are mispredicted. Whether a target is known is asked of
+/// Branches of a window of which somebody else knows how they are foretold. Whether a target is known is asked of
 /// another oracle.
 class ToldBranches final : public core::BranchOracle {
   public:
-    /// Of each step, not 0: it is a branch that is mispredicted. All must outlive this.
-    ToldBranches(const trace::Trace& trace, const std::vector<std::uint8_t>& mispredicted, core::BranchOracle& targets)
-        : trace_(trace), mispredicted_(mispredicted), targets_(targets) {}
+    /// Of each step that is a branch, how. All must outlive this.
+    ToldBranches(const trace::Trace& trace, const std::vector<core::Foretold>& foretold, core::BranchOracle& targets)
+        : trace_(trace), foretold_(foretold), targets_(targets) {}
 
     /// Asked for each branch, in the order of the steps.
-    bool mispredicts(const trace::StaticInstruction& branch, bool, std::uint64_t) override {
+    core::Foretold foretell(const trace::StaticInstruction& branch, bool, std::uint64_t) override {
         while (next_ < trace_.steps.size() && address(next_) != branch.address) ++next_;
-        return next_ < trace_.steps.size() && mispredicted_[next_++] != 0;
+        return next_ < trace_.steps.size() ? foretold_[next_++] : core::Foretold::right;
     }
     core::TargetKnown knows_target(const trace::StaticInstruction& branch) override {
         return targets_.knows_target(branch);
@@ -31,7 +31,7 @@ class ToldBranches final : public core::BranchOracle {
     }
 
     const trace::Trace& trace_;
-    const std::vector<std::uint8_t>& mispredicted_;
+    const std::vector<core::Foretold>& foretold_;
     core::BranchOracle& targets_;
     std::size_t next_ = 0;
 };

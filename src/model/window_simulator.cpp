@@ -58,7 +58,9 @@ class RegionSums {
 
 class NeverMispredicts final : public core::BranchOracle {
   public:
-    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+    core::Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override {
+        return core::Foretold::right;
+    }
 };
 
 }  // namespace
@@ -154,7 +156,7 @@ void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
     const bool taken = next != branch.address + branch.length || branch.target == next;
     if (taken) predictor_.knows_target(branch);
-    if (!branches_told_) predictor_.mispredicts(branch, taken, next);
+    if (!branches_told_) predictor_.foretell(branch, taken, next);
 }
 
 void WindowSimulator::follow(const trace::StaticInstruction& instruction, const trace::Step& step) {
@@ -358,7 +360,7 @@ Result<Facts> WindowSimulator::simulate_once(const trace::Trace& trace, const Ch
             regions.add(path, took, memory.counts(), predictor.unknown());
         };
     NeverMispredicts perfect;
-    ToldBranches told(trace, mispredicted_, predictor);
+    ToldBranches told(trace, foretold_, predictor);
     core::BranchOracle& branches = machine.predicts_all ? static_cast<core::BranchOracle&>(perfect)
                                    : branches_told_     ? static_cast<core::BranchOracle&>(told)
                                                         : predictor;

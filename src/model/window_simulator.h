@@ -121,7 +121,7 @@ class WindowSimulator {
     /// Which branches are mispredicted is told with each window, and the predictor learns from none.
     void branches_are_told() { branches_told_ = true; }
     /// Of each step of the next window, not 0: it is a branch that is mispredicted (branches_are_told()).
-    void set_mispredicted(std::vector<std::uint8_t> steps) { mispredicted_ = std::move(steps); }
+    void set_foretold(std::vector<core::Foretold> steps) { foretold_ = std::move(steps); }
     /// So many steps of the next windows lead to where counting begins, and not lead_in_of().
     void set_lead_in(std::size_t steps) { lead_in_ = steps; }
     void usual_lead_in() { lead_in_.reset(); }
@@ -213,7 +213,7 @@ class WindowSimulator {
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
     bool tells_times_ = false, tells_regions_ = false, varies_ = true, branches_told_ = false;
-    std::vector<std::uint8_t> mispredicted_;
+    std::vector<core::Foretold> foretold_;
     std::function<bool(std::uint32_t path)> inside_;  ///< whose slots are told; empty: all
     SlotTally::AllocationAt allocation_at_;
     std::optional<std::size_t> lead_in_;

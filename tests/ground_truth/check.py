@@ -139,7 +139,9 @@ def judge(said, counted, expect):
         if name in expect and abs(value - wanted) > SLACK * wanted + SLACK_PER_ITERATION:
             faults.append(f"{name}: expected {wanted:g}, counted {value:.2f}")
     touches = said["loads"] + said["stores"]
-    if instructions < max(said["loads"], said["stores"]):
+    # Start-up differs by some instructions from run to run, and the emulator's cases have few iterations to spread it on.
+    fewest = max(said["loads"], said["stores"])
+    if instructions < fewest - SLACK * fewest - SLACK_PER_ITERATION:
         faults.append(f"instructions: {instructions:.1f} cannot hold {touches:g} loads and stores")
     if "instructions" in expect and instructions > expect["instructions"] * touches + SLACK_PER_ITERATION:
         faults.append(f"instructions: {instructions:.1f} for {touches:g} loads and stores")

@@ -25,7 +25,9 @@ class Tally final : public SlotObserver {
 class EveryNth final : public BranchOracle {
   public:
     explicit EveryNth(unsigned n) : n_(n) {}
-    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return ++branches_ % n_ == 0; }
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override {
+        return ++branches_ % n_ == 0 ? Foretold::wrong : Foretold::right;
+    }
 
   private:
     unsigned n_, branches_ = 0;

@@ -34,7 +34,7 @@ class CodeFromSecondLevel final : public MemoryTiming {
 class Knows final : public BranchOracle {
   public:
     explicit Knows(TargetKnown where) : where_(where) {}
-    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
     TargetKnown knows_target(const trace::StaticInstruction&) override { return where_; }
 
   private:

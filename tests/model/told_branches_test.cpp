@@ -7,9 +7,9 @@ namespace {
 
 class Targets final : public core::BranchOracle {
   public:
-    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override {
+    core::Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override {
         ADD_FAILURE() << "it is told, and not asked";
-        return true;
+        return core::Foretold::wrong;
     }
     core::TargetKnown knows_target(const trace::StaticInstruction&) override { return core::TargetKnown::decoder; }
 };
@@ -24,15 +24,16 @@ TEST(ToldBranches, EachStepHasItsOwnAnswer) {
         trace.steps.push_back({0, 0, 0});
         trace.steps.push_back({1, 0, 0});
     }
-    const std::vector<std::uint8_t> mispredicted{0, 0, 0, 1, 0, 0};
+    using enum core::Foretold;
+    const std::vector<core::Foretold> foretold{right, late, right, wrong, right, right};
     Targets targets;
-    ToldBranches told(trace, mispredicted, targets);
+    ToldBranches told(trace, foretold, targets);
     const auto& branch = trace.instructions[1];
-    EXPECT_FALSE(told.mispredicts(branch, true, 0x1000));
-    EXPECT_TRUE(told.mispredicts(branch, true, 0x1000));
-    EXPECT_FALSE(told.mispredicts(branch, true, 0x1000));
+    EXPECT_EQ(told.foretell(branch, true, 0x1000), late);
+    EXPECT_EQ(told.foretell(branch, true, 0x1000), wrong);
+    EXPECT_EQ(told.foretell(branch, true, 0x1000), right);
     // After the window nothing is known.
-    EXPECT_FALSE(told.mispredicts(branch, true, 0x1000));
+    EXPECT_EQ(told.foretell(branch, true, 0x1000), right);
     EXPECT_EQ(told.knows_target(branch), core::TargetKnown::decoder);
 }
 

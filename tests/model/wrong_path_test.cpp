@@ -29,8 +29,8 @@ class SlowMemory final : public MemoryTiming {
 
 class AlwaysWrong final : public BranchOracle {
   public:
-    bool mispredicts(const trace::StaticInstruction& branch, bool, std::uint64_t) override {
-        return branch.conditional;
+    Foretold foretell(const trace::StaticInstruction& branch, bool, std::uint64_t) override {
+        return branch.conditional ? Foretold::wrong : Foretold::right;
     }
 };
 

@@ -108,6 +108,12 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     restart(static_cast<std::uint64_t>(fetched_until_) + foretelling.unknown_target_cycles);
 }
 
+void FrontEnd::foretold_late() {
+    if (parameters_.changes.perfect_front_end) return;
+    foretold_until_ += parameters_.foretelling.late_direction_cycles;
+    wait_until(foretold_until_, SlotCause::taken_branch);
+}
+
 void FrontEnd::restart(std::uint64_t cycle) {
     wait_until(static_cast<double>(cycle), SlotCause::resteer);
     foretold_until_ = fetched_until_;

@@ -24,6 +24,8 @@ class FrontEnd {
     void renamed(std::uint64_t cycle, unsigned slots);
     /// Fetching goes on at the branch's target, and where that was known.
     void took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known);
+    /// The next branch, taken or not, is foretold some cycles after the first level of the predictor was wrong.
+    void foretold_late();
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.
     void restart(std::uint64_t cycle);
 

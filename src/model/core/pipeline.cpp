@@ -392,11 +392,14 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     const bool taken = next != branch.address + branch.length || branch.target == next;
     ++facts_.branches;
     if (what.conditional) ++facts_.conditional_branches;
+    const auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
+    const auto foretold = branches_.foretell(branch, taken, next);
+    if (foretold == Foretold::late && !never_waits_) front_end_.foretold_late();
     if (taken) {
         ++facts_.branches_taken;
-        front_end_.took_branch(branch, next, never_waits_ ? TargetKnown::first_level : branches_.knows_target(branch));
+        front_end_.took_branch(branch, next, known);
     }
-    const bool wrong = branches_.mispredicts(branch, taken, next) && !never_waits_;
+    const bool wrong = foretold == Foretold::wrong && !never_waits_;
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);
     if (what.conditional && window_.wrong_paths_load) {
         if (wrong) wrong_path_.follow(step, taken, times.renamed, resolved, ready_);

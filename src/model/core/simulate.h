@@ -74,12 +74,18 @@ class MemoryTiming {
 /// What knows the target of a branch that is foretold to be taken.
 enum class TargetKnown : std::uint8_t { first_level, second_level, decoder };
 
+/// How a branch was foretold: late is right, but some cycles after what follows it could have been asked for.
+enum class Foretold : std::uint8_t { right, late, wrong };
+
 /// Foretells branches; asked once for each executed branch, in program order.
 class BranchOracle {
   public:
     virtual ~BranchOracle() = default;
-    /// True when the front end follows the wrong path after this branch. Learns from the answer.
-    virtual bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
+    /// Of a branch that went so; after one that is wrong, the front end follows another path. Learns from the answer.
+    virtual Foretold foretell(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) = 0;
+    bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
+        return foretell(branch, taken, target) == Foretold::wrong;
+    }
     /// Asked for each taken branch. Learns the target.
     virtual TargetKnown knows_target(const trace::StaticInstruction&) { return TargetKnown::first_level; }
 };

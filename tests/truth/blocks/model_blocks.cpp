@@ -31,7 +31,9 @@ class Near final : public core::MemoryTiming {
 
 class Straight final : public core::BranchOracle {
   public:
-    bool mispredicts(const trace::StaticInstruction&, bool, std::uint64_t) override { return false; }
+    core::Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override {
+        return core::Foretold::right;
+    }
 };
 
 std::uint64_t address_of(const trace::StaticInstruction& what, const Registers& at) {

@@ -1,0 +1,148 @@
+#include "model/direction_predictor.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/predictor_parts.h"
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::size_t by_branch_bits = 14;
+/// Of each taken branch that the first level looks back upon.
+constexpr unsigned bits_of_taken = 4, most_taken = 15;
+constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
+constexpr std::uint8_t mostly_taken = 4, mostly_most = 7;
+
+// An entry of a tagged table.
+constexpr std::uint32_t counter_mask = 7, counter_taken = 4, counter_most = 7, counter_weak_taken = 4,
+                        counter_weak_not = 3;
+constexpr unsigned use_shift = 3, tag_shift = 8, tag_bits = 16;
+constexpr std::uint32_t use_mask = 3u << use_shift, empty = ~0u;
+
+bool is_taken(std::uint32_t entry) { return (entry & counter_mask) >= counter_taken; }
+bool is_weak(std::uint32_t entry) {
+    return (entry & counter_mask) == counter_weak_taken || (entry & counter_mask) == counter_weak_not;
+}
+std::uint32_t use_of(std::uint32_t entry) { return (entry & use_mask) >> use_shift; }
+std::uint32_t tag_of(std::uint32_t entry) { return entry >> tag_shift; }
+std::uint32_t with_use(std::uint32_t entry, std::uint32_t use) { return (entry & ~use_mask) | use << use_shift; }
+std::uint32_t trained(std::uint32_t entry, bool taken) {
+    std::uint32_t counter = entry & counter_mask;
+    train(counter, taken, counter_most);
+    return (entry & ~counter_mask) | counter;
+}
+
+}  // namespace
+
+DirectionPredictor::DirectionPredictor(std::size_t tables, std::size_t entries, const Quick& quick)
+    : tagged_(std::min(tables, most_tables), SharedRows<std::uint32_t>(entries, 1, empty)),
+      by_branch_(std::size_t{1} << by_branch_bits, 1, never_met),
+      entry_bits_(static_cast<unsigned>(std::bit_width(entries) - 1)),
+      quick_history_(std::min(quick.taken_branches, most_taken)),
+      has_quick_(quick.contexts > 0),
+      mostly_(std::size_t{1} << by_branch_bits, 1, mostly_taken),
+      exceptions_(quick.contexts, 16) {}
+
+std::uint32_t& DirectionPredictor::entry(int table) {
+    return *tagged_[static_cast<std::size_t>(table)].change(at_[static_cast<std::size_t>(table)]);
+}
+
+DirectionPredictor::Found DirectionPredictor::find(const BranchHistory& history, std::uint64_t branch) {
+    Found found;
+    for (std::size_t table = 0; table < tagged_.size(); ++table) {
+        const std::uint64_t hash = history.hash(table, branch);
+        at_[table] = static_cast<std::uint32_t>(hash >> (64 - entry_bits_));
+        tags_[table] = static_cast<std::uint32_t>(hash >> 8) & ((1u << tag_bits) - 1);
+        const std::uint32_t* known = tagged_[table].look(at_[table]);
+        if (!known || *known == empty || tag_of(*known) != tags_[table]) continue;
+        found.other = found.table;
+        found.table = static_cast<int>(table);
+    }
+    return found;
+}
+
+bool DirectionPredictor::foretell(Found found, std::uint8_t& base, bool taken) {
+    const bool by_base = base >= weakly_taken;
+    if (found.table < 0) {
+        train(base, taken, strongest);
+        if (by_base != taken) allocate(found, taken);
+        return by_base;
+    }
+    std::uint32_t& known = entry(found.table);
+    const bool own = is_taken(known), other = found.other >= 0 ? is_taken(entry(found.other)) : by_base;
+    const bool is_untried = is_weak(known) && use_of(known) == 0;
+    const bool predicted = is_untried && trusts_new_ < 8 ? other : own;
+    if (is_untried && own != other) train(trusts_new_, own == taken, 15);
+    if (own != other) {
+        std::uint32_t use = use_of(known);
+        train(use, own == taken, 3u);
+        known = with_use(known, use);
+    }
+    if (use_of(known) == 0) {
+        if (found.other >= 0)
+            entry(found.other) = trained(entry(found.other), taken);
+        else
+            train(base, taken, strongest);
+    }
+    known = trained(known, taken);
+    if (predicted != taken) allocate(found, taken);
+    return predicted;
+}
+
+void DirectionPredictor::allocate(Found found, bool taken) {
+    constexpr int at_once = 2;
+    const auto longer = static_cast<std::size_t>(found.table + 1);
+    if (longer >= tagged_.size()) return;
+    // Xorshift: the same choices in every run.
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    const std::size_t first = std::min(longer + (random_ & 1), tagged_.size() - 1);
+    int allocated = 0;
+    for (std::size_t table = first; table < tagged_.size() && allocated < at_once; ++table) {
+        std::uint32_t& old = entry(static_cast<int>(table));
+        if (old != empty && use_of(old) > 0) continue;
+        old = tags_[table] << tag_shift | (taken ? counter_weak_taken : counter_weak_not);
+        ++allocated;
+    }
+    if (allocated) return;
+    for (std::size_t table = first; table < tagged_.size(); ++table) {
+        std::uint32_t& old = entry(static_cast<int>(table));
+        old = with_use(old, use_of(old) - 1);
+    }
+}
+
+bool DirectionPredictor::quick_is_right(std::uint64_t branch, bool taken) {
+    std::uint8_t& mostly = *mostly_.change((branch * golden_factor) >> (64 - by_branch_bits));
+    const bool goes_as_mostly = (mostly >= mostly_taken) == taken;
+    train(mostly, taken, mostly_most);
+    const std::uint64_t recent = taken_ & ((std::uint64_t{1} << quick_history_ * bits_of_taken) - 1);
+    const std::uint64_t hash = (branch * second_factor ^ (recent + 1)) * golden_factor;
+    const auto key = [&](bool direction) { return (hash >> 24) * 2 + (direction ? 1 : 0); };
+    if (exceptions_.find(key(taken))) return true;
+    const bool wrongly_known = exceptions_.find(key(!taken));
+    if (!wrongly_known && goes_as_mostly) return true;
+    if (wrongly_known) exceptions_.erase(key(!taken));
+    if (!goes_as_mostly) exceptions_.insert(key(taken));
+    return false;
+}
+
+void DirectionPredictor::took(std::uint64_t branch) {
+    taken_ = taken_ << bits_of_taken ^ (branch * golden_factor) >> (64 - 2 * bits_of_taken);
+}
+
+DirectionPredictor::Answer DirectionPredictor::meet(const BranchHistory& history, std::uint64_t branch, bool taken) {
+    const Found found = find(history, branch);
+    std::uint8_t& base = *by_branch_.change((branch * golden_factor) >> (64 - by_branch_bits));
+    Answer answer;
+    answer.is_new = base == never_met;
+    if (answer.is_new) base = taken ? weakly_taken : weakly_taken - 1;
+    const bool right = foretell(found, base, taken) == taken;
+    const bool at_once = !has_quick_ || quick_is_right(branch, taken);
+    answer.foretold = !right ? core::Foretold::wrong : at_once ? core::Foretold::right : core::Foretold::late;
+    if (taken) took(branch);
+    return answer;
+}
+
+}  // namespace tmaprobe::model

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/branch_history.h"
+#include "model/core/simulate.h"
+#include "model/set_associative.h"
+#include "model/shared_rows.h"
+
+namespace tmaprobe::model {
+
+/// Which way conditional branches go: TAGE (A. Seznec, P. Michaud, "A case for (partially) TAgged GEometric history
+/// length branch prediction", JILP 2006): counters by branch, and a tagged table for each length of the history, of
+/// which the longest that knows the branch decides. What is foretold wrong gets an entry in each of the next two: so a
+/// pattern is known after two or three rounds, as by the clock (tests/truth/branch_patterns.cpp). What else tells
+/// branches apart than where they lie is the caller's affair.
+class DirectionPredictor {
+  public:
+    /// A first level that answers at once, and that the tables correct some cycles later.
+    struct Quick {
+        unsigned contexts = 0;        ///< that go another way than their branch mostly does; 0: the tables answer at once
+        unsigned taken_branches = 0;  ///< before, up to 15, that tell them apart
+    };
+    /// `entries`: of each table, a power of 2. `tables`: as many as the histories that it is asked with have lengths.
+    DirectionPredictor(std::size_t tables, std::size_t entries, const Quick& quick);
+
+    struct Answer {
+        core::Foretold foretold = core::Foretold::right;
+        bool is_new = false;  ///< never met before
+    };
+    /// What was foretold of this branch, which went so. Learns from it; the history is the caller's to continue.
+    Answer meet(const BranchHistory& history, std::uint64_t branch, bool taken);
+    /// Another branch, which is always taken: the first level looks back upon it, too.
+    void took(std::uint64_t branch);
+
+  private:
+    static constexpr std::size_t most_tables = 8;
+    struct Found {
+        int table = -1, other = -1;  ///< with the longest history, and with the next longest; -1: by branch
+    };
+    Found find(const BranchHistory& history, std::uint64_t branch);
+    std::uint32_t& entry(int table);
+    bool foretell(Found found, std::uint8_t& base, bool taken);
+    void allocate(Found found, bool taken);
+    bool quick_is_right(std::uint64_t branch, bool taken);
+
+    /// Bits 0-2: counter; 3-4: use; 8-23: tag.
+    std::vector<SharedRows<std::uint32_t>> tagged_;
+    SharedRows<std::uint8_t> by_branch_;
+    std::array<std::uint32_t, most_tables> at_{}, tags_{};
+    unsigned entry_bits_;
+    std::uint32_t random_ = 1;
+    int trusts_new_ = 8;  ///< 0..15: whether entries that are new do better than the ones before them
+    unsigned quick_history_;  ///< taken branches
+    bool has_quick_;
+    SharedRows<std::uint8_t> mostly_;  ///< taken, by branch
+    SetAssociative exceptions_;  ///< of the first level, with the direction that they take
+    std::uint64_t taken_ = 0;  ///< branches, some bits of each
+};
+
+}  // namespace tmaprobe::model
