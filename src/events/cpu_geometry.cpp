@@ -200,6 +200,7 @@ struct Description<CoreGeometry> {
         added("slot_width", &S::slot_width).at_least(1), added("op_cache_windows", &S::op_cache_windows),
         added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
+        added("op_cache_one_window", &S::op_cache_one_window),
         added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
         added("missed_line_bytes", &S::missed_line_bytes), added("foretelling", &S::foretelling),
         added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),

@@ -129,6 +129,7 @@ struct CoreGeometry {
     unsigned slot_width = 4;     ///< slots per cycle, as the CPU's top-down formulas count them
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
+    bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
     unsigned decode_width = 4, decode_bytes = 16;
     unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any
     BranchForetelling foretelling;

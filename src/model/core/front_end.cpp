@@ -61,6 +61,8 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
         if (const std::uint64_t window = address / parameters_.op_cache_window_bytes; window != last_window_) {
             last_window_ = window;
             const bool hit = op_cache_.touch(window);
+            if (parameters_.op_cache_one_window && hit)
+                wait_until(std::ceil(fetched_until_), SlotCause::fetch_bandwidth);
             if (from_op_cache_ && !hit) wait_until(fetched_until_ + switch_to_decoders, SlotCause::decoder_switch);
             from_op_cache_ = hit;
         }
