@@ -107,6 +107,7 @@ set(TMAPROBE_SOURCES_tests_metrics
 )
 set(TMAPROBE_SOURCES_tests_model
     tests/model/attribution_test.cpp
+    tests/model/branch_history_test.cpp
     tests/model/branch_names_test.cpp
     tests/model/calibrated_cpu_test.cpp
     tests/model/call_follower_test.cpp
@@ -114,6 +115,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_bound_test.cpp
     tests/model/cost_estimate_test.cpp
     tests/model/event_counter_test.cpp
+    tests/model/direction_predictor_test.cpp
     tests/model/front_end_test.cpp
     tests/model/region_costs_test.cpp
     tests/model/region_entries_test.cpp

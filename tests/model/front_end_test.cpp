@@ -123,6 +123,45 @@ TEST(FrontEnd, AFarTargetTakesLongerButForReturns) {
     EXPECT_NEAR(cycles_of_round(), 4.5, 0.1);
 }
 
+/// Every branch is foretold right, but late.
+class AlwaysLate final : public BranchOracle {
+  public:
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::late; }
+};
+
+TEST(FrontEnd, WhatIsForetoldLateHoldsFetchingUpTakenOrNot) {
+    constexpr std::size_t times = 1000;
+    // Two branches that are not taken, and one back to them.
+    const trace::Trace trace = around({{0x401000, {0x74, 0x10}}, {0x401002, {0x74, 0x10}}, {0x401004, {0xeb, 0xfa}}}, times);
+    CoreParameters parameters = foretelling_zen4();
+    const auto cycles_of_round = [&](auto branches) {
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        return cycles(parameters, trace, memory, branches) / times;
+    };
+    EXPECT_NEAR(cycles_of_round(AlwaysLate()), cycles_of_round(NeverWrong()), 0.01) << "where it takes no time";
+    parameters.foretelling.late_direction_cycles = 3;
+    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 3 * 3 + 0.5, 0.1);
+    EXPECT_LT(cycles_of_round(NeverWrong()), 2);
+}
+
+TEST(FrontEnd, ACycleBringsWhatIsInOneWindowOfTheOpCache) {
+    constexpr std::size_t times = 1000;
+    // Four no-operations and a jump back, in one window or across the end of one.
+    const auto cycles_of_round = [&](std::uint64_t begin, bool one_window) {
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        for (std::uint64_t i = 0; i < 4; ++i) code.push_back({begin + 4 * i, {0x0f, 0x1f, 0x40, 0x00}});
+        code.push_back({begin + 16, {0xeb, 0xee}});
+        CoreParameters parameters = zen4();
+        parameters.op_cache_one_window = one_window;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, times), memory, branches) / times;
+    };
+    EXPECT_NEAR(cycles_of_round(0x401000, true), 1, 0.1);
+    EXPECT_NEAR(cycles_of_round(0x401000 + 56, true), 2, 0.1);
+    EXPECT_NEAR(cycles_of_round(0x401000 + 56, false), 1, 0.1);
+}
+
 TEST(FrontEnd, LinesAreAskedForAheadOfFetching) {
     constexpr std::size_t instructions = 4000, in_line = 16;
     std::vector<std::pair<std::uint64_t, Bytes>> code;

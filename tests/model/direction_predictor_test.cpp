@@ -1,0 +1,92 @@
+#include "model/direction_predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <vector>
+
+namespace tmaprobe::model {
+namespace {
+
+constexpr std::array<unsigned, 7> lengths{4, 9, 18, 36, 72, 144, 388};
+
+/// Shares of branches that go by chance, but the same way each round.
+struct Shares {
+    double wrong = 0, late = 0;
+};
+
+/// In the last of so many rounds. `branches`: in turns, in a loop, whose own branch is always taken.
+Shares of_pattern(std::size_t directions, std::size_t branches, std::size_t rounds,
+                  const DirectionPredictor::Quick& quick = {}, std::size_t entries = 8192) {
+    std::mt19937 random(3);
+    std::vector<bool> pattern(directions);
+    for (std::size_t i = 0; i < directions; ++i) pattern[i] = random() & 1;
+    BranchHistory history(lengths);
+    DirectionPredictor predictor(lengths.size(), entries, quick);
+    const auto meet = [&](std::uint64_t branch, bool taken) {
+        const auto foretold = predictor.meet(history, branch, taken).foretold;
+        history.add(taken);
+        return foretold;
+    };
+    Shares shares;
+    for (std::size_t round = 0; round < rounds; ++round) {
+        std::size_t wrong = 0, late = 0;
+        for (std::size_t i = 0; i < directions; ++i) {
+            const auto foretold = meet(0x401000 + 16 * (i % branches), pattern[i]);
+            wrong += foretold == core::Foretold::wrong;
+            late += foretold == core::Foretold::late;
+            if (i % branches == branches - 1) meet(0x402000, true);
+        }
+        shares = {static_cast<double>(wrong) / static_cast<double>(directions),
+                  static_cast<double>(late) / static_cast<double>(directions)};
+    }
+    return shares;
+}
+
+TEST(DirectionPredictor, PatternsAreKnownAfterFewRoundsWhateverIsInBetween) {
+    for (const std::size_t branches : {1, 16})
+        for (const std::size_t directions : {256, 1024, 4096}) {
+            EXPECT_LT(of_pattern(directions, branches, 6).wrong, 0.01) << directions << " of " << branches;
+            EXPECT_GT(of_pattern(directions, branches, 1).wrong, 0.3) << directions << " of " << branches;
+        }
+}
+
+TEST(DirectionPredictor, TablesHoldAsMuchAsTheyHaveEntries) {
+    EXPECT_LT(of_pattern(32768, 1, 10).wrong, 0.01);
+    EXPECT_GT(of_pattern(131072, 1, 8).wrong, 0.3);
+    EXPECT_GT(of_pattern(32768, 1, 10, {}, 1024).wrong, 0.3);
+}
+
+TEST(DirectionPredictor, TheFirstLevelKnowsFewContextsAndTheRestComesLate) {
+    constexpr DirectionPredictor::Quick quick{768, 14};
+    EXPECT_LT(of_pattern(512, 16, 20, quick).late, 0.02);
+    const Shares many = of_pattern(4096, 16, 20, quick);
+    EXPECT_LT(many.wrong, 0.01);
+    EXPECT_NEAR(many.late, 0.5, 0.05);
+    EXPECT_EQ(of_pattern(4096, 16, 20).late, 0) << "without a first level nothing is late";
+}
+
+TEST(DirectionPredictor, WhatIsAlwaysTakenTakesRoomInWhatTheFirstLevelLooksBackUpon) {
+    // A branch that goes as the one before it, with so many jumps in between.
+    const auto late = [](int jumps) {
+        std::mt19937 random(5);
+        BranchHistory history(lengths);
+        DirectionPredictor predictor(lengths.size(), 8192, {768, 14});
+        int late = 0;
+        for (int i = 0; i < 4000; ++i) {
+            const bool taken = random() & 1;
+            predictor.meet(history, 0x401000, taken);
+            history.add(taken);
+            for (int jump = 0; jump < jumps; ++jump) predictor.took(0x403000 + 16 * static_cast<unsigned>(jump));
+            if (i >= 2000) late += predictor.meet(history, 0x402000, taken).foretold == core::Foretold::late;
+            history.add(taken);
+        }
+        return late;
+    };
+    EXPECT_LT(late(2), 100);
+    EXPECT_GT(late(20), 500);
+}
+
+}  // namespace
+}  // namespace tmaprobe::model
