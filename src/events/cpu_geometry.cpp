@@ -179,15 +179,17 @@ struct Description<BranchForetelling> {
         added("first_level_targets", &S::first_level_targets), added("second_level_targets", &S::second_level_targets),
         added("second_level_cycles", &S::second_level_cycles), added("calls_by_line", &S::calls_by_line),
         added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
-        added("far_target_cycles", &S::far_target_cycles), added("direction_entries", &S::direction_entries).at_least(2),
-        added("quick_contexts", &S::quick_contexts), added("quick_taken_branches", &S::quick_taken_branches),
+        added("far_target_cycles", &S::far_target_cycles),
+        added("direction_entries", &S::direction_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
+        added("quick_taken_branches", &S::quick_taken_branches),
         added("late_direction_cycles", &S::late_direction_cycles), added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
         for (const double cycles : {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles,
                                     foretelling.return_cycles, foretelling.late_direction_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
-        if (foretelling.quick_taken_branches > 15) node.complain("has a first level that looks back upon more than 15 branches");
+        if (foretelling.quick_taken_branches > 15)
+            node.complain("has a first level that looks back upon more than 15 branches");
         if (foretelling.near_target_bits >= 64) node.complain("has addresses of 64 near bits or more");
     }
 };
@@ -200,13 +202,13 @@ struct Description<CoreGeometry> {
         added("slot_width", &S::slot_width).at_least(1), added("op_cache_windows", &S::op_cache_windows),
         added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
-        added("op_cache_one_window", &S::op_cache_one_window),
-        added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
-        added("missed_line_bytes", &S::missed_line_bytes), added("foretelling", &S::foretelling),
-        added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
-        added("history_bits", &S::history_bits), added("history_first_bit", &S::history_first_bit),
-        added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
-        added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
+        added("op_cache_one_window", &S::op_cache_one_window), added("decode_width", &S::decode_width).at_least(1),
+        added("decode_bytes", &S::decode_bytes).at_least(1), added("missed_line_bytes", &S::missed_line_bytes),
+        added("foretelling", &S::foretelling), added("micro_op_queue", &S::micro_op_queue).at_least(1),
+        added("mispredict_penalty", &S::mispredict_penalty), added("history_bits", &S::history_bits),
+        added("history_first_bit", &S::history_first_bit), added("recovery_cycles", &S::recovery_cycles),
+        added("microcode_above", &S::microcode_above), added("microcode_alone", &S::microcode_alone),
+        added("microcode_penalty", &S::microcode_penalty),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_operand", &S::fuses_memory_operand),
         added("store_forward_cycles", &S::store_forward_cycles),

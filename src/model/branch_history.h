@@ -9,11 +9,12 @@
 
 namespace tmaprobe::model {
 
-/// What happened at the branches before, as predictors see it: a bit for each conditional branch, taken or not, and some
-/// of the target of each call, return and indirect branch. Looked back upon over several lengths, each of which has a
-/// hash that moves with it, of all of its bits: where every other bit is the same, as in a loop of two branches, what is
-/// left must tell as much apart as without them. (How far back real ones look: H. Yavarzadeh et al., "Half&Half:
-/// Demystifying Intel's Directional Branch Predictors", IEEE S&P 2023: 93 taken branches in Skylake, 194 in Alder Lake.)
+/// What happened at the branches before, as predictors see it: a bit for each conditional branch, taken or not, and
+/// some of the target of each call, return and indirect branch. Looked back upon over several lengths, each of which
+/// has a hash that moves with it, of all of its bits: where every other bit is the same, as in a loop of two branches,
+/// what is left must tell as much apart as without them. (How far back real ones look: H. Yavarzadeh et al.,
+/// "Half&Half: Demystifying Intel's Directional Branch Predictors", IEEE S&P 2023: 93 taken branches in Skylake, 194 in
+/// Alder Lake.)
 class BranchHistory {
   public:
     /// `lengths`: in bits, each less than 512.

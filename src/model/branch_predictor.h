@@ -30,11 +30,11 @@ class BranchTargets {
     SharedRows<std::uint8_t> met_;
 };
 
-/// Of the class of today's predictors. Conditional branches: DirectionPredictor, with tables as large as the target's data
-/// say, and histories up to 388 bits. Indirect branches: the same with targets (ITTAGE), where it is known by the history
-/// of the target CPU. Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a return to a
-/// call from before the first branch, is foretold right and counted as unknown: a program that was met in the middle of
-/// its run has met them before.
+/// Of the class of today's predictors. Conditional branches: DirectionPredictor, with tables as large as the target's
+/// data say, and histories up to 388 bits. Indirect branches: the same with targets (ITTAGE), where it is known by the
+/// history of the target CPU. Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a
+/// return to a call from before the first branch, is foretold right and counted as unknown: a program that was met in
+/// the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
     explicit BranchPredictor(const events::CoreGeometry& core = {});

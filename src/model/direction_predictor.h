@@ -20,7 +20,7 @@ class DirectionPredictor {
   public:
     /// A first level that answers at once, and that the tables correct some cycles later.
     struct Quick {
-        unsigned contexts = 0;        ///< that go another way than their branch mostly does; 0: the tables answer at once
+        unsigned contexts = 0;  ///< that go another way than their branch mostly does; 0: the tables answer at once
         unsigned taken_branches = 0;  ///< before, up to 15, that tell them apart
     };
     /// `entries`: of each table, a power of 2. `tables`: as many as the histories that it is asked with have lengths.
@@ -52,12 +52,12 @@ class DirectionPredictor {
     std::array<std::uint32_t, most_tables> at_{}, tags_{};
     unsigned entry_bits_;
     std::uint32_t random_ = 1;
-    int trusts_new_ = 8;  ///< 0..15: whether entries that are new do better than the ones before them
+    int trusts_new_ = 8;      ///< 0..15: whether entries that are new do better than the ones before them
     unsigned quick_history_;  ///< taken branches
     bool has_quick_;
     SharedRows<std::uint8_t> mostly_;  ///< taken, by branch
-    SetAssociative exceptions_;  ///< of the first level, with the direction that they take
-    std::uint64_t taken_ = 0;  ///< branches, some bits of each
+    SetAssociative exceptions_;        ///< of the first level, with the direction that they take
+    std::uint64_t taken_ = 0;          ///< branches, some bits of each
 };
 
 }  // namespace tmaprobe::model

@@ -28,7 +28,8 @@ core::Foretold QuickPredictor::conditional(std::uint64_t branch, bool taken) {
 core::Foretold QuickPredictor::indirect(std::uint64_t branch, std::uint64_t target) {
     constexpr std::uint64_t looked_at = 0xffff;
     constexpr unsigned footprint_bits = 4;
-    std::uint64_t& known = targets_[((branch ^ (recent_ & looked_at) * golden_factor) * second_factor) >> (64 - target_bits)];
+    std::uint64_t& known =
+        targets_[((branch ^ (recent_ & looked_at) * golden_factor) * second_factor) >> (64 - target_bits)];
     const bool missed = known != 0 && known != target;
     known = target;
     const std::uint64_t footprint = (target * golden_factor) >> (64 - footprint_bits);

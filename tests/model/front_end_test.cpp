@@ -132,7 +132,8 @@ class AlwaysLate final : public BranchOracle {
 TEST(FrontEnd, WhatIsForetoldLateHoldsFetchingUpTakenOrNot) {
     constexpr std::size_t times = 1000;
     // Two branches that are not taken, and one back to them.
-    const trace::Trace trace = around({{0x401000, {0x74, 0x10}}, {0x401002, {0x74, 0x10}}, {0x401004, {0xeb, 0xfa}}}, times);
+    const trace::Trace trace =
+        around({{0x401000, {0x74, 0x10}}, {0x401002, {0x74, 0x10}}, {0x401004, {0xeb, 0xfa}}}, times);
     CoreParameters parameters = foretelling_zen4();
     const auto cycles_of_round = [&](auto branches) {
         FixedMemory memory([](std::uint64_t) { return 0u; });

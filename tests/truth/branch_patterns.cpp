@@ -1,0 +1,111 @@
+// How many directions of conditional branches a core knows, by the clock: branches in a loop go by chance, but the same
+// way in each round. What is mispredicted costs a round tens of cycles, and what the predictor's first level has wrong,
+// some.
+//   c++ -std=c++20 -O2 -o branch_patterns branch_patterns.cpp && ./branch_patterns    x86-64; a quiet machine
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace {
+
+using Directions = std::vector<std::uint8_t>;
+using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
+
+double now_ns() {
+    const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
+    return now.count();
+}
+
+double cycle_ns() {
+    constexpr std::uint64_t turns = 4'000'000, sums = 50;
+    std::uint64_t left = turns;
+    const double start = now_ns();
+    asm volatile("1:\n.rept 50\nadd $1, %%rax\n.endr\ndec %0\njnz 1b" : "+r"(left) : : "rax", "cc");
+    return (now_ns() - start) / static_cast<double>(turns * sums);
+}
+
+/// Of each turn, so many branches, each over a sum, and three no-operations behind it.
+Loop loop(std::uint32_t branches) {
+    constexpr std::size_t room = 1 << 16;
+    void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    auto* code = static_cast<unsigned char*>(memory);
+    std::size_t at = 0;
+    const auto bytes = [&](std::initializer_list<int> values) {
+        for (const int value : values) code[at++] = static_cast<unsigned char>(value);
+    };
+    const auto number = [&](std::uint32_t value) {
+        std::memcpy(code + at, &value, sizeof value);
+        at += sizeof value;
+    };
+    for (std::uint32_t i = 0; i < branches; ++i) {
+        bytes({0x80, 0xbf});  // cmpb $0, i(%rdi)
+        number(i);
+        bytes({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
+    }
+    bytes({0x48, 0x81, 0xc7});  // add $branches, %rdi
+    number(branches);
+    bytes({0x48, 0x39, 0xf7, 0x0f, 0x85});  // cmp %rsi, %rdi; jne
+    number(static_cast<std::uint32_t>(-static_cast<std::int32_t>(at + sizeof(std::uint32_t))));
+    bytes({0xc3});
+    return reinterpret_cast<Loop>(memory);
+}
+
+Directions by_chance(std::size_t count, unsigned percent_taken) {
+    std::mt19937 random(static_cast<unsigned>(count));
+    Directions directions(count);
+    for (std::uint8_t& direction : directions) direction = random() % 100 >= percent_taken;
+    return directions;
+}
+
+/// Of a branch, after it has been met very often.
+double learnt_ns(Loop run, const Directions& directions) {
+    const std::size_t rounds = std::max<std::size_t>(200, 1'000'000 / directions.size());
+    for (std::size_t round = 0; round < rounds; ++round) run(directions.data(), directions.data() + directions.size());
+    constexpr int tries = 20;
+    const std::size_t together = std::max<std::size_t>(1, 20'000 / directions.size());
+    std::vector<double> took;
+    for (int i = 0; i < tries; ++i) {
+        const double start = now_ns();
+        for (std::size_t round = 0; round < together; ++round)
+            run(directions.data(), directions.data() + directions.size());
+        took.push_back((now_ns() - start) / static_cast<double>(directions.size() * together));
+    }
+    std::sort(took.begin(), took.end());
+    return took[tries / 8];
+}
+
+}  // namespace
+
+int main() {
+    const double cycle = cycle_ns();
+    for (const unsigned percent : {50, 25, 10})
+        for (const std::uint32_t branches : {1, 2, 4, 16, 64}) {
+            const Loop run = loop(branches);
+            if (!run) return 1;
+            std::printf("%u%% taken, %2u branches in turns; cycles of each, by the length of the pattern:", percent,
+                        branches);
+            for (const std::size_t length : {256, 512, 1024, 1280, 1536, 2048, 4096, 16384, 32768, 65536, 131072})
+                std::printf("  %zu: %.2f", length, learnt_ns(run, by_chance(length, percent)) / cycle);
+            std::printf("\n");
+        }
+    std::printf("50%% taken, 1 branch; cycles of each, by the round in which it is met:\n");
+    const Loop run = loop(1);
+    for (const std::size_t length : {2048, 8192, 32768, 65536}) {
+        const Directions directions = by_chance(length, 50);
+        std::printf("  %zu:", length);
+        for (int round = 1; round <= 16; ++round) {
+            const double start = now_ns();
+            run(directions.data(), directions.data() + directions.size());
+            std::printf(" %.1f", (now_ns() - start) / static_cast<double>(length) / cycle);
+        }
+        std::printf("\n");
+    }
+    return 0;
+}
