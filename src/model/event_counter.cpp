@@ -49,7 +49,7 @@ bool EventCounter::Streams::foresees(std::uint64_t line) {
 }
 
 EventCounter::EventCounter(const ModelledCpu& cpu)
-    : predictor_(cpu.core.foretelling),
+    : predictor_(cpu.core.foretelling.direction_entries),
       l1_(cpu.l1_data.size_bytes / core::line_bytes, cpu.l1_data.ways),
       l2_(cpu.l2.size_bytes / core::line_bytes, cpu.l2.ways),
       // Few ways, which are quicker to look through than all entries.
@@ -99,23 +99,21 @@ void EventCounter::branch(std::uint32_t instruction, const trace::StaticInstruct
     // Of others it is known where they go.
     after_branch_ = what.conditional || (what.indirect && !what.returns);
     branch_noted_ = noted_ != nullptr;
+    if (!after_branch_) return;
     if (names_.size() <= instruction) names_.resize(2 * std::size_t{instruction} + 1, 0);
     std::uint64_t& name = names_[instruction];
     if (!name) name = branch_names_.of_branch(what);
-    if (!after_branch_) return predictor_.took(name);
     branch_ = {instruction, what.conditional, name, what.address + what.length, what.target};
 }
 
 void EventCounter::resolve(std::uint64_t next) {
     if (!std::exchange(after_branch_, false)) return;
     const bool taken = next != branch_.next || branch_.target == next;
-    const core::Foretold foretold = branch_.conditional
-                                        ? predictor_.conditional(branch_.name, taken)
-                                        : predictor_.indirect(branch_.name, branch_names_.of_target(next));
-    if (foretold == core::Foretold::right) return;
-    const DearEvent event = foretold == core::Foretold::wrong ? DearEvent::mispredicted : DearEvent::foretold_late;
-    ++counted(branch_.instruction).events[static_cast<std::size_t>(event)];
-    if (noted_ && branch_noted_) noted_->back() |= bit_of(event);
+    const bool missed = branch_.conditional ? predictor_.conditional(branch_.name, taken)
+                                            : predictor_.indirect(branch_.name, branch_names_.of_target(next));
+    if (!missed) return;
+    ++counted(branch_.instruction).events[static_cast<std::size_t>(DearEvent::mispredicted)];
+    if (noted_ && branch_noted_) noted_->back() |= bit_of(DearEvent::mispredicted);
 }
 
 void EventCounter::execute(const trace::StaticInstruction& instruction, const trace::Step& step, bool goes_on) {

@@ -14,13 +14,12 @@ namespace tmaprobe::model {
 
 /// What makes one execution of an instruction dearer than another, and can be counted of a long run at little cost.
 enum class DearEvent : std::uint8_t {
-    mispredicted,   ///< a branch
-    from_l2,        ///< its data are not in the first level
-    from_beyond,    ///< nor in the second
-    new_page,       ///< nor are they in a page that the first translation buffer has
-    foretold_late,  ///< a branch that the predictor's first level has wrong, and the others right
+    mispredicted,  ///< a branch
+    from_l2,       ///< its data are not in the first level
+    from_beyond,   ///< nor in the second
+    new_page,      ///< nor are they in a page that the first translation buffer has
 };
-inline constexpr std::size_t dear_events = 5;
+inline constexpr std::size_t dear_events = 4;
 /// How often each happened.
 using EventCounts = std::array<double, dear_events>;
 /// A bit for each.

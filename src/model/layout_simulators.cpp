@@ -107,9 +107,7 @@ class LayoutSimulators::Simulator {
         std::vector<core::Foretold> steps;
         steps.reserve(events.size());
         for (const EventBits bits : events)
-            steps.push_back(bits & bit_of(DearEvent::mispredicted)    ? core::Foretold::wrong
-                            : bits & bit_of(DearEvent::foretold_late) ? core::Foretold::late
-                                                                      : core::Foretold::right);
+            steps.push_back(bits & bit_of(DearEvent::mispredicted) ? core::Foretold::wrong : core::Foretold::right);
         return steps;
     }
 

@@ -12,20 +12,19 @@ constexpr unsigned target_bits = 12;
 
 }  // namespace
 
-QuickPredictor::QuickPredictor(const events::BranchForetelling& foretelling)
+QuickPredictor::QuickPredictor(unsigned entries)
     : history_(lengths),
-      directions_(lengths.size(), 2 * std::size_t{foretelling.direction_entries},
-                  {foretelling.quick_contexts, foretelling.quick_taken_branches}),
+      directions_(lengths.size(), 2 * std::size_t{entries}, {}),
       targets_(std::size_t{1} << target_bits) {}
 
-core::Foretold QuickPredictor::conditional(std::uint64_t branch, bool taken) {
+bool QuickPredictor::conditional(std::uint64_t branch, bool taken) {
     const auto [foretold, is_new] = directions_.meet(history_, branch, taken);
     history_.add(taken);
     recent_ = recent_ << 1 | (taken ? 1 : 0);
-    return is_new ? core::Foretold::right : foretold;
+    return !is_new && foretold == core::Foretold::wrong;
 }
 
-core::Foretold QuickPredictor::indirect(std::uint64_t branch, std::uint64_t target) {
+bool QuickPredictor::indirect(std::uint64_t branch, std::uint64_t target) {
     constexpr std::uint64_t looked_at = 0xffff;
     constexpr unsigned footprint_bits = 4;
     std::uint64_t& known =
@@ -34,9 +33,8 @@ core::Foretold QuickPredictor::indirect(std::uint64_t branch, std::uint64_t targ
     known = target;
     const std::uint64_t footprint = (target * golden_factor) >> (64 - footprint_bits);
     recent_ = recent_ << footprint_bits ^ footprint;
-    took(branch);
     history_.add_bits(footprint, 0, footprint_bits);
-    return missed ? core::Foretold::wrong : core::Foretold::right;
+    return missed;
 }
 
 }  // namespace tmaprobe::model

@@ -9,16 +9,17 @@
 namespace tmaprobe::model {
 
 /// As BranchPredictor, with four tables of up to 200 branches of history, of twice as many entries: nearly as good, and
-/// twice as quick. What is met first is foretold right. Branches and targets are any numbers that tell them apart.
+/// twice as quick. What is met first is foretold right, and nothing late: which contexts a first level has is forgotten
+/// and learnt again all the time, so that windows would differ by it. Branches and targets are any numbers that tell
+/// them apart.
 class QuickPredictor {
   public:
-    explicit QuickPredictor(const events::BranchForetelling& foretelling = {});
-    /// How this branch was foretold, which went so. Learns from the answer.
-    core::Foretold conditional(std::uint64_t branch, bool taken);
-    /// A branch that is always taken, and of which it is known where it goes.
-    void took(std::uint64_t branch) { directions_.took(branch); }
+    /// `entries`: of each table of BranchPredictor, a power of 2.
+    explicit QuickPredictor(unsigned entries);
+    /// Whether this branch is mispredicted, which went so. Learns from the answer.
+    bool conditional(std::uint64_t branch, bool taken);
     /// `target`: not 0.
-    core::Foretold indirect(std::uint64_t branch, std::uint64_t target);
+    bool indirect(std::uint64_t branch, std::uint64_t target);
 
   private:
     BranchHistory history_;
