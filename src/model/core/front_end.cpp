@@ -59,10 +59,11 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     last_address_ = address;
     if (parameters_.op_cache_windows) {
         if (const std::uint64_t window = address / parameters_.op_cache_window_bytes; window != last_window_) {
-            last_window_ = window;
             const bool hit = op_cache_.touch(window);
-            if (parameters_.op_cache_one_window && hit)
-                wait_until(std::ceil(fetched_until_), SlotCause::fetch_bandwidth);
+            if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull)
+                wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
+            last_window_ = window;
+            window_began_ = fetched_until_;
             if (from_op_cache_ && !hit) wait_until(fetched_until_ + switch_to_decoders, SlotCause::decoder_switch);
             from_op_cache_ = hit;
         }

@@ -39,7 +39,8 @@ class FrontEnd {
     InOrder queue_;  ///< instructions, when renamed
     InOrder ahead_;  ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;
-    double late_since_ = 0;  ///< what came before is no longer the reason for a delay
+    double window_began_ = 0;  ///< to come from the op cache
+    double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
     bool from_op_cache_ = false, line_missed_ = false;
