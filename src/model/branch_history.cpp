@@ -5,13 +5,13 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t kept_bits = 512;
+constexpr std::size_t remembered_bits = 512;
 /// A hash is the sum of its bits times powers of this.
 constexpr std::uint64_t base = 0xd1342543de82ef95u;
 
 }  // namespace
 
-BranchHistory::BranchHistory(std::span<const unsigned> lengths) : bits_(kept_bits) {
+BranchHistory::BranchHistory(std::span<const unsigned> lengths) : bits_(remembered_bits) {
     for (const unsigned bits : lengths) {
         Length& length = lengths_.emplace_back(Length{bits, 1, 0});
         for (unsigned i = 0; i < bits; ++i) length.of_oldest *= base;
@@ -19,10 +19,10 @@ BranchHistory::BranchHistory(std::span<const unsigned> lengths) : bits_(kept_bit
 }
 
 void BranchHistory::shift_in(bool bit) {
-    newest_ = (newest_ + 1) % kept_bits;
+    newest_ = (newest_ + 1) % remembered_bits;
     bits_[newest_] = bit;
     for (Length& length : lengths_) {
-        const std::uint64_t leaves = bits_[(newest_ + kept_bits - length.bits) % kept_bits];
+        const std::uint64_t leaves = bits_[(newest_ + remembered_bits - length.bits) % remembered_bits];
         length.hash = length.hash * base + (bit ? 1 : 0) - (length.of_oldest & (0 - leaves));
     }
 }
