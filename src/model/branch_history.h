@@ -25,7 +25,6 @@ class BranchHistory {
     /// Bits of a taken branch's address, and nothing else.
     void add_bits(std::uint64_t address, unsigned first_bit, unsigned bits);
 
-    std::size_t lengths() const { return lengths_.size(); }
     /// Of a branch after what is looked back upon over this length: any bits of it are as good as others.
     std::uint64_t hash(std::size_t length, std::uint64_t branch) const;
 

@@ -128,8 +128,10 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
     const BranchHistory& history = history_bits_ ? of_taken_ : history_;
-    const auto place = [&](std::size_t table) { return history.hash(table, address) >> (64 - target_table_bits); };
-    const auto tag = [&](std::size_t table) { return (history.hash(table, address) >> 8 & tag_mask) + 1; };
+    std::array<std::uint64_t, history_lengths.size()> hashes{};
+    for (std::size_t table = 0; table < hashes.size(); ++table) hashes[table] = history.hash(table, address);
+    const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_table_bits); };
+    const auto tag = [&](std::size_t table) { return (hashes[table] >> 8 & tag_mask) + 1; };
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table) {
         const std::uint64_t* entry = tagged_targets_[table].look(place(table));
         if (entry && entry[1] >> tag_at == tag(table)) table_found = static_cast<int>(table);
