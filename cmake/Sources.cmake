@@ -384,6 +384,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/code_emitter.cpp
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
+    src/trace/copy_files.cpp
     src/trace/hardware_watch.cpp
     src/trace/heap_blocks.cpp
     src/trace/stacked_calls.cpp

@@ -114,12 +114,9 @@ class MemorySystem final : public core::MemoryTiming {
     Filled below(std::uint64_t line, std::uint64_t cycle);
     Filled never_met(std::uint64_t line, std::uint64_t cycle);
     /// Which cache holds a line that was never met: 2, 3, or 4 for none.
-    int level_of_unknown(std::uint64_t line) const;
+    int level_of_unknown(std::uint64_t line);
     /// How likely a place of so many bytes holds what was not met among the last `met_bytes`.
     double likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const;
-    /// How likely it was met since it could last be held there, where each line of its area is asked for so often
-    /// while `met_bytes` are met.
-    double likely_met_since(std::uint64_t bytes, std::uint64_t met_bytes, double questions_per_line) const;
     /// `server`: which buffer of the second level would hold it; -1: none.
     bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
     bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;

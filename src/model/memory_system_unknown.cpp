@@ -1,5 +1,6 @@
 #include "model/memory_system.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/core/descriptor.h"
@@ -20,30 +21,26 @@ double drawn_for(std::uint64_t key) {
 
 double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const {
     if (resident_bytes_ <= bytes) return 1;
-    if (met_bytes >= bytes) return 0;
-    return static_cast<double>(bytes - met_bytes) / static_cast<double>(resident_bytes_ - met_bytes);
+    const std::uint64_t met = std::max(met_bytes, geometry_.l1_data.size_bytes);
+    if (met >= bytes) return 0;
+    const auto times_met = [&](std::uint64_t of) { return std::log(static_cast<double>(of) / static_cast<double>(met)); };
+    return times_met(bytes) / times_met(resident_bytes_);
 }
 
-/// Questions for a line that come by chance are apart as exp(-t) says, whatever went before. What is met meanwhile goes
-/// on as fast as it was.
-double MemorySystem::likely_met_since(std::uint64_t bytes, std::uint64_t met_bytes, double questions_per_line) const {
-    if (met_bytes == 0 || met_bytes >= bytes) return 0;
-    const double further = static_cast<double>(bytes) / static_cast<double>(met_bytes) - 1;
-    return 1 - std::exp(-questions_per_line * further);
-}
-
-int MemorySystem::level_of_unknown(std::uint64_t line) const {
+int MemorySystem::level_of_unknown(std::uint64_t line) {
     if (resident_bytes_ == 0 || unknown_ == Unknown::missed) return 4;
     if (unknown_ == Unknown::held) return 2;
-    const std::uint64_t met_bytes = lines_from_memory_ * line_bytes;
     const std::uint64_t in_moment = (lines_from_memory_ - lines_before_moment_) * line_bytes;
     const double drawn = drawn_for(line);
-    const double asked = in_moment < geometry_.l3.size_bytes ? met_areas_.questions_per_line(line) : 0;
-    // The larger of two: met again by chance among all of its memory, or as often as others of its area.
-    const auto held = [&](std::uint64_t bytes) {
-        return drawn < likely_held(bytes, met_bytes) || drawn < likely_met_since(bytes, in_moment, asked);
+    const double asked = met_areas_.questions_per_line(line);
+    // The larger of two: met again as lines of a program's memory are, or as often as others of its area.
+    const auto held = [&](const CacheGeometry& cache) {
+        if (drawn < likely_held(cache.size_bytes, in_moment)) return true;
+        if (asked <= 0) return false;
+        const double back = met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
+        return drawn < 1 - std::exp(-asked * std::max(0.0, back));
     };
-    return held(geometry_.l2.size_bytes) ? 2 : held(geometry_.l3.size_bytes) ? 3 : 4;
+    return held(geometry_.l2) ? 2 : held(geometry_.l3) ? 3 : 4;
 }
 
 bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes) {

@@ -11,6 +11,7 @@ void MetAreas::note(std::uint64_t line, bool met_before) {
     if (area.number != number) area = {number};
     ++area.questions;
     area.again += met_before;
+    ++noted_;
 }
 
 double MetAreas::questions_per_line(std::uint64_t line) const {
@@ -19,6 +20,32 @@ double MetAreas::questions_per_line(std::uint64_t line) const {
     const Area& area = areas_[number % count];
     if (area.number != number || area.questions < fewest) return 0;
     return questions_per_line_from(static_cast<double>(area.again) / static_cast<double>(area.questions));
+}
+
+void MetAreas::look() {
+    // From a thousandth of what has been to a thousand times that.
+    constexpr int first = -20, last = 20;
+    constexpr double step = 1.4142135623730951;
+    growth_.clear();
+    for (int i = first; i <= last; ++i) growth_.push_back({std::pow(step, i), 0});
+    for (const Area& area : areas_) {
+        if (area.questions == 0) continue;
+        const double asked = questions_per_line(area.number * lines_of_area);
+        const auto met = static_cast<double>(area.questions - area.again);
+        for (Point& point : growth_)
+            point.lines += asked > 0 ? met * std::expm1(-asked * point.times) / std::expm1(-asked) : met * point.times;
+    }
+    looked_ = noted_;
+}
+
+double MetAreas::time_of(std::uint64_t lines) {
+    constexpr std::uint64_t share_to_look_again = 8;
+    if (growth_.empty() || noted_ > looked_ + looked_ / share_to_look_again) look();
+    const auto wanted = static_cast<double>(lines);
+    const auto after = std::ranges::lower_bound(growth_, wanted, {}, &Point::lines);
+    if (after == growth_.end()) return growth_.back().times;
+    const Point before = after == growth_.begin() ? Point{0, 0} : *(after - 1);
+    return before.times + (after->times - before.times) * (wanted - before.lines) / (after->lines - before.lines);
 }
 
 double questions_per_line_from(double again) {

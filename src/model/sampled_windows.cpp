@@ -111,8 +111,7 @@ class WindowSampling {
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
-        if (!copies_.empty() && !is_first(copies_.back()))
-            copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
+        if (!copies_.empty()) copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
         note_begins();
         copies_.push_back({std::move(*sample), 0});
     }
@@ -143,7 +142,7 @@ class WindowSampling {
     /// What it stands for, the one before does, or else the one after.
     void drop_one(std::size_t dropped) {
         const double stood_for_ns = copies_[dropped].sample.stands_for_ns + copies_[dropped].span_ns;
-        const bool to_next = dropped == 0 || is_first(copies_[dropped - 1]);
+        const bool to_next = dropped == 0;
         Waiting& heir = copies_[to_next ? dropped + 1 : dropped - 1];
         (to_next ? heir.sample.stands_for_ns : heir.span_ns) += stood_for_ns;
         EntryWishes::add(heir.begun, copies_[dropped].begun);
@@ -271,10 +270,23 @@ class WindowSampling {
         }
         modelling_ns_ += took_ns - (windows_.native_ns() + windows_.entries_ns() - not_modelling_ns);
         modelled_ += static_cast<double>(std::max<std::size_t>(1, moments->size()));
+        if (copy == first_copy_) weigh_start(*moments, next.span_ns);
         for (WindowFacts& facts : *moments) {
             programs_[facts.process] = sample.snapshot.program;
             found_.facts.push_back(std::move(facts));
         }
+    }
+
+    /// A program's start stands for itself alone: what it ran to from there stands for the time until the next copy, or,
+    /// where it came to nothing, that copy does.
+    void weigh_start(std::vector<WindowFacts>& moments, double span_ns) {
+        if (moments.empty() || (moments.size() == 1 && copies_.empty())) return;
+        double all_ns = 0;
+        for (const WindowFacts& facts : moments) all_ns += facts.native_ns;
+        moments.front().native_ns = all_ns - span_ns;
+        for (std::size_t i = 1; i < moments.size(); ++i)
+            moments[i].native_ns = span_ns / static_cast<double>(moments.size() - 1);
+        if (moments.size() == 1) copies_.front().sample.stands_for_ns += span_ns;
     }
 
     void add_samples() {

@@ -1,6 +1,7 @@
 #include "trace/call_kinds.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 namespace tmaprobe::trace {
@@ -23,6 +24,9 @@ bool touches_only_itself(long number) {
         case SYS_getgid:
         case SYS_getegid:
         case SYS_getgroups:
+        case SYS_getresuid:
+        case SYS_getresgid:
+        case SYS_umask:
         case SYS_getrlimit:
         case SYS_getcwd:
         case SYS_getcpu:
@@ -56,6 +60,8 @@ bool goes_well(long number) {
         case SYS_rseq:
         case SYS_sched_setaffinity:
         case SYS_fadvise64:
+        case SYS_timer_settime:  // what it would send, the copy does not get
+        case SYS_timer_delete:
             return true;
         default:
             return false;
@@ -166,6 +172,12 @@ bool changes_files(long number) {
         default:
             return false;
     }
+}
+
+bool is_of_itself(std::uint64_t operation) {
+    constexpr std::uint64_t name_memory = 0x53564d41;  // PR_SET_VMA
+    return operation == PR_SET_NAME || operation == PR_GET_NAME || operation == name_memory ||
+           operation == PR_SET_THP_DISABLE || operation == PR_GET_DUMPABLE;
 }
 
 bool is_harmless_advice(std::uint64_t advice) {

@@ -14,6 +14,8 @@ bool waits(long number);
 bool receives(long number);
 bool sends_signals(long number);
 bool changes_files(long number);
+/// Whether such a prctl() changes nothing that anybody else goes by.
+bool is_of_itself(std::uint64_t operation);
 /// What a copy may be advised of its memory (madvise); other advice reaches the file behind a mapping.
 bool is_harmless_advice(std::uint64_t advice);
 

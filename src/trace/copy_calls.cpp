@@ -1,42 +1,20 @@
 #include "trace/copy_calls.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <sstream>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/file.h"
 #include "trace/call_kinds.h"
 
 namespace tmaprobe::trace {
-
-struct CopyCalls::Call {
-    long number = 0;
-    std::array<std::uint64_t, 6> arguments{};
-
-    static Call of(const Registers& registers) {
-        const auto& native = registers.native;
-#if defined(__x86_64__)
-        return {static_cast<long>(native.rax), {native.rdi, native.rsi, native.rdx, native.r10, native.r8, native.r9}};
-#else
-        return {static_cast<long>(native.regs[8]),
-                {native.regs[0], native.regs[1], native.regs[2], native.regs[3], native.regs[4], native.regs[5]}};
-#endif
-    }
-    std::uint64_t operator[](std::size_t index) const { return arguments[index]; }
-    int descriptor() const { return static_cast<int>(arguments[0]); }
-};
 
 namespace {
 
@@ -71,26 +49,6 @@ bool is_shared(pid_t process, std::uint64_t begin, std::uint64_t bytes) {
         if (permissions[3] == 's' && begin < to && begin + bytes > from) return true;
     }
     return !text;
-}
-
-bool is_same(const struct stat& status, const OpenFile& file) {
-    return S_ISREG(status.st_mode) && status.st_dev == file.device && status.st_ino == file.inode;
-}
-
-/// A duplicate of the original's own descriptor: reading at a place moves nothing and opens nothing. When the original
-/// has ended, the file itself, if it is still there. -1: it is not.
-Fd open_again(pid_t process, const OpenFile& file) {
-    struct stat status{};
-    const Fd original(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-    if (original) {
-        Fd duplicate(static_cast<int>(::syscall(SYS_pidfd_getfd, original.get(), file.descriptor, 0)));
-        if (duplicate && ::fstat(duplicate.get(), &status) == 0 && is_same(status, file)) return duplicate;
-    }
-    // What has come there in its place is not even opened.
-    if (file.path.empty() || ::lstat(file.path.c_str(), &status) != 0 || !is_same(status, file)) return Fd();
-    Fd opened(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (opened && ::fstat(opened.get(), &status) == 0 && is_same(status, file)) return opened;
-    return Fd();
 }
 
 /// The pieces of a list of them (iovec); nothing when it cannot be read.
@@ -153,17 +111,24 @@ std::string_view name_of(EndedBy reason) {
 }
 
 CopyCalls::CopyCalls(const Snapshot& snapshot)
-    : original_(snapshot.process), copied_(snapshot.copy()), identity_(snapshot.identity), input_(snapshot.input) {
-    for (const OpenFile& file : snapshot.files) files_[file.descriptor] = file;
-}
+    : copied_(snapshot.copy()), identity_(snapshot.identity), files_(snapshot), input_(snapshot.input) {}
 
-CopyCalls::Answer CopyCalls::end(EndedBy reason) {
-    if (!ended_) ended_ = reason;
+CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& registers) {
+    const CallOutcome outcome = this->outcome(copy, CopiedCall::of(registers));
+    switch (outcome.what) {
+        case CallOutcome::What::carried_out:
+            return Answer::carry_out;
+        case CallOutcome::What::answered:
+            return answer(copy, registers, outcome.value);
+        case CallOutcome::What::ended:
+            break;
+    }
+    if (!ended_) ended_ = outcome.reason;
     return Answer::end;
 }
 
 /// As the original would be told.
-std::optional<std::int64_t> CopyCalls::own_number(const Call& call) const {
+std::optional<std::int64_t> CopyCalls::own_number(const CopiedCall& call) const {
     const bool of_itself = call[0] == 0 || static_cast<pid_t>(call[0]) == identity_.process;
     switch (call.number) {
         case SYS_getpid:
@@ -186,40 +151,25 @@ std::optional<std::int64_t> CopyCalls::own_number(const Call& call) const {
     }
 }
 
-CopyCalls::Answer CopyCalls::futex(TracedProcess& copy, Registers& registers, const Call& call) {
+CallOutcome CopyCalls::futex(TracedProcess& copy, const CopiedCall& call) {
     switch (call[1] & FUTEX_CMD_MASK) {
         case FUTEX_WAKE:
         case FUTEX_WAKE_BITSET:
-            return answer(copy, registers, 0);  // nobody waits in the copy
+            return CallOutcome::answered(0);  // nobody waits in the copy
         case FUTEX_WAIT:
         case FUTEX_WAIT_BITSET: {
             std::uint32_t value = 0;
-            if (copy.read(call[0], &value, sizeof value) != sizeof value) return answer(copy, registers, -EFAULT);
-            if (value != static_cast<std::uint32_t>(call[2])) return answer(copy, registers, -EAGAIN);
-            return end(EndedBy::waits);
+            if (copy.read(call[0], &value, sizeof value) != sizeof value) return CallOutcome::answered(-EFAULT);
+            if (value != static_cast<std::uint32_t>(call[2])) return CallOutcome::answered(-EAGAIN);
+            break;
         }
         default:
-            return end(EndedBy::waits);
+            break;
     }
+    return CallOutcome::ended(EndedBy::waits);
 }
 
-CopyCalls::Answer CopyCalls::read(TracedProcess& copy, Registers& registers, const Call& call, bool at_offset) {
-    const auto known = files_.find(call.descriptor());
-    constexpr std::uint64_t most = 1 << 20;
-    if (known == files_.end() || call[2] > most) return end(EndedBy::reads);
-    OpenFile& file = known->second;
-    const Fd descriptor = open_again(original_, file);
-    if (!descriptor) return end(EndedBy::reads);
-    std::vector<char> bytes(call[2]);
-    const auto offset = at_offset ? static_cast<off_t>(call[3]) : static_cast<off_t>(file.offset);
-    const ssize_t got = ::pread(descriptor.get(), bytes.data(), bytes.size(), offset);
-    if (got < 0 || (got > 0 && !copy.write(call[1], bytes.data(), static_cast<std::size_t>(got))))
-        return end(EndedBy::reads);
-    if (!at_offset) file.offset += got;
-    return answer(copy, registers, got);
-}
-
-CopyCalls::Answer CopyCalls::receive(TracedProcess& copy, Registers& registers, const Call& call) {
+CallOutcome CopyCalls::receive(TracedProcess& copy, const CopiedCall& call) {
     std::optional<std::vector<Piece>> pieces(std::vector<Piece>{Piece{call[1], call[2]}});
     std::uint64_t flags = 0;
     if (call.number == SYS_readv) pieces = pieces_at(copy, call[1], call[2]);
@@ -236,86 +186,96 @@ CopyCalls::Answer CopyCalls::receive(TracedProcess& copy, Registers& registers, 
             if (copy.write(call[1], &message->header, sizeof message->header)) pieces = std::move(message->pieces);
         }
     }
-    if (!pieces) return end(EndedBy::reads);
+    if (!pieces) return CallOutcome::ended(EndedBy::reads);
     const auto got = input_.read(copy, call.descriptor(), *pieces, static_cast<int>(flags));
-    return got ? answer(copy, registers, *got) : end(EndedBy::reads);
+    return got ? CallOutcome::answered(*got) : CallOutcome::ended(EndedBy::reads);
 }
 
-CopyCalls::Answer CopyCalls::wait_for_input(TracedProcess& copy, Registers& registers, const Call& call) {
+CallOutcome CopyCalls::wait_for_input(TracedProcess& copy, const CopiedCall& call) {
     const auto got = input_.wait(copy, call.descriptor(), call[1], static_cast<int>(call[2]));
-    return got ? answer(copy, registers, *got) : end(EndedBy::waits);
+    return got ? CallOutcome::answered(*got) : CallOutcome::ended(EndedBy::waits);
 }
 
-CopyCalls::Answer CopyCalls::operator()(TracedProcess& copy, Registers& registers) {
-    const Call call = Call::of(registers);
+CallOutcome CopyCalls::close(TracedProcess& copy, const CopiedCall& call) {
+    const bool was_input = input_.close(call.descriptor());
+    const CallOutcome closed = *files_(copy, call);
+    return was_input && closed.what == CallOutcome::What::ended ? CallOutcome::answered(0) : closed;
+}
+
+CallOutcome CopyCalls::outcome(TracedProcess& copy, const CopiedCall& call) {
+    using Outcome = CallOutcome;
     constexpr int most_yields = 16;
-    if (const auto number = own_number(call)) return answer(copy, registers, *number);
-    if (touches_only_itself(call.number)) return Answer::carry_out;
-    if (goes_well(call.number)) return answer(copy, registers, 0);
+    if (const auto number = own_number(call)) return Outcome::answered(*number);
+    if (touches_only_itself(call.number)) return Outcome::carried_out();
+    if (goes_well(call.number)) return Outcome::answered(0);
+    if (call.number == SYS_close) return close(copy, call);
+    if (const auto of_files = files_(copy, call)) return *of_files;
     switch (call.number) {
+        case SYS_timer_create: {
+            const int number = timers_++;
+            return Outcome::answered(copy.write(call[2], &number, sizeof number) ? 0 : -EFAULT);
+        }
         case SYS_sched_yield:
-            return ++yields_ > most_yields ? end(EndedBy::spins) : answer(copy, registers, 0);
+            return ++yields_ > most_yields ? Outcome::ended(EndedBy::spins) : Outcome::answered(0);
         case SYS_futex:
-            return futex(copy, registers, call);
+            return futex(copy, call);
         case SYS_mmap:
-            return call[3] & MAP_ANONYMOUS ? Answer::carry_out : end(EndedBy::files);
+            return Outcome::carried_out();  // of no file
         case SYS_mremap:
-            return is_shared(copied_, call[0], call[1]) ? end(EndedBy::other_call) : Answer::carry_out;
+            return is_shared(copied_, call[0], call[1]) ? Outcome::ended(EndedBy::other_call) : Outcome::carried_out();
         case SYS_mprotect:
-            return (call[2] & PROT_WRITE) && is_shared(copied_, call[0], call[1]) ? end(EndedBy::other_call)
-                                                                                  : Answer::carry_out;
+            return (call[2] & PROT_WRITE) && is_shared(copied_, call[0], call[1]) ? Outcome::ended(EndedBy::other_call)
+                                                                                  : Outcome::carried_out();
         case SYS_madvise:
-            return is_harmless_advice(call[2]) ? Answer::carry_out : end(EndedBy::other_call);
+            return is_harmless_advice(call[2]) ? Outcome::carried_out() : Outcome::ended(EndedBy::other_call);
+        case SYS_prctl:
+            return is_of_itself(call[0]) ? Outcome::carried_out() : Outcome::ended(EndedBy::other_call);
+        case SYS_prlimit64:
+            return call[0] == 0 && call[2] == 0 ? Outcome::carried_out() : Outcome::ended(EndedBy::other_call);
         case SYS_read:
-            return input_.knows(call.descriptor()) ? receive(copy, registers, call)
-                                                   : read(copy, registers, call, false);
         case SYS_readv:
         case SYS_recvfrom:
         case SYS_recvmsg:
-            return receive(copy, registers, call);
+            return receive(copy, call);
         case SYS_epoll_pwait:
 #if defined(__x86_64__)
         case SYS_epoll_wait:
 #endif
-            return wait_for_input(copy, registers, call);
+            return wait_for_input(copy, call);
         case SYS_epoll_ctl: {
             const auto done =
                 input_.control(copy, call.descriptor(), static_cast<int>(call[1]), static_cast<int>(call[2]), call[3]);
-            return done ? answer(copy, registers, *done) : end(EndedBy::files);
+            return done ? Outcome::answered(*done) : Outcome::ended(EndedBy::files);
         }
-        case SYS_close:
-            return input_.close(call.descriptor()) ? answer(copy, registers, 0) : end(EndedBy::files);
-        case SYS_pread64:
-            return read(copy, registers, call, true);
         // Nobody is told; that a pipe may be full is not known here.
         case SYS_write:
+            files_.wrote(call.descriptor(), static_cast<std::int64_t>(call[2]));
+            [[fallthrough]];
         case SYS_pwrite64:
-        case SYS_sendto: {
-            if (const auto known = files_.find(call.descriptor());
-                call.number == SYS_write && known != files_.end() && !known->second.appends)
-                known->second.offset += static_cast<std::int64_t>(call[2]);
-            return answer(copy, registers, static_cast<std::int64_t>(call[2]));
-        }
+        case SYS_sendto:
+            return Outcome::answered(static_cast<std::int64_t>(call[2]));
         case SYS_writev: {
             const auto pieces = pieces_at(copy, call[1], call[2]);
-            return pieces ? answer(copy, registers, bytes_of(*pieces)) : end(EndedBy::other_call);
+            if (!pieces) return Outcome::ended(EndedBy::other_call);
+            files_.wrote(call.descriptor(), bytes_of(*pieces));
+            return Outcome::answered(bytes_of(*pieces));
         }
         case SYS_sendmsg: {
             const auto message = PlainMessage::at(copy, call[1], true);
-            return message ? answer(copy, registers, bytes_of(message->pieces)) : end(EndedBy::other_call);
+            return message ? Outcome::answered(bytes_of(message->pieces)) : Outcome::ended(EndedBy::other_call);
         }
         case SYS_exit:
         case SYS_exit_group:
-            return end(EndedBy::exits);
+            return Outcome::ended(EndedBy::exits);
         default:
             break;
     }
-    if (receives(call.number)) return end(EndedBy::reads);
-    if (waits(call.number)) return end(EndedBy::waits);
-    if (starts_or_waits_for_processes(call.number)) return end(EndedBy::processes);
-    if (sends_signals(call.number)) return end(EndedBy::signals);
-    if (changes_files(call.number)) return end(EndedBy::files);
-    return end(EndedBy::other_call);
+    if (receives(call.number)) return Outcome::ended(EndedBy::reads);
+    if (waits(call.number)) return Outcome::ended(EndedBy::waits);
+    if (starts_or_waits_for_processes(call.number)) return Outcome::ended(EndedBy::processes);
+    if (sends_signals(call.number)) return Outcome::ended(EndedBy::signals);
+    if (changes_files(call.number)) return Outcome::ended(EndedBy::files);
+    return Outcome::ended(EndedBy::other_call);
 }
 
 }  // namespace tmaprobe::trace

@@ -1,29 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string_view>
 
+#include "trace/copied_call.h"
+#include "trace/copy_files.h"
 #include "trace/copy_input.h"
 #include "trace/snapshot.h"
 #include "trace/traced_process.h"
 
 namespace tmaprobe::trace {
-
-/// Why a window of a copy ended before its time: what it would have done next reaches beyond it.
-enum class EndedBy {
-    waits,      ///< for another thread, a time, or something to read
-    reads,      ///< from where the original would miss it
-    files,      ///< opens, closes or changes files
-    processes,  ///< starts or waits for threads and processes, or executes a program
-    signals,    ///< sends one, or dies of one
-    exits,
-    spins,  ///< on what another thread would have changed
-    other_call,
-    error,  ///< of ours
-};
-std::string_view name_of(EndedBy reason);
 
 /// What becomes of a copy's system calls: those that touch nothing but the copy are carried out, some are answered as
 /// the original would have been, and the others end the window.
@@ -38,21 +24,19 @@ class CopyCalls {
     std::optional<EndedBy> ended() const { return ended_; }
 
   private:
-    struct Call;
-    Answer end(EndedBy reason);
-    std::optional<std::int64_t> own_number(const Call& call) const;
-    Answer read(TracedProcess& copy, Registers& registers, const Call& call, bool at_offset);
-    Answer receive(TracedProcess& copy, Registers& registers, const Call& call);
-    Answer wait_for_input(TracedProcess& copy, Registers& registers, const Call& call);
-    Answer futex(TracedProcess& copy, Registers& registers, const Call& call);
+    CallOutcome outcome(TracedProcess& copy, const CopiedCall& call);
+    std::optional<std::int64_t> own_number(const CopiedCall& call) const;
+    CallOutcome receive(TracedProcess& copy, const CopiedCall& call);
+    CallOutcome wait_for_input(TracedProcess& copy, const CopiedCall& call);
+    CallOutcome close(TracedProcess& copy, const CopiedCall& call);
+    CallOutcome futex(TracedProcess& copy, const CopiedCall& call);
 
-    pid_t original_;
     pid_t copied_;
     Identity identity_;
-    std::map<int, OpenFile> files_;
+    CopyFiles files_;
     CopyInput input_;
     std::optional<EndedBy> ended_;
-    int yields_ = 0;
+    int yields_ = 0, timers_ = 0;
 };
 
 }  // namespace tmaprobe::trace

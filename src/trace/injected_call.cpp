@@ -6,12 +6,13 @@ namespace tmaprobe::trace {
 
 namespace {
 
-/// Steps over the system call. Signals that come first are kept for the thread's next step.
-Result<> step_over_call(TracedProcess& process) {
+/// Steps over the system call. Signals that come first are kept for the thread's next step; where the thread stands
+/// behind a call that was left out, its first step may end with that one.
+Result<> step_over_call(TracedProcess& process, std::uint64_t at) {
     constexpr int patience = 10;
     for (int i = 0; i < patience; ++i) {
         auto stop = TRY(process.step());
-        if (stop.why == Stop::Why::step) return {};
+        if (stop.why == Stop::Why::step && TRY(process.registers()).instruction_pointer() != at) return {};
         if (stop.why == Stop::Why::exited || stop.is_fault()) break;
         if (stop.why == Stop::Why::signal) process.keep_signal(stop.signal);
     }
@@ -39,7 +40,7 @@ Result<std::uint64_t> inject_system_call(TracedProcess& process, std::uint64_t n
     call.native.r8 = arguments[4];
     call.native.r9 = arguments[5];
     Result<> stepped = process.set_registers(call);
-    if (stepped) stepped = step_over_call(process);
+    if (stepped) stepped = step_over_call(process, at);
     const auto after = process.registers();
     const bool restored = process.write(at, original, sizeof original);
     const auto set = process.set_registers(before);

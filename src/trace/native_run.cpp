@@ -57,8 +57,10 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
         return goes_on() ? static_cast<std::int64_t>(processor_ns - progress.used_ns()) : std::int64_t{0};
     };
     // Where we come late, the copy stands before its next system call, and always would: it goes on a little from
-    // there.
+    // there. One that makes calls all the time is only ever met at them.
     constexpr double longest_further_ns = 2e6;
+    constexpr int most_further = 1;
+    int further = 0;
     std::uniform_real_distribution<double> further_ns(0, longest_further_ns);
     std::mt19937_64 random(static_cast<std::uint64_t>(progress.began_used_ns));
     int signal = 0;
@@ -72,7 +74,9 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
                 return ran;
             case Stop::Why::call:
                 ran.ended = !TRY(make_call());
-                if (left_ns() <= 0) processor_ns = progress.used_ns() + further_ns(random);
+                if (left_ns() > 0) break;
+                if (++further > most_further) processor_ns = 0;
+                else processor_ns = progress.used_ns() + further_ns(random);
                 break;
             case Stop::Why::signal:
                 if (stop->signal == SIGSEGV && tracer_.time_stamp && TRY(show_time_stamp(progress))) break;
@@ -87,7 +91,7 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
             case Stop::Why::event:
                 break;
         }
-        if (!goes_on()) break;
+        if (!goes_on() || processor_ns <= 0) break;
     }
     if (signal) copy_.keep_signal(signal);
     ran.processor_ns = progress.used_ns();

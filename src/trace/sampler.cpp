@@ -109,6 +109,7 @@ std::optional<Sample> Sampler::take_after_exec(pid_t process) {
     note(taken);
     if (!taken.snapshot) return std::nullopt;
     processes_.left_out.insert(taken.snapshot->copy());
+    find_paths(process, taken.snapshot->files);
     // It stands for the start alone, which is short: what follows has samples of its own. A loader of a few libraries
     // takes a millisecond.
     constexpr double start_ns = 1e6;

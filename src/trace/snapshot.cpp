@@ -171,6 +171,7 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
     program = std::move(other.program);
     identity = other.identity;
     files = std::move(other.files);
+    descriptors = std::move(other.descriptors);
     input = std::move(other.input);
     instruction = other.instruction;
     time_stamp = other.time_stamp;

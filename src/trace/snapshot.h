@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -45,12 +46,12 @@ struct Identity {
     pid_t thread = 0, process = 0, parent = 0, group = 0, session = 0;
 };
 
-/// A regular file that was open, and where it stood.
+/// What was open, and where it stood.
 struct OpenFile {
     int descriptor = -1;
-    std::uint64_t device = 0, inode = 0;
+    struct stat status{};
     std::int64_t offset = 0;
-    bool appends = false;
+    unsigned flags = 0;      ///< O_RDONLY, O_APPEND and so on
     std::string path{};  ///< where it is found when the original has ended; empty: not known
 };
 
@@ -75,7 +76,8 @@ class Snapshot {
     pid_t process = 0, thread = 0;  ///< the original, as we see it
     std::string program;            ///< its name
     Identity identity;
-    std::vector<OpenFile> files;
+    std::vector<OpenFile> files;   ///< of the first descriptors
+    std::vector<int> descriptors;  ///< all that were in use
     WaitingInput input;
     std::uint64_t instruction = 0;  ///< a system call instruction
     /// The time stamp counter when the copy's clocks were stopped; none: it has the machine's.

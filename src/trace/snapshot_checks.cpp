@@ -99,6 +99,7 @@ std::uint64_t system_call_instruction(pid_t process) {
 /// What is behind a process's descriptors, as far as it matters to a copy.
 struct Descriptors {
     bool special = false;  ///< a fork would be noticed
+    std::vector<int> numbers;
     InputDescriptors input;
 };
 
@@ -115,6 +116,7 @@ Descriptors descriptors_of(pid_t process) {
         if (::readlink((folder + "/" + entry->d_name).c_str(), target, sizeof target - 1) <= 0) continue;
         const std::string_view what = target;
         found.special = what == "anon_inode:[userfaultfd]";
+        found.numbers.push_back(std::atoi(entry->d_name));
         if (what.starts_with("socket:")) found.input.sockets.push_back(std::atoi(entry->d_name));
         if (what == "anon_inode:[eventpoll]") found.input.epolls.push_back(std::atoi(entry->d_name));
     }
@@ -171,6 +173,7 @@ Candidate examine(pid_t process, pid_t thread, bool stopped_by_us) {
     auto descriptors = descriptors_of(process);
     if (descriptors.special) return missed(Missed::special_files);
     candidate.input = std::move(descriptors.input);
+    candidate.descriptors = std::move(descriptors.numbers);
     if (waits_for_clones(process, thread)) return missed(Missed::waits_for_clones);
     candidate.resident_bytes = resident_bytes(process);
     if (const auto room = lacks_room(process, candidate.resident_bytes)) return missed(*room);
@@ -233,12 +236,12 @@ std::vector<OpenFile> open_files(pid_t process) {
     for (int descriptor = 0; descriptor < most; ++descriptor) {
         struct stat status{};
         const std::string number = std::to_string(descriptor);
-        if (::stat((folder_of(process) + "/fd/" + number).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+        if (::stat((folder_of(process) + "/fd/" + number).c_str(), &status) != 0) continue;
         const auto text = read_file(folder_of(process) + "/fdinfo/" + number);
         long long offset = 0;
         unsigned flags = 0;
         if (!text || std::sscanf(text->c_str(), "pos: %lld flags: %o", &offset, &flags) != 2) continue;
-        files.push_back({descriptor, status.st_dev, status.st_ino, offset, (flags & O_APPEND) != 0, {}});
+        files.push_back({descriptor, status, offset, flags, {}});
     }
     return files;
 }
@@ -246,8 +249,9 @@ std::vector<OpenFile> open_files(pid_t process) {
 void find_paths(pid_t process, std::vector<OpenFile>& files) {
     std::error_code failed;
     for (OpenFile& file : files)
-        file.path =
-            std::filesystem::read_symlink(folder_of(process) + "/fd/" + std::to_string(file.descriptor), failed);
+        if (S_ISREG(file.status.st_mode))
+            file.path =
+                std::filesystem::read_symlink(folder_of(process) + "/fd/" + std::to_string(file.descriptor), failed);
 }
 
 std::uint64_t minor_faults(pid_t process) {

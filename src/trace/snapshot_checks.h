@@ -23,6 +23,7 @@ struct Candidate {
     std::uint64_t resident_bytes = 0;
     pid_t parent = 0;  ///< as we see it
     InputDescriptors input;
+    std::vector<int> descriptors;  ///< in use
     bool alone = false;  ///< the only thread of its process
 };
 
@@ -41,9 +42,9 @@ pid_t parent_of(pid_t process);
 /// Whether a signal that the thread does not block waits for it.
 bool has_pending_signal(pid_t process, pid_t thread);
 
-/// Regular files among the first descriptors, and where they stand: to be asked while the process is stopped.
+/// What the first descriptors are, and where they stand: to be asked while the process is stopped.
 std::vector<OpenFile> open_files(pid_t process);
-/// Their paths, for which the program need not wait.
+/// The paths of those that are regular files, for which the program need not wait.
 void find_paths(pid_t process, std::vector<OpenFile>& files);
 
 }  // namespace tmaprobe::trace

@@ -299,6 +299,7 @@ struct SnapshotTaker {
         kill_traced(helper);
         if (snapshot.copy() > 0) {
             snapshot.files = open_files(process);
+            snapshot.descriptors = std::move(candidate.descriptors);
             snapshot.input = waiting_input(process, candidate.input);
         }
         if (cloned.signal) signal = cloned.signal;
