@@ -385,6 +385,8 @@ set(TMAPROBE_SOURCES_trace
     src/trace/code_watch.cpp
     src/trace/copy_calls.cpp
     src/trace/copy_files.cpp
+    src/trace/copy_files_opening.cpp
+    src/trace/harmless_files.cpp
     src/trace/hardware_watch.cpp
     src/trace/heap_blocks.cpp
     src/trace/stacked_calls.cpp

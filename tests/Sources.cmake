@@ -204,6 +204,7 @@ set(TMAPROBE_SOURCES_tests_trace
     tests/trace/followed_instructions_test.cpp
     tests/trace/native_run_test.cpp
     tests/trace/shown_cpu_test.cpp
+    tests/trace/copy_files_test.cpp
     tests/trace/snapshot_test.cpp
     tests/trace/target_table_test.cpp
     tests/trace/tracing_test.cpp

@@ -23,7 +23,9 @@ double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) c
     if (resident_bytes_ <= bytes) return 1;
     const std::uint64_t met = std::max(met_bytes, geometry_.l1_data.size_bytes);
     if (met >= bytes) return 0;
-    const auto times_met = [&](std::uint64_t of) { return std::log(static_cast<double>(of) / static_cast<double>(met)); };
+    const auto times_met = [&](std::uint64_t of) {
+        return std::log(static_cast<double>(of) / static_cast<double>(met));
+    };
     return times_met(bytes) / times_met(resident_bytes_);
 }
 
@@ -37,7 +39,8 @@ int MemorySystem::level_of_unknown(std::uint64_t line) {
     const auto held = [&](const CacheGeometry& cache) {
         if (drawn < likely_held(cache.size_bytes, in_moment)) return true;
         if (asked <= 0) return false;
-        const double back = met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
+        const double back =
+            met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
         return drawn < 1 - std::exp(-asked * std::max(0.0, back));
     };
     return held(geometry_.l2) ? 2 : held(geometry_.l3) ? 3 : 4;

@@ -277,8 +277,8 @@ class WindowSampling {
         }
     }
 
-    /// A program's start stands for itself alone: what it ran to from there stands for the time until the next copy, or,
-    /// where it came to nothing, that copy does.
+    /// A program's start stands for itself alone: what it ran to from there stands for the time until the next copy,
+    /// or, where it came to nothing, that copy does.
     void weigh_start(std::vector<WindowFacts>& moments, double span_ns) {
         if (moments.empty() || (moments.size() == 1 && copies_.empty())) return;
         double all_ns = 0;

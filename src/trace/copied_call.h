@@ -46,7 +46,7 @@ struct CopiedCall {
 struct CallOutcome {
     enum class What { carried_out, answered, ended };
     What what = What::ended;
-    std::int64_t value = 0;               ///< with which it is answered
+    std::int64_t value = 0;                ///< with which it is answered
     EndedBy reason = EndedBy::other_call;  ///< for which the copy ends
 
     static CallOutcome carried_out() { return {What::carried_out, 0, {}}; }

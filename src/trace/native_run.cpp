@@ -75,8 +75,10 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
             case Stop::Why::call:
                 ran.ended = !TRY(make_call());
                 if (left_ns() > 0) break;
-                if (++further > most_further) processor_ns = 0;
-                else processor_ns = progress.used_ns() + further_ns(random);
+                if (++further > most_further)
+                    processor_ns = 0;
+                else
+                    processor_ns = progress.used_ns() + further_ns(random);
                 break;
             case Stop::Why::signal:
                 if (stop->signal == SIGSEGV && tracer_.time_stamp && TRY(show_time_stamp(progress))) break;

@@ -51,7 +51,7 @@ struct OpenFile {
     int descriptor = -1;
     struct stat status{};
     std::int64_t offset = 0;
-    unsigned flags = 0;      ///< O_RDONLY, O_APPEND and so on
+    unsigned flags = 0;  ///< O_RDONLY, O_APPEND and so on
     std::string path{};  ///< where it is found when the original has ended; empty: not known
 };
 

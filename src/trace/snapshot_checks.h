@@ -24,7 +24,7 @@ struct Candidate {
     pid_t parent = 0;  ///< as we see it
     InputDescriptors input;
     std::vector<int> descriptors;  ///< in use
-    bool alone = false;  ///< the only thread of its process
+    bool alone = false;            ///< the only thread of its process
 };
 
 /// Looks at a thread from outside, without disturbing it.

@@ -43,6 +43,30 @@ TEST(MetAreas, AnAreaThatComesInAnothersPlaceIsItsOwn) {
     EXPECT_EQ(areas.questions_per_line(70), 0);
 }
 
+TEST(MetAreas, WhereLinesComeAgainTheyAreAllMetAtLast) {
+    MetAreas areas;
+    Random random(7);
+    std::vector<bool> met(600);
+    double different = 0;
+    for (std::size_t i = 0; i < met.size(); ++i) {
+        const std::size_t line = random.below(met.size());
+        areas.note(2048 + line, met[line]);
+        different += !met[line];
+        met[line] = true;
+    }
+    EXPECT_NEAR(areas.time_of(static_cast<std::uint64_t>(different)), 1, 0.05);
+    EXPECT_NEAR(areas.time_of(300), std::log(2), 0.15);
+    EXPECT_GT(areas.time_of(700), 100) << "there are no more";
+}
+
+TEST(MetAreas, AStreamGoesOnAsFastAsItWas) {
+    MetAreas areas;
+    for (std::uint64_t line = 0; line < 5000; ++line) areas.note(line, false);
+    EXPECT_NEAR(areas.time_of(2500), 0.5, 0.02);
+    EXPECT_NEAR(areas.time_of(20000), 4, 0.1);
+    EXPECT_EQ(areas.time_of(0), 0);
+}
+
 TEST(MetAreas, TheShareOfLinesMetAgainIsThatOfDrawsByChance) {
     for (const double each : {0.05, 0.5, 1.0, 4.0, 20.0})
         EXPECT_NEAR(questions_per_line_from(1 - (1 - std::exp(-each)) / each), each, 0.01 * each);
