@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace tmaprobe::model::core {
-Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>& schedulers, Descriptors& descriptors,
+Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& schedulers, Descriptors& descriptors,
                    const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches)
     : parameters_(parameters),
       descriptors_(descriptors),
@@ -17,7 +17,8 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       retirement_(parameters.reorder_buffer, parameters.retire_width),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory, window.op_cache),
-      ports_(parameters.binds_ports_at_renaming, parameters.changes.ports > 1),
+      ports_(parameters.changes.ports > 1),
+      groups_(schedulers.groups),
       load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer),
       general_registers_(parameters.general_registers),
@@ -31,7 +32,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const std::vector<unsigned>
       producers_(window.execution ? most_units : 0, StepTimes::nothing),
       added_(most_units, 0),
       alike_(most_units, 0) {
-    for (const unsigned entries : schedulers) schedulers_.emplace_back(entries);
+    for (const unsigned entries : schedulers.entries) schedulers_.emplace_back(entries);
     if (window.execution) window.execution->steps.assign(trace.steps.size(), {});
     if (parameters.changes.prefetch_distance) look_ahead();
 }
@@ -204,6 +205,12 @@ std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std:
     return from;
 }
 
+/// A micro-op waits in one scheduler, and goes to a port of that one: which, is chosen before anybody knows when its
+/// operands come.
+bool Pipeline::bound_to_scheduler(const PortUse& use) const {
+    return (parameters_.binds_ports_at_renaming || !std::has_single_bit(use.pools)) && !std::has_single_bit(use.ports);
+}
+
 std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready,
                                    std::uint64_t renamed) {
     std::uint64_t issued = ready;
@@ -211,8 +218,9 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
     for (const PortUse& use : what.ports) {
         if (use.part != part) continue;
         std::uint64_t first = 0;
+        const std::uint64_t ports = bound_to_scheduler(use) ? ports_.bound(use.ports, groups_) : use.ports;
         for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
-            const std::uint64_t taken = ports_.take(use.ports, cycle ? first : ready, renamed);
+            const std::uint64_t taken = ports_.take(ports, cycle ? first : ready);
             if (cycle == 0) first = taken;
         }
         if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});

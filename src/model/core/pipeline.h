@@ -21,11 +21,17 @@ class Descriptors {
 
 constexpr unsigned issue_after_renaming = 1;  ///< cycles
 
+/// How micro-ops wait for their ports.
+struct SchedulerSizes {
+    std::vector<unsigned> entries;      ///< of each
+    std::vector<std::uint64_t> groups;  ///< ports, of which one is chosen when a micro-op is renamed, if it is at all
+};
+
 /// One window. For each executed instruction it works out when it is renamed, issued, done and retired; nothing is done
 /// for a cycle in which nothing happens.
 class Pipeline {
   public:
-    Pipeline(const CoreParameters& parameters, const std::vector<unsigned>& schedulers, Descriptors& descriptors,
+    Pipeline(const CoreParameters& parameters, const SchedulerSizes& schedulers, Descriptors& descriptors,
              const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches);
     Simulated run();
 
@@ -65,6 +71,7 @@ class Pipeline {
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
     std::uint64_t room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries);
+    bool bound_to_scheduler(const PortUse& use) const;
     Occupancy& roomy_one(std::uint16_t pools, std::uint64_t cycle);
     std::uint64_t take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready, std::uint64_t renamed);
     void count(const InstructionDescriptor& what);
@@ -82,6 +89,7 @@ class Pipeline {
     FrontEnd front_end_;
     Ports ports_;
     std::vector<Occupancy> schedulers_;
+    const std::vector<std::uint64_t>& groups_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;

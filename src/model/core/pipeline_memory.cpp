@@ -156,7 +156,7 @@ void Pipeline::prefetch_ahead(const InstructionDescriptor& what, const trace::St
     loads_[step.instruction].prefetched = true;
     std::uint64_t issued = times.renamed + issue_after_renaming;
     for (const PortUse& use : what.ports)
-        if (use.part == Part::load) issued = ports_.take(use.ports, issued, times.renamed);
+        if (use.part == Part::load) issued = ports_.take(use.ports, issued);
     memory_.prefetch(ahead_[step_], issued);
 }
 

@@ -7,23 +7,41 @@ namespace tmaprobe::model::core {
 void Ports::advance(std::uint64_t cycle) {
     const std::uint64_t from = floor_ / word_bits, to = cycle / word_bits;
     floor_ = cycle;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(to - from, words); ++i) busy_[(from + i) % words].fill(0);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(to - from, words); ++i) {
+        auto& row = busy_[(from + i) % words];
+        for (std::size_t port = 0; port < row.size(); ++port)
+            if (row[port]) booked_[port] -= static_cast<std::uint32_t>(std::popcount(row[port]));
+        row.fill(0);
+    }
 }
 
-std::size_t Ports::least_loaded(std::uint64_t ports, std::uint64_t renamed) {
-    std::size_t best = 0;
-    unsigned least = ~0u;
-    for (std::uint64_t left = ports; left; left &= left - 1) {
-        const auto port = static_cast<std::size_t>(std::countr_zero(left));
-        unsigned load = static_cast<unsigned>(std::popcount(word(port, renamed) >> (renamed % word_bits)));
-        for (std::uint64_t further = 1; further < 3; ++further)
-            load += static_cast<unsigned>(std::popcount(word(port, renamed + further * word_bits)));
-        if (load < least) {
-            least = load;
-            best = port;
-        }
+/// Of the least loaded of them.
+std::uint32_t Ports::load(std::uint64_t ports) const {
+    std::uint32_t least = ~0u;
+    for (; ports; ports &= ports - 1)
+        least = std::min(least, booked_[static_cast<std::size_t>(std::countr_zero(ports))]);
+    return least;
+}
+
+std::uint64_t Ports::bound(std::uint64_t ports, std::span<const std::uint64_t> groups) {
+    const auto first = std::ranges::find_if(groups, [&](std::uint64_t group) { return (group & ports) != 0; });
+    if (first == groups.end()) return ports;
+    // What comes again in a loop goes where it went before, beside what it waits for.
+    const std::size_t begin = static_cast<std::size_t>(first - groups.begin());
+    std::size_t& last = last_chosen_[std::min(begin, last_chosen_.size() - 1)];
+    std::size_t best = begin;
+    std::uint32_t least = ~0u;
+    std::size_t group = last;
+    for (std::size_t i = begin; i < groups.size(); ++i) {
+        group = group + 1 < groups.size() ? group + 1 : begin;
+        if (!(ports & groups[group])) continue;
+        const std::uint32_t load = this->load(ports & groups[group]);
+        if (load >= least) continue;
+        least = load;
+        best = group;
     }
-    return best;
+    last = best;
+    return ports & groups[best];
 }
 
 void Ports::want(std::uint64_t ports) {
@@ -35,13 +53,12 @@ void Ports::want(std::uint64_t ports) {
     for (std::uint32_t& wanted : wanted_) wanted /= 2;
 }
 
-std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready, std::uint64_t renamed) {
+std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready) {
     // Further ahead than the window nothing is kept: so late, a port is free.
     constexpr std::uint64_t kept = window - word_bits;
     if (ready < floor_) ready = floor_;
     if (twice_) ports |= ports << most_ports / 2;
     want(ports);
-    if (bound_ && (ports & (ports - 1))) ports = std::uint64_t{1} << least_loaded(ports, std::max(renamed, floor_));
     for (std::uint64_t cycle = ready; cycle < floor_ + kept;) {
         const auto& row = busy_[cycle / word_bits % words];
         std::uint64_t all = ~std::uint64_t{0};
@@ -61,6 +78,7 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready, std::uint64_
             if (chosen == most_ports || wanted_[port] < wanted_[chosen]) chosen = port;
         }
         word(chosen, found) |= std::uint64_t{1} << bit;
+        ++booked_[chosen];
         return found;
     }
     return std::max(ready, floor_ + kept);

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/core/descriptor.h"
@@ -16,24 +17,28 @@ namespace tmaprobe::model::core {
 class Ports {
   public:
     /// `twice`: each has a twin; cores of up to `most_ports / 2` ports.
-    explicit Ports(bool bound_at_renaming, bool twice = false) : bound_(bound_at_renaming), twice_(twice) {}
+    explicit Ports(bool twice = false) : twice_(twice) {}
     /// No cycle before this one will be asked for any more.
     void advance(std::uint64_t cycle);
-    /// Takes one cycle of one of the ports, at `ready` or as soon as there is one. `renamed`: the cycle in which a core
-    /// that binds at renaming chooses the port.
-    std::uint64_t take(std::uint64_t ports, std::uint64_t ready, std::uint64_t renamed);
+    /// Takes one cycle of one of the ports, at `ready` or as soon as there is one.
+    std::uint64_t take(std::uint64_t ports, std::uint64_t ready);
+    /// Where a core chooses before it issues: those of the ports that a micro-op is bound to, which are of one group.
+    /// The least loaded; among equals by turns.
+    std::uint64_t bound(std::uint64_t ports, std::span<const std::uint64_t> groups);
 
   private:
     static constexpr std::size_t words = 32, word_bits = 64, window = words * word_bits;
     std::uint64_t& word(std::size_t port, std::uint64_t cycle) { return busy_[cycle / word_bits % words][port]; }
-    std::size_t least_loaded(std::uint64_t ports, std::uint64_t renamed);
+    std::uint32_t load(std::uint64_t ports) const;
     void want(std::uint64_t ports);
 
-    bool bound_, twice_;
+    bool twice_;
+    std::array<std::size_t, 16> last_chosen_{};  ///< by the first group that there was to choose from
     std::uint64_t floor_ = 0;
     /// How much each port was asked for lately: who can choose leaves those to others that cannot.
     std::array<std::uint32_t, most_ports> wanted_{};
     unsigned asked_ = 0;
+    std::array<std::uint32_t, most_ports> booked_{};  ///< cycles of each that are taken
     std::array<std::array<std::uint64_t, most_ports>, words> busy_{};
 };
 

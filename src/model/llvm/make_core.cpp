@@ -57,7 +57,8 @@ class OwnCore final : public Core, private Descriptors {
         auto describer = TRY(Describer::make(*target_, parameters_));
         parameters_ = changed(describer->schedule().completed(parameters_));
         for (const Scheduler& scheduler : describer->schedule().schedulers())
-            schedulers_.push_back(shared_entries(scheduler.entries * parameters_.changes.reorder_buffer));
+            schedulers_.entries.push_back(shared_entries(scheduler.entries * parameters_.changes.reorder_buffer));
+        schedulers_.groups = describer->schedule().groups(parameters_.binds_ports_at_renaming);
         describer_ = std::move(describer);
         return {};
     }
@@ -92,7 +93,7 @@ class OwnCore final : public Core, private Descriptors {
     std::unique_ptr<LlvmTarget> target_;
     CoreParameters parameters_;
     std::unique_ptr<Describer> describer_;
-    std::vector<unsigned> schedulers_;
+    SchedulerSizes schedulers_;
     std::unordered_map<std::uint64_t, std::unique_ptr<InstructionDescriptor>> descriptors_;
     std::vector<std::unique_ptr<InstructionDescriptor>> replaced_;
 };

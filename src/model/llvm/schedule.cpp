@@ -71,6 +71,17 @@ void Schedule::divide(const std::vector<events::PortScheduler>& schedulers) {
     }
 }
 
+std::vector<std::uint64_t> Schedule::groups(bool single) const {
+    std::vector<std::uint64_t> groups;
+    if (single) {
+        for (std::size_t port = 0; port < port_names_.size(); ++port) groups.push_back(std::uint64_t{1} << port);
+        return groups;
+    }
+    for (std::size_t i = 0; i < schedulers_.size(); ++i)
+        if (divided_ >> i & 1) groups.push_back(schedulers_[i].ports);
+    return groups;
+}
+
 void Schedule::number_ports() {
     const unsigned kinds = model_.getNumProcResourceKinds();
     ports_.assign(kinds, 0);

@@ -53,6 +53,8 @@ class Schedule {
     /// By number.
     const std::vector<std::string>& port_names() const { return port_names_; }
     const std::vector<Scheduler>& schedulers() const { return schedulers_; }
+    /// The ports of each of the schedulers that the CPU's data adds to LLVM's; `single`: each port by itself.
+    std::vector<std::uint64_t> groups(bool single) const;
     /// The geometry's figures with LLVM's where it has none.
     CoreParameters completed(CoreParameters parameters) const;
     Unit carry() const { return carry_; }
