@@ -81,10 +81,35 @@ double learnt_ns(Loop run, const Directions& directions) {
     return took[tries / 8];
 }
 
+/// Of a turn of a chain of six operations and a branch by the bits of its result that are asked for.
+double chain_ns(std::uint64_t bits) {
+    constexpr int turns = 4'000'000;
+    std::uint64_t state = 88172645463325252u, sum = 0;
+    const double start = now_ns();
+    for (int i = 0; i < turns; ++i) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        asm volatile("test %2, %1\n jz 1f\n add $3, %0\n 1:" : "+r"(sum) : "r"(state), "r"(bits) : "cc");
+    }
+    return (now_ns() - start) / turns;
+}
+
+/// What a misprediction takes: half of the directions by chance are wrong, of those that are all the same none.
+void print_mispredictions(double cycle) {
+    constexpr std::size_t too_many = 1 << 20;
+    const Loop run = loop(1);
+    if (!run) return;
+    const double behind_load = learnt_ns(run, by_chance(too_many, 50)) - learnt_ns(run, by_chance(too_many, 0));
+    std::printf("a misprediction, cycles: behind a load %.1f, behind a chain of six operations %.1f\n",
+                2 * behind_load / cycle, 2 * (chain_ns(1) - chain_ns(0)) / cycle);
+}
+
 }  // namespace
 
 int main() {
     const double cycle = cycle_ns();
+    print_mispredictions(cycle);
     for (const unsigned percent : {50, 25, 10})
         for (const std::uint32_t branches : {1, 2, 4, 16, 64}) {
             const Loop run = loop(branches);
