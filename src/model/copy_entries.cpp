@@ -44,6 +44,7 @@ Result<bool> CopyEntries::run_to_begin(FollowedCopy& copy, const EntryWish& wish
     const auto begin = copy.regions.begin_of(wish.region);
     // Where marks write to is not known before the first one.
     const bool not_yet = !begin && copy.page && copy.regions.waits_for_marks();
+    const auto usual = copy.page ? copy.page->on_mapped : nullptr;
     if (not_yet)
         copy.page->on_mapped = [&](std::uint64_t address) {
             copy.regions.marks_for_itself(address);
@@ -51,7 +52,7 @@ Result<bool> CopyEntries::run_to_begin(FollowedCopy& copy, const EntryWish& wish
         };
     if (!wish.goes_on() || !(begin ? watch.set({*begin}) : not_yet)) return false;
     const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(wish.run_ns, wish.goes_on, &watch);
-    if (copy.page) copy.page->on_mapped = nullptr;
+    if (copy.page) copy.page->on_mapped = usual;
     if (!ran) {
         if (ran.error().code == ErrorCode::unavailable) return false;
         return pass_on(ran);

@@ -45,7 +45,10 @@ struct CopyWindows::Copy {
           tracer(process, decoder, software_always),
           translator(process, tracer),
           regions(std::move(watch)) {
-        if (listened_to) page.emplace(*listened_to);
+        if (listened_to) {
+            page.emplace(*listened_to);
+            page->on_mapped = [this](std::uint64_t address) { regions.marks_for_itself(address); };
+        }
         tracer.on_system_call = [this](trace::TracedProcess& copy, trace::Registers& registers) {
             auto answer = page ? (*page)(copy, registers) : std::nullopt;
             if (!answer) answer = calls(copy, registers);

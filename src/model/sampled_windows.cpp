@@ -77,6 +77,9 @@ class WindowSampling {
         if (!copies_.empty()) copies_.back().span_ns += sampler_.since_last_sample_ns();
         note_begins();
         const std::uint64_t end = process::now_ns();
+        // A command that was over before anybody saw it run is followed from its start, however long it was.
+        if (copies_.size() == 1 && is_first(copies_.back()))
+            copies_.back().span_ns = std::max(copies_.back().span_ns, static_cast<double>(end - start));
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
         keep_the_affordable();
