@@ -59,6 +59,25 @@ std::uint64_t turns = 0, thousands = 0, last_time = 0, went_back = 0;
 
 void count_up(volatile std::uint64_t& number) { number = number + 1; }
 
+TEST(NativeRun, OfWhatMakesCallsAllTheTimeIsOverInTime) {
+    Program program([](Board& board) {
+        const int nowhere = ::open("/dev/null", O_WRONLY);
+        board.ready = 1;
+        while (board.go_on) {
+            for (int i = 0; i < 200; ++i) count_up(turns);
+            if (::write(nowhere, "x", 1) != 1) return 1;
+        }
+        return 0;
+    });
+    auto attempt = copy_of(program.pid());
+    ASSERT_TRUE(attempt.snapshot) << attempt.why;
+    Running copy(std::move(*attempt.snapshot));
+    const auto ran = copy.run_for(5 * ms);
+    EXPECT_FALSE(ran.ended);
+    EXPECT_GE(ran.processor_ns, 5 * ms);
+    EXPECT_LT(ran.processor_ns, 50 * ms) << "it went on from one late call to the next";
+}
+
 TEST(NativeRun, IsStoppedByAStoreThatIsWatched) {
     Program program([](Board& board) {
         board.ready = 1;

@@ -1,0 +1,55 @@
+#include "model/core/ports.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace tmaprobe::model::core {
+namespace {
+
+// Two schedulers of two ports each, and one of one.
+constexpr std::array<std::uint64_t, 3> groups{0b00011, 0b01100, 0b10000};
+
+TEST(Ports, AMicroOpIsBoundToPortsOfOneScheduler) {
+    Ports ports;
+    for (int i = 0; i < 10; ++i) {
+        const std::uint64_t bound = ports.bound(0b01110, groups);
+        EXPECT_TRUE(bound == 0b00010 || bound == 0b01100) << bound;
+    }
+    EXPECT_EQ(ports.bound(0b10000, groups), 0b10000U);
+    EXPECT_EQ(ports.bound(0b100000, groups), 0b100000U) << "which no scheduler has";
+}
+
+TEST(Ports, AmongEqualsSchedulersTakeTurns) {
+    constexpr std::array<std::uint64_t, 4> each{1, 2, 4, 8};
+    Ports ports;
+    std::array<std::uint64_t, 4> first{};
+    for (std::uint64_t round = 0; round < 8; ++round)
+        for (std::uint64_t& bound : first) {
+            const std::uint64_t now = ports.bound(15, each);
+            if (round) EXPECT_EQ(now, bound) << "in round " << round;
+            bound = now;
+            ports.take(now, round);
+        }
+    EXPECT_EQ(first[0] | first[1] | first[2] | first[3], 15U);
+}
+
+TEST(Ports, TheLeastLoadedIsTakenAndWhatIsOverLoadsNobody) {
+    Ports ports;
+    for (int i = 0; i < 20; ++i) ports.take(0b00011, 10);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(ports.bound(0b01111, groups), 0b01100U);
+    ports.advance(200);
+    EXPECT_NE(ports.bound(0b01111, groups), ports.bound(0b01111, groups));
+}
+
+TEST(Ports, OneThatIsNotBoundTakesWhicheverIsFreeFirst) {
+    Ports ports;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(ports.take(0b1, 5), 5U + static_cast<unsigned>(i));
+    EXPECT_EQ(ports.take(0b11, 5), 5U);
+    EXPECT_EQ(ports.take(0b11, 5), 6U);
+}
+
+}  // namespace
+}  // namespace tmaprobe::model::core
