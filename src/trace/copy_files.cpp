@@ -3,17 +3,12 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -77,15 +72,10 @@ std::optional<std::size_t> path_that_is_asked_for(long number) {
 
 }  // namespace
 
-CopyFiles::CopyFiles(const Snapshot& snapshot)
-    : original_(snapshot.process),
-      copied_(snapshot.copy()),
-      numbers_(snapshot.descriptors.begin(), snapshot.descriptors.end()) {
+CopyFiles::CopyFiles(const Snapshot& snapshot) : original_(snapshot.process), copied_(snapshot.copy()) {
     for (const int number : snapshot.descriptors) descriptors_[number] = {Kind::of_other, {number, {}, 0, 0, {}}, 0};
-    for (const OpenFile& file : snapshot.files) {
-        numbers_.insert(file.descriptor);
+    for (const OpenFile& file : snapshot.files)
         descriptors_[file.descriptor] = {S_ISREG(file.status.st_mode) ? Kind::of_original : Kind::of_other, file, 0};
-    }
 }
 
 std::optional<CallOutcome> CopyFiles::operator()(TracedProcess& copy, const CopiedCall& call) {
@@ -129,13 +119,10 @@ std::optional<CallOutcome> CopyFiles::of_descriptor(TracedProcess& copy, const C
     if (found == descriptors_.end())
         return call.number == SYS_fcntl ? std::optional(CallOutcome::answered(-EBADF)) : std::nullopt;
     Descriptor& descriptor = found->second;
-    if (call.number == SYS_fcntl && call[1] == F_DUPFD_CLOEXEC) return duplicate(copy, call);
-    if (call.number == SYS_fcntl && (call[1] == F_SETFD || call[1] == F_GETFD))
-        return descriptor.kind == Kind::opened ? CallOutcome::carried_out() : CallOutcome::answered(0);
-    if (call.number == SYS_fcntl && call[1] == F_SETFL && descriptor.kind != Kind::opened) {
-        descriptor.file.flags = (descriptor.file.flags & O_ACCMODE) | static_cast<unsigned>(call[2]);
-        return CallOutcome::answered(0);
-    }
+    if (call.number == SYS_fcntl) return flags_of(copy, call, descriptor);
+    if (call.number == SYS_ioctl)
+        return asks_a_terminal(call[1]) && is_no_terminal(descriptor) ? std::optional(CallOutcome::answered(-ENOTTY))
+                                                                      : std::nullopt;
     switch (descriptor.kind) {
         case Kind::opened:
             return of_opened(call);
@@ -146,7 +133,41 @@ std::optional<CallOutcome> CopyFiles::of_descriptor(TracedProcess& copy, const C
         case Kind::of_other:
             break;
     }
-    return of_other(copy, call, descriptor.file);
+    return is_unknown(descriptor) ? std::nullopt : of_other(copy, call, descriptor.file);
+}
+
+std::optional<CallOutcome> CopyFiles::flags_of(TracedProcess& copy, const CopiedCall& call, Descriptor& descriptor) {
+    const bool opened = descriptor.kind == Kind::opened;
+    unsigned& flags = descriptor.file.flags;
+    switch (call[1]) {
+        case F_DUPFD_CLOEXEC:
+            return duplicate(copy, call);
+        case F_GETFD:
+        case F_SETFD:
+            return opened ? CallOutcome::carried_out() : CallOutcome::answered(0);
+        case F_GETFL:
+            if (opened) return CallOutcome::carried_out();
+            if (is_unknown(descriptor)) break;
+            return CallOutcome::answered(flags);
+        case F_SETFL:
+            if (opened) break;
+            flags = (flags & O_ACCMODE) | static_cast<unsigned>(call[2]);
+            return CallOutcome::answered(0);
+        default:
+            break;
+    }
+    return std::nullopt;
+}
+
+/// Not even what it is.
+bool CopyFiles::is_unknown(const Descriptor& descriptor) {
+    return descriptor.kind == Kind::of_other && descriptor.file.status.st_mode == 0;
+}
+
+bool CopyFiles::is_no_terminal(const Descriptor& descriptor) {
+    const struct stat& status = descriptor.file.status;
+    return descriptor.kind != Kind::of_other || is_plain_device(status) || S_ISFIFO(status.st_mode) ||
+           S_ISSOCK(status.st_mode);
 }
 
 std::optional<CallOutcome> CopyFiles::of_opened(const CopiedCall& call) {
@@ -161,12 +182,6 @@ std::optional<CallOutcome> CopyFiles::of_opened(const CopiedCall& call) {
         case SYS_fstatfs:
         case SYS_getdents64:
             return CallOutcome::carried_out();
-        case SYS_fcntl:
-            if (call[1] == F_GETFL) return CallOutcome::carried_out();
-            break;
-        case SYS_ioctl:
-            if (asks_a_terminal(call[1])) return CallOutcome::answered(-ENOTTY);
-            break;
         default:
             break;
     }
@@ -205,12 +220,6 @@ std::optional<CallOutcome> CopyFiles::of_original(TracedProcess& copy, const Cop
             if (*place < 0) return CallOutcome::answered(-EINVAL);
             return CallOutcome::answered(file.offset = *place);
         }
-        case SYS_fcntl:
-            if (call[1] == F_GETFL) return CallOutcome::answered(static_cast<std::int64_t>(file.flags));
-            break;
-        case SYS_ioctl:
-            if (asks_a_terminal(call[1])) return CallOutcome::answered(-ENOTTY);
-            break;
         default:
             break;
     }
@@ -244,12 +253,6 @@ std::optional<CallOutcome> CopyFiles::of_written(TracedProcess& copy, const Copi
             status.st_blksize = usual;
             return write_to(copy, status_goes_to(call), status);
         }
-        case SYS_fcntl:
-            if (call[1] == F_GETFL) return CallOutcome::answered(file.file.flags);
-            break;
-        case SYS_ioctl:
-            if (asks_a_terminal(call[1])) return CallOutcome::answered(-ENOTTY);
-            break;
         default:
             break;
     }
@@ -258,24 +261,14 @@ std::optional<CallOutcome> CopyFiles::of_written(TracedProcess& copy, const Copi
 
 std::optional<CallOutcome> CopyFiles::of_other(TracedProcess& copy, const CopiedCall& call,
                                                const OpenFile& file) const {
-    const mode_t mode = file.status.st_mode;
-    if (mode == 0) return std::nullopt;
-    const bool is_device = is_plain_device(file.status);
     switch (call.number) {
         case SYS_fstat:
         case SYS_newfstatat:
             return write_to(copy, status_goes_to(call), file.status);
         case SYS_lseek:
-            return CallOutcome::answered(is_device ? 0 : -ESPIPE);
+            return CallOutcome::answered(is_plain_device(file.status) ? 0 : -ESPIPE);
         case SYS_read:
             if (is_null_device(file.status)) return CallOutcome::answered(0);
-            break;
-        case SYS_fcntl:
-            if (call[1] == F_GETFL) return CallOutcome::answered(file.flags);
-            break;
-        case SYS_ioctl:
-            if (asks_a_terminal(call[1]) && (is_device || S_ISFIFO(mode) || S_ISSOCK(mode)))
-                return CallOutcome::answered(-ENOTTY);
             break;
         default:
             break;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "trace/copied_call.h"
 #include "trace/snapshot.h"
@@ -40,6 +39,9 @@ class CopyFiles {
     };
 
     std::optional<CallOutcome> of_descriptor(TracedProcess& copy, const CopiedCall& call);
+    std::optional<CallOutcome> flags_of(TracedProcess& copy, const CopiedCall& call, Descriptor& descriptor);
+    static bool is_unknown(const Descriptor& descriptor);
+    static bool is_no_terminal(const Descriptor& descriptor);
     std::optional<CallOutcome> of_opened(const CopiedCall& call);
     std::optional<CallOutcome> of_original(TracedProcess& copy, const CopiedCall& call, OpenFile& file) const;
     std::optional<CallOutcome> of_written(TracedProcess& copy, const CopiedCall& call, Descriptor& file) const;
@@ -56,8 +58,7 @@ class CopyFiles {
     bool keep_numbers(TracedProcess& copy);
 
     pid_t original_, copied_;
-    std::map<int, Descriptor> descriptors_;
-    std::set<int> numbers_;  ///< that the original had in use, and the copy still has
+    std::map<int, Descriptor> descriptors_;  ///< in use
     bool numbers_kept_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <iterator>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -57,17 +58,17 @@ bool CopyFiles::reaches(TracedProcess& copy, int folder, std::uint64_t path) con
 bool CopyFiles::keep_numbers(TracedProcess& copy) {
     constexpr std::size_t most = 64;
     if (numbers_kept_) return true;
-    if (numbers_.size() > most) return false;
+    if (descriptors_.size() > most) return false;
     const auto made = inject_system_call(copy, SYS_eventfd2, {0, 0, 0, 0, 0, 0});
     const auto first = made ? static_cast<std::int64_t>(*made) : -1;
     if (first < 0) return false;
-    for (const int number : numbers_) {
+    for (const int number : std::views::keys(descriptors_)) {
         if (number == first) continue;
         const auto put =
             inject_system_call(copy, SYS_dup3, {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(number)});
         if (!put || static_cast<std::int64_t>(*put) != number) return false;
     }
-    if (!numbers_.contains(static_cast<int>(first)) &&
+    if (!descriptors_.contains(static_cast<int>(first)) &&
         !inject_system_call(copy, SYS_close, {static_cast<std::uint64_t>(first)}))
         return false;
     return numbers_kept_ = true;
@@ -105,10 +106,7 @@ CallOutcome CopyFiles::open(TracedProcess& copy, int folder, std::uint64_t path,
     if (*got >= 0 && (::fstat(place_of(copied_, *got).get(), &got_status) != 0 || got_status.st_dev != status.st_dev ||
                       got_status.st_ino != status.st_ino))
         return cannot;
-    if (*got >= 0) {
-        numbers_.insert(static_cast<int>(*got));
-        descriptors_[static_cast<int>(*got)] = {Kind::opened, {}, 0};
-    }
+    if (*got >= 0) descriptors_[static_cast<int>(*got)] = {Kind::opened, {}, 0};
     return CallOutcome::answered(*got);
 }
 
@@ -121,7 +119,6 @@ CallOutcome CopyFiles::open_nothing(TracedProcess& copy, Kind kind, mode_t mode,
     const int got = static_cast<int>(*number);
     Descriptor made{kind, {got, {}, 0, flags, {}}, 0};
     made.file.status.st_mode = mode;
-    numbers_.insert(got);
     descriptors_[got] = std::move(made);
     return CallOutcome::answered(got);
 }
@@ -153,7 +150,6 @@ CallOutcome CopyFiles::connect(TracedProcess& copy, const CopiedCall& call) cons
 
 CallOutcome CopyFiles::close(int descriptor) {
     if (descriptors_.erase(descriptor) == 0) return CallOutcome::answered(-EBADF);
-    numbers_.erase(descriptor);
     return numbers_kept_ ? CallOutcome::carried_out() : CallOutcome::answered(0);
 }
 
@@ -168,10 +164,7 @@ CallOutcome CopyFiles::duplicate(TracedProcess& copy, const CopiedCall& call) {
     const auto number = inject_system_call(copy, static_cast<std::uint64_t>(call.number), call.arguments);
     if (!number) return cannot;
     const auto got = static_cast<std::int64_t>(*number);
-    if (got >= 0) {
-        numbers_.insert(static_cast<int>(got));
-        descriptors_[static_cast<int>(got)] = of;
-    }
+    if (got >= 0) descriptors_[static_cast<int>(got)] = of;
     return CallOutcome::answered(got);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "process/held_command.h"
 #include "trace/injected_call.h"
@@ -59,8 +60,7 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
     // Where we come late, the copy stands before its next system call, and always would: it goes on a little from
     // there. One that makes calls all the time is only ever met at them.
     constexpr double longest_further_ns = 2e6;
-    constexpr int most_further = 1;
-    int further = 0;
+    bool went_further = false, over = false;
     std::uniform_real_distribution<double> further_ns(0, longest_further_ns);
     std::mt19937_64 random(static_cast<std::uint64_t>(progress.began_used_ns));
     int signal = 0;
@@ -75,10 +75,8 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
             case Stop::Why::call:
                 ran.ended = !TRY(make_call());
                 if (left_ns() > 0) break;
-                if (++further > most_further)
-                    processor_ns = 0;
-                else
-                    processor_ns = progress.used_ns() + further_ns(random);
+                over = std::exchange(went_further, true);
+                if (!over) processor_ns = progress.used_ns() + further_ns(random);
                 break;
             case Stop::Why::signal:
                 if (stop->signal == SIGSEGV && tracer_.time_stamp && TRY(show_time_stamp(progress))) break;
@@ -93,7 +91,7 @@ Result<NativeRun::Ran> NativeRun::run_for(double processor_ns, const std::functi
             case Stop::Why::event:
                 break;
         }
-        if (!goes_on() || processor_ns <= 0) break;
+        if (over || !goes_on()) break;
     }
     if (signal) copy_.keep_signal(signal);
     ran.processor_ns = progress.used_ns();
