@@ -89,6 +89,7 @@ set(TMAPROBE_SOURCES_events
     src/events/classification.cpp
     src/events/clock_limits.cpp
     src/events/core_data.cpp
+    src/events/core_error.cpp
     src/events/cpu_geometry.cpp
     src/events/embedded.cpp
     src/events/encoding.cpp
@@ -232,6 +233,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/store_forwarding.cpp
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp
+    src/model/core_error.cpp
     src/model/cost_estimate.cpp
     src/model/direction_predictor.cpp
     src/model/quick_predictor.cpp

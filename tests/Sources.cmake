@@ -36,6 +36,7 @@ set(TMAPROBE_SOURCES_tests_counters
 set(TMAPROBE_SOURCES_tests_events
     tests/events/all_tables_test.cpp
     tests/events/core_data_test.cpp
+    tests/events/core_error_test.cpp
     tests/events/expected_values_test.cpp
     tests/events/geometry_test.cpp
     tests/events/kernel_bugs_test.cpp
@@ -113,6 +114,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/call_follower_test.cpp
     tests/model/command_test.cpp
     tests/model/core_bound_test.cpp
+    tests/model/core_error_test.cpp
     tests/model/cost_estimate_test.cpp
     tests/model/event_counter_test.cpp
     tests/model/direction_predictor_test.cpp

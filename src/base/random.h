@@ -21,6 +21,8 @@ class Random {
         __extension__ using Wide = unsigned __int128;
         return static_cast<std::uint64_t>((static_cast<Wide>(next()) * below) >> 64);
     }
+    /// From 0 to below 1.
+    double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
     /// One of so many, each as likely as `weight(index)` is of `all`, their sum.
     template <class Weight>
     std::size_t pick(std::size_t count, double all, const Weight& weight) {

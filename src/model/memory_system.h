@@ -22,9 +22,9 @@ using PageSizes = std::function<std::uint64_t(std::uint64_t address)>;
 
 /// Where a line or page is that was never met since warming began, in a program that had run before.
 enum class Unknown {
-    likely,  ///< as assume_met() says
-    held,    ///< in the second level
-    missed,  ///< nowhere
+    likely,       ///< as assume_met() says
+    held_more,    ///< in a cache or buffer with eight times the odds
+    missed_more,  ///< with an eighth of the odds
 };
 
 /// What of the memory system is varied to bound its answers.
@@ -113,6 +113,8 @@ class MemorySystem final : public core::MemoryTiming {
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
     Filled below(std::uint64_t line, std::uint64_t cycle);
     Filled never_met(std::uint64_t line, std::uint64_t cycle);
+    /// What is likely by assume_met(), with the odds that are to be tried.
+    double as_varied(double likely) const;
     /// Which cache holds a line that was never met: 2, 3, or 4 for none.
     int level_of_unknown(std::uint64_t line);
     /// How likely a place of so many bytes holds what was not met among the last `met_bytes`.

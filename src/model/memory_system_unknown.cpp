@@ -29,19 +29,27 @@ double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) c
     return times_met(bytes) / times_met(resident_bytes_);
 }
 
+double MemorySystem::as_varied(double likely) const {
+    if (unknown_ == Unknown::likely || likely >= 1) return likely;
+    constexpr double as_many_times = 8;
+    const double odds = likely / (1 - likely) * (unknown_ == Unknown::held_more ? as_many_times : 1 / as_many_times);
+    return odds / (1 + odds);
+}
+
 int MemorySystem::level_of_unknown(std::uint64_t line) {
-    if (resident_bytes_ == 0 || unknown_ == Unknown::missed) return 4;
-    if (unknown_ == Unknown::held) return 2;
+    if (resident_bytes_ == 0) return 4;
     const std::uint64_t in_moment = (lines_from_memory_ - lines_before_moment_) * line_bytes;
     const double drawn = drawn_for(line);
     const double asked = met_areas_.questions_per_line(line);
     // The larger of two: met again as lines of a program's memory are, or as often as others of its area.
     const auto held = [&](const CacheGeometry& cache) {
-        if (drawn < likely_held(cache.size_bytes, in_moment)) return true;
-        if (asked <= 0) return false;
-        const double back =
-            met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
-        return drawn < 1 - std::exp(-asked * std::max(0.0, back));
+        double likely = likely_held(cache.size_bytes, in_moment);
+        if (asked > 0) {
+            const double back =
+                met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
+            likely = std::max(likely, 1 - std::exp(-asked * std::max(0.0, back)));
+        }
+        return drawn < as_varied(likely);
     };
     return held(geometry_.l2) ? 2 : held(geometry_.l3) ? 3 : 4;
 }
@@ -51,9 +59,8 @@ bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64
     met_pages_.insert(key);
     ++pages_met_;
     count(MemoryFact::pages_unknown);
-    if (unknown_ != Unknown::likely) return unknown_ == Unknown::held;
     const std::uint64_t reach = tlb_entries_[static_cast<std::size_t>(server)] * page_bytes;
-    return drawn_for(key) < likely_held(reach, pages_met_ * page_bytes);
+    return drawn_for(key) < as_varied(likely_held(reach, pages_met_ * page_bytes));
 }
 
 }  // namespace tmaprobe::model

@@ -71,6 +71,7 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     else
         l3_share = share_third_level(machine, *cpu);
     auto modelled = TRY(modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id));
+    modelled.core_error = TRY(events::read_core_error(library, table.folder));
     modelled.l3_share = l3_share;
     return modelled;
 }

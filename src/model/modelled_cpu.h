@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "events/core_error.h"
 #include "events/cpu_geometry.h"
 #include "events/table.h"
 #include "model/core/simulate.h"
@@ -25,6 +26,7 @@ struct ModelledCpu {
     PrefetcherGeometry prefetchers;
     MemoryGeometry memory;
     std::vector<KnownWrong> known_wrong;
+    events::CoreError core_error;
     double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
     double l3_share = 1;        ///< of the tables' third level, where others are taken to have the rest
 };

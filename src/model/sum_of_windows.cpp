@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "model/core_error.h"
 
 namespace tmaprobe::model {
 namespace {
@@ -69,11 +70,12 @@ std::vector<double> draw_shares(const std::vector<KindOfMoments>& kinds, const L
 }
 
 /// Adds what the windows would have given, had other moments of the command been met: of each kind some are drawn from
-/// those that there are, and again and again.
-void draw_moments(const std::vector<WindowFacts>& windows, const LookedAt& looked_at, Modelled& modelled) {
+/// those that there are, and again and again, each time of another core among those that it may be.
+void draw_moments(const std::vector<WindowFacts>& windows, const LookedAt& looked_at,
+                  const events::CoreError& core_error, Modelled& modelled) {
     constexpr int times = 40;  // they span about two standard errors either way
     const auto kinds = kinds_among(windows);
-    Random random(1);
+    Random random(1), cores(2);
     for (int time = 0; time < times; ++time) {
         Facts facts;
         const std::vector<double> shares = draw_shares(kinds, looked_at, random);
@@ -85,7 +87,9 @@ void draw_moments(const std::vector<WindowFacts>& windows, const LookedAt& looke
                     add(facts, met, shares[number] / kind.drawn / cycles);
             }
         }
-        modelled.variations.push_back({record::Variation::drawn_moments, std::move(facts), {}});
+        const auto off = [&] { return 2 * cores.fraction() - 1; };
+        modelled.variations.push_back(
+            {record::Variation::drawn_moments, with_core_error(facts, core_error, {off(), off(), off()}), {}});
     }
 }
 
@@ -128,7 +132,7 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
     // A kernel repeats itself, so its windows differ by chance; a command's differ because it does, and what is by
     // chance is only which of its moments they met.
     const bool differs = windows.size() > 1 || (windows.size() == 1 && windows.front().parts.size() > 1);
-    if (weighted && differs && all_native > 0) draw_moments(windows, looked_at, modelled);
+    if (weighted && differs && all_native > 0) draw_moments(windows, looked_at, cpu.core_error, modelled);
     // A window that cannot tell the variations apart is the same in each.
     for (const WindowFacts& window : windows)
         for (auto& [what, facts] : varied)
@@ -136,6 +140,8 @@ void sum_up(std::vector<WindowFacts>& windows, bool weighted, const ModelledCpu&
                              [&](const auto& one) { return one.what == what; }))
                 add(facts, window.base, weight(window));
     for (auto& [what, facts] : varied) modelled.variations.push_back({what, std::move(facts), {}});
+    for (FactVariation& variation : core_variations(modelled.facts, cpu.core_error))
+        modelled.variations.push_back(std::move(variation));
     modelled.modelled_ns = all_cycles / cpu.frequency_hz * 1e9;
 }
 

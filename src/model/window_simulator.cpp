@@ -295,8 +295,8 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
     const Kind kinds[] = {{no_prefetchers, {0, false}},
                           {memory_latency_low, {memory.latency_low_ns, true}},
                           {memory_latency_high, {memory.latency_high_ns, true}},
-                          {unknown_held, {0, true, Unknown::held}},
-                          {unknown_missed, {0, true, Unknown::missed}}};
+                          {unknown_held, {0, true, Unknown::held_more}},
+                          {unknown_missed, {0, true, Unknown::missed_more}}};
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
@@ -318,7 +318,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         MemorySystem varied = memory_;
         BranchPredictor varied_predictor = predictor_before;
         varied.vary(kind.variation);
-        if (kind.variation.unknown == Unknown::missed) varied_predictor.unknown_is_missed();
+        if (kind.variation.unknown == Unknown::missed_more) varied_predictor.unknown_is_missed();
         FactVariation variation{kind.what, {}, {}, {}};
         variation.facts = TRY(simulate_once(
             trace, machine, std::move(varied), varied_predictor, wrong_paths_load,

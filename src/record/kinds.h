@@ -66,9 +66,14 @@ enum class Variation {
     memory_latency,   ///< either limit of the memory's latency, as records of before wrote it
     memory_latency_low,
     memory_latency_high,
-    unknown_held,      ///< lines, pages and branches that were never met are in their cache, buffer or predictor
-    unknown_missed,    ///< they are not
-    caches_not_warmed  ///< a short life finds nothing that the life before left
+    unknown_held,       ///< lines, pages and branches that were never met are in their cache, buffer or predictor
+    unknown_missed,     ///< they are not
+    caches_not_warmed,  ///< a short life finds nothing that the life before left
+    core_slower,        ///< all parts of the core as much slower than modelled as any may be by the clock
+    core_faster,
+    front_end_differs,  ///< one part alone, slower or faster
+    speculation_differs,
+    back_end_differs
 };
 
 /// Whose top-down tree the metrics are.
@@ -97,7 +102,7 @@ struct Names<record::Experiment> {
 template <>
 struct Names<record::Variation> {
     using enum record::Variation;
-    static constexpr std::array<std::pair<record::Variation, std::string_view>, 10> values{
+    static constexpr std::array<std::pair<record::Variation, std::string_view>, 15> values{
         {{window, "window"},
          {window_left_out, "window left out"},
          {drawn_moments, "drawn moments"},
@@ -107,7 +112,12 @@ struct Names<record::Variation> {
          {memory_latency_high, "memory latency high"},
          {unknown_held, "what was never met is held"},
          {unknown_missed, "what was never met is missed"},
-         {caches_not_warmed, "caches not warmed"}}};
+         {caches_not_warmed, "caches not warmed"},
+         {core_slower, "core slower"},
+         {core_faster, "core faster"},
+         {front_end_differs, "front end differs"},
+         {speculation_differs, "speculation differs"},
+         {back_end_differs, "back end differs"}}};
 };
 
 template <>
