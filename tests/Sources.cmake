@@ -110,6 +110,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/attribution_test.cpp
     tests/model/branch_history_test.cpp
     tests/model/branch_names_test.cpp
+    tests/model/branch_predictor_test.cpp
     tests/model/calibrated_cpu_test.cpp
     tests/model/call_follower_test.cpp
     tests/model/command_test.cpp

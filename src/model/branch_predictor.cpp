@@ -1,6 +1,7 @@
 #include "model/branch_predictor.h"
 
 #include <array>
+#include <cmath>
 
 #include "model/core/descriptor.h"
 #include "model/predictor_parts.h"
@@ -9,7 +10,11 @@ namespace tmaprobe::model {
 namespace {
 
 /// Bits that each table looks back upon.
-constexpr std::array<unsigned, 7> history_lengths{4, 9, 18, 36, 72, 144, 388};
+using HistoryLengths = std::array<unsigned, 7>;
+constexpr HistoryLengths history_lengths{4, 9, 18, 36, 72, 144, 388};
+/// Where taken branches alone are looked back upon, the fewest of them: with fewer, too little of the tables is left
+/// for patterns of many thousand directions, which a Zen 4 knows (tests/truth/branch_patterns.cpp).
+constexpr unsigned shortest_for_targets = 2, shortest_for_directions = 6;
 constexpr std::size_t by_address_bits = 14;
 constexpr unsigned target_table_bits = 12;
 constexpr std::size_t return_stack = 32;
@@ -18,6 +23,16 @@ constexpr std::uint64_t no_target = 0;
 
 std::size_t by_address(std::uint64_t address) {
     return static_cast<std::size_t>((address * golden_factor) >> (64 - by_address_bits));
+}
+
+/// From the first number of taken branches to the last, each length as many times the one before; to 0: as usual.
+HistoryLengths lengths_of(unsigned first, unsigned last, unsigned bits_each) {
+    HistoryLengths lengths = history_lengths;
+    if (last == 0) return lengths;
+    const double times = std::pow(static_cast<double>(last) / first, 1 / (static_cast<double>(lengths.size()) - 1));
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        lengths[i] = bits_each * static_cast<unsigned>(std::lround(first * std::pow(times, static_cast<double>(i))));
+    return lengths;
 }
 
 /// What a table of targets finds a branch by. `sets`: those of a table in which calls and returns clash that lie at the
@@ -71,10 +86,15 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
                       SharedRows<std::uint64_t>(std::size_t{1} << target_table_bits, 2, no_target)),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),
       known_targets_(core.foretelling),
-      history_(history_lengths),
-      of_taken_(history_lengths),
       history_bits_(core.history_bits),
-      history_first_bit_(core.history_first_bit) {}
+      history_first_bit_(core.history_first_bit),
+      directions_by_taken_(core.history_bits && core.direction_history),
+      recent_branches_(core.recent_branches),
+      recent_target_bits_(core.recent_target_bits),
+      recent_return_bits_(core.recent_return_bits),
+      history_(history_lengths),
+      taken_for_targets_(lengths_of(shortest_for_targets, core.target_history, core.history_bits)),
+      taken_for_directions_(lengths_of(shortest_for_directions, core.direction_history, core.history_bits)) {}
 
 core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     using enum core::Foretold;
@@ -93,10 +113,32 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
         returns_.push_back(branch.address + branch.length);
     }
     if (!branch.conditional) directions_.took(branch.address);
-    history_.add(branch, taken, target);
-    if (history_bits_ && (taken || !branch.conditional))
-        of_taken_.add_bits(branch.address + branch.length - 1, history_first_bit_, history_bits_);
+    if (!directions_by_taken_) history_.add(branch, taken, target);
+    if (taken || !branch.conditional) note_taken(branch, target);
     return foretold;
+}
+
+void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::uint64_t target) {
+    if (history_bits_) {
+        const std::uint64_t last_byte = branch.address + branch.length - 1;
+        taken_for_targets_.add_bits(last_byte, history_first_bit_, history_bits_);
+        if (directions_by_taken_) taken_for_directions_.add_bits(last_byte, history_first_bit_, history_bits_);
+    }
+    if (recent_branches_) {
+        constexpr unsigned bits_each = 16, most = 64 / bits_each;
+        std::uint64_t known = 0;
+        if (branch.returns)
+            known = branch.address & recent_return_bits_;
+        else if (branch.indirect)
+            known = target & recent_target_bits_;
+        recent_ = recent_ << bits_each | known;
+        if (recent_branches_ < most) recent_ &= (std::uint64_t{1} << bits_each * recent_branches_) - 1;
+    }
+}
+
+std::uint64_t BranchPredictor::of_recent_branches() const {
+    constexpr std::uint64_t factor = 0x9e6c63d0876a9a35u;
+    return recent_ * factor;
 }
 
 bool BranchPredictor::returns(std::uint64_t target) {
@@ -114,7 +156,8 @@ bool BranchPredictor::returns(std::uint64_t target) {
 }
 
 core::Foretold BranchPredictor::conditional(const trace::StaticInstruction& branch, bool taken) {
-    const auto [foretold, is_new] = directions_.meet(history_, branch.address, taken);
+    const auto [foretold, is_new] = directions_.meet(directions_by_taken_ ? taken_for_directions_ : history_,
+                                                     branch.address, taken, of_recent_branches());
     if (!is_new) return foretold;
     ++unknown_;
     const bool backwards = branch.target && branch.target <= branch.address;
@@ -127,9 +170,10 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     constexpr unsigned tag_at = 2;
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
-    const BranchHistory& history = history_bits_ ? of_taken_ : history_;
+    const BranchHistory& history = history_bits_ ? taken_for_targets_ : history_;
     std::array<std::uint64_t, history_lengths.size()> hashes{};
-    for (std::size_t table = 0; table < hashes.size(); ++table) hashes[table] = history.hash(table, address);
+    for (std::size_t table = 0; table < hashes.size(); ++table)
+        hashes[table] = history.hash(table, address ^ of_recent_branches());
     const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_table_bits); };
     const auto tag = [&](std::size_t table) { return (hashes[table] >> 8 & tag_mask) + 1; };
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table) {

@@ -31,10 +31,10 @@ class BranchTargets {
 };
 
 /// Of the class of today's predictors. Conditional branches: DirectionPredictor, with tables as large as the target's
-/// data say, and histories up to 388 bits. Indirect branches: the same with targets (ITTAGE), where it is known by the
-/// history of the target CPU. Returns: a stack of 32. Direct branches never miss. A branch that was never met, and a
-/// return to a call from before the first branch, is foretold right and counted as unknown: a program that was met in
-/// the middle of its run has met them before.
+/// data say. Indirect branches: the same with targets (ITTAGE). Both look back upon what is known of the target CPU,
+/// else upon up to 388 bits of directions and targets. Returns: a stack of 32. Direct branches never miss. A branch
+/// that was never met, and a return to a call from before the first branch, is foretold right and counted as unknown: a
+/// program that was met in the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
     explicit BranchPredictor(const events::CoreGeometry& core = {});
@@ -46,6 +46,8 @@ class BranchPredictor final : public core::BranchOracle {
     std::uint64_t unknown() const { return unknown_; }
 
   private:
+    void note_taken(const trace::StaticInstruction& branch, std::uint64_t target);
+    std::uint64_t of_recent_branches() const;
     core::Foretold conditional(const trace::StaticInstruction& branch, bool taken);
     bool indirect(std::uint64_t address, std::uint64_t target);
     bool returns(std::uint64_t target);
@@ -54,8 +56,11 @@ class BranchPredictor final : public core::BranchOracle {
     std::vector<SharedRows<std::uint64_t>> tagged_targets_;  ///< the target, then tag and confidence
     SharedRows<std::uint64_t> targets_;
     BranchTargets known_targets_;
-    BranchHistory history_, of_taken_;
     unsigned history_bits_, history_first_bit_;
+    bool directions_by_taken_;  ///< and not by the directions before
+    unsigned recent_branches_, recent_target_bits_, recent_return_bits_;
+    std::uint64_t recent_ = 0;  ///< what is known of the last branches, the latest lowest
+    BranchHistory history_, taken_for_targets_, taken_for_directions_;
     std::vector<std::uint64_t> returns_;
     std::uint64_t lost_returns_ = 0, unknown_ = 0;
     std::uint32_t random_ = 1;

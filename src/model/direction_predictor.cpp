@@ -132,8 +132,9 @@ void DirectionPredictor::took(std::uint64_t branch) {
     taken_ = taken_ << bits_of_taken ^ (branch * golden_factor) >> (64 - 2 * bits_of_taken);
 }
 
-DirectionPredictor::Answer DirectionPredictor::meet(const BranchHistory& history, std::uint64_t branch, bool taken) {
-    const Found found = find(history, branch);
+DirectionPredictor::Answer DirectionPredictor::meet(const BranchHistory& history, std::uint64_t branch, bool taken,
+                                                    std::uint64_t besides) {
+    const Found found = find(history, branch ^ besides);
     std::uint8_t& base = *by_branch_.change((branch * golden_factor) >> (64 - by_branch_bits));
     Answer answer;
     answer.is_new = base == never_met;

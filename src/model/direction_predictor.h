@@ -31,7 +31,8 @@ class DirectionPredictor {
         bool is_new = false;  ///< never met before
     };
     /// What was foretold of this branch, which went so. Learns from it; the history is the caller's to continue.
-    Answer meet(const BranchHistory& history, std::uint64_t branch, bool taken);
+    /// `besides`: what is looked back upon besides the history, of any bits.
+    Answer meet(const BranchHistory& history, std::uint64_t branch, bool taken, std::uint64_t besides = 0);
     /// Another branch, which is always taken: the first level looks back upon it, too.
     void took(std::uint64_t branch);
 

@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include "model/branch_predictor.h"
 #include "model/memory_system.h"
 #include "trace/page_map.h"
 
@@ -300,123 +299,6 @@ TEST(PageMap, SaysWhenHugePagesCoverAPart) {
     for (std::uint64_t extent = 0; extent < 4; ++extent)
         huge += map.page_bytes(0x7f0000000000 + extent * large) == large;
     EXPECT_EQ(huge, 2);
-}
-
-TEST(BranchPredictor, LearnsLoopsAndPatternsAndNotNoise) {
-    trace::StaticInstruction branch;
-    branch.address = 0x400000;
-    branch.length = 2;
-    branch.branch = branch.conditional = true;
-    const auto missed = [&](auto outcome) {
-        BranchPredictor predictor;
-        int count = 0;
-        for (int i = 0; i < 4000; ++i) {
-            const bool miss = predictor.mispredicts(branch, outcome(i), 0);
-            if (i >= 1000) count += miss;
-        }
-        return count / 3000.0;
-    };
-    std::mt19937 random(3);
-    EXPECT_LT(missed([](int) { return true; }), 0.001);
-    EXPECT_LT(missed([](int i) { return i % 7 != 0; }), 0.01);
-    EXPECT_NEAR(missed([&](int) { return (random() & 1) != 0; }), 0.5, 0.07);
-}
-
-TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
-    BranchPredictor predictor;
-    trace::StaticInstruction call, back;
-    call.address = 0x1000;
-    call.length = 5;
-    call.branch = call.call = true;
-    back.address = 0x2000;
-    back.length = 1;
-    back.branch = back.returns = back.indirect = true;
-    EXPECT_FALSE(predictor.mispredicts(call, true, 0x2000));
-    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005));
-    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005)) << "to a call from before the first branch";
-    EXPECT_EQ(predictor.unknown(), 1U);
-    predictor.unknown_is_missed();
-    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));
-    for (int i = 0; i < 40; ++i) predictor.mispredicts(call, true, 0x2000);
-    int missed = 0;
-    for (int i = 0; i < 40; ++i) missed += predictor.mispredicts(back, true, 0x1005);
-    EXPECT_EQ(missed, 8) << "deeper than the stack";
-}
-
-/// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
-double missed_of(const std::vector<std::uint64_t>& targets) {
-    BranchPredictor predictor;
-    trace::StaticInstruction dispatch;
-    dispatch.address = 0x5000;
-    dispatch.length = 2;
-    dispatch.branch = dispatch.indirect = true;
-    int missed = 0;
-    for (int i = 0; i < 20000; ++i) {
-        const bool wrong = predictor.mispredicts(dispatch, true, targets[static_cast<std::size_t>(i) % targets.size()]);
-        if (i >= 10000) missed += wrong;
-    }
-    return missed / 10000.0;
-}
-
-TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
-    std::mt19937 random(5);
-    std::vector<std::uint64_t> program;
-    for (int i = 0; i < 200; ++i) program.push_back(0x8000 + 64 * (random() % 12));
-    EXPECT_LT(missed_of(program), 0.02);
-    std::vector<std::uint64_t> noise;
-    for (int i = 0; i < 20000; ++i) noise.push_back(0x8000 + 64 * (random() % 12));
-    EXPECT_GT(missed_of(noise), 0.7);
-}
-
-/// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
-/// 0x8000 + `from`: share of mispredicted calls.
-double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {
-    constexpr unsigned bits = 2, first_bit = 2;
-    events::CoreGeometry core;
-    core.history_bits = bits;
-    core.history_first_bit = first_bit;
-    BranchPredictor predictor(core);
-    trace::StaticInstruction call, back;
-    call.address = 0x5000;
-    call.length = 2;
-    call.branch = call.call = call.indirect = true;
-    back.length = length;
-    back.branch = back.returns = back.indirect = true;
-    int missed = 0;
-    for (int i = 0; i < 2000; ++i) {
-        back.address = 0x8000 + from + (i % 2 ? 0 : apart);
-        const bool wrong = predictor.mispredicts(call, true, back.address);
-        predictor.mispredicts(back, true, 0x5002);
-        if (i >= 1000) missed += wrong;
-    }
-    return missed / 1000.0;
-}
-
-TEST(BranchPredictor, WhereItIsKnownOnlySomeBitsOfTakenBranchesTellIndirectOnesApart) {
-    EXPECT_EQ(missed_calls(4), 0);
-    EXPECT_EQ(missed_calls(8), 0);
-    EXPECT_GT(missed_calls(16), 0.9);
-    EXPECT_GT(missed_calls(1 << 20), 0.9);
-    EXPECT_EQ(missed_calls(1, 2, 2), 0) << "the last byte, not the first, decides";
-    EXPECT_GT(missed_calls(1, 2, 3), 0.9);
-}
-
-TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
-    BranchPredictor predictor;
-    trace::StaticInstruction first, again;
-    first.address = 0x6000;
-    again.address = 0x6100;
-    first.length = again.length = 2;
-    first.branch = again.branch = first.conditional = again.conditional = true;
-    std::mt19937 random(7);
-    int missed = 0;
-    for (int i = 0; i < 20000; ++i) {
-        const bool taken = random() & 1;
-        predictor.mispredicts(first, taken, 0x6040);
-        const bool wrong = predictor.mispredicts(again, taken, 0x6140);
-        if (i >= 10000) missed += wrong;
-    }
-    EXPECT_LT(missed, 300);
 }
 
 TEST(MemorySystem, WhatWasNeverMetMayBeHeldInAProgramThatRanBefore) {

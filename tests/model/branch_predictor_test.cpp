@@ -1,0 +1,224 @@
+#include "model/branch_predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "events/cpu_geometry.h"
+#include "events/library.h"
+
+namespace tmaprobe::model {
+namespace {
+
+TEST(BranchPredictor, LearnsLoopsAndPatternsAndNotNoise) {
+    trace::StaticInstruction branch;
+    branch.address = 0x400000;
+    branch.length = 2;
+    branch.branch = branch.conditional = true;
+    const auto missed = [&](auto outcome) {
+        BranchPredictor predictor;
+        int count = 0;
+        for (int i = 0; i < 4000; ++i) {
+            const bool miss = predictor.mispredicts(branch, outcome(i), 0);
+            if (i >= 1000) count += miss;
+        }
+        return count / 3000.0;
+    };
+    std::mt19937 random(3);
+    EXPECT_LT(missed([](int) { return true; }), 0.001);
+    EXPECT_LT(missed([](int i) { return i % 7 != 0; }), 0.01);
+    EXPECT_NEAR(missed([&](int) { return (random() & 1) != 0; }), 0.5, 0.07);
+}
+
+TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
+    BranchPredictor predictor;
+    trace::StaticInstruction call, back;
+    call.address = 0x1000;
+    call.length = 5;
+    call.branch = call.call = true;
+    back.address = 0x2000;
+    back.length = 1;
+    back.branch = back.returns = back.indirect = true;
+    EXPECT_FALSE(predictor.mispredicts(call, true, 0x2000));
+    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005));
+    EXPECT_FALSE(predictor.mispredicts(back, true, 0x1005)) << "to a call from before the first branch";
+    EXPECT_EQ(predictor.unknown(), 1U);
+    predictor.unknown_is_missed();
+    EXPECT_TRUE(predictor.mispredicts(back, true, 0x1005));
+    for (int i = 0; i < 40; ++i) predictor.mispredicts(call, true, 0x2000);
+    int missed = 0;
+    for (int i = 0; i < 40; ++i) missed += predictor.mispredicts(back, true, 0x1005);
+    EXPECT_EQ(missed, 8) << "deeper than the stack";
+}
+
+/// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
+double missed_of(const std::vector<std::uint64_t>& targets) {
+    BranchPredictor predictor;
+    trace::StaticInstruction dispatch;
+    dispatch.address = 0x5000;
+    dispatch.length = 2;
+    dispatch.branch = dispatch.indirect = true;
+    int missed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const bool wrong = predictor.mispredicts(dispatch, true, targets[static_cast<std::size_t>(i) % targets.size()]);
+        if (i >= 10000) missed += wrong;
+    }
+    return missed / 10000.0;
+}
+
+TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
+    std::mt19937 random(5);
+    std::vector<std::uint64_t> program;
+    for (int i = 0; i < 200; ++i) program.push_back(0x8000 + 64 * (random() % 12));
+    EXPECT_LT(missed_of(program), 0.02);
+    std::vector<std::uint64_t> noise;
+    for (int i = 0; i < 20000; ++i) noise.push_back(0x8000 + 64 * (random() % 12));
+    EXPECT_GT(missed_of(noise), 0.7);
+}
+
+/// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
+/// 0x8000 + `from`: share of mispredicted calls.
+double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {
+    constexpr unsigned bits = 2, first_bit = 2;
+    events::CoreGeometry core;
+    core.history_bits = bits;
+    core.history_first_bit = first_bit;
+    BranchPredictor predictor(core);
+    trace::StaticInstruction call, back;
+    call.address = 0x5000;
+    call.length = 2;
+    call.branch = call.call = call.indirect = true;
+    back.length = length;
+    back.branch = back.returns = back.indirect = true;
+    int missed = 0;
+    for (int i = 0; i < 2000; ++i) {
+        back.address = 0x8000 + from + (i % 2 ? 0 : apart);
+        const bool wrong = predictor.mispredicts(call, true, back.address);
+        predictor.mispredicts(back, true, 0x5002);
+        if (i >= 1000) missed += wrong;
+    }
+    return missed / 1000.0;
+}
+
+TEST(BranchPredictor, WhereItIsKnownOnlySomeBitsOfTakenBranchesTellIndirectOnesApart) {
+    EXPECT_EQ(missed_calls(4), 0);
+    EXPECT_EQ(missed_calls(8), 0);
+    EXPECT_GT(missed_calls(16), 0.9);
+    EXPECT_GT(missed_calls(1 << 20), 0.9);
+    EXPECT_EQ(missed_calls(1, 2, 2), 0) << "the last byte, not the first, decides";
+    EXPECT_GT(missed_calls(1, 2, 3), 0.9);
+}
+
+TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
+    BranchPredictor predictor;
+    trace::StaticInstruction first, again;
+    first.address = 0x6000;
+    again.address = 0x6100;
+    first.length = again.length = 2;
+    first.branch = again.branch = first.conditional = again.conditional = true;
+    std::mt19937 random(7);
+    int missed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const bool taken = random() & 1;
+        predictor.mispredicts(first, taken, 0x6040);
+        const bool wrong = predictor.mispredicts(again, taken, 0x6140);
+        if (i >= 10000) missed += wrong;
+    }
+    EXPECT_LT(missed, 300);
+}
+
+/// Of a call by chance to one of two functions, so many jumps and a second branch by the same chance (as
+/// tests/truth/branch_reach.cpp has them): share of mispredictions of the second. `starts`, `returns`: how far apart
+/// the functions' starts and returns lie.
+double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint64_t returns) {
+    events::CoreGeometry core;
+    core.history_bits = 2;
+    core.history_first_bit = 2;
+    core.target_history = 18;
+    core.direction_history = 48;
+    core.recent_branches = 3;
+    core.recent_target_bits = 0x1f;
+    core.recent_return_bits = 0x1c0;
+    BranchPredictor predictor(core);
+    trace::StaticInstruction call, back, jump, second;
+    call.address = 0x5000;
+    call.branch = call.call = call.indirect = true;
+    back.branch = back.returns = back.indirect = true;
+    jump.branch = true;
+    second.address = 0x6000;
+    second.branch = true;
+    call.length = back.length = jump.length = second.length = 1;
+    (condition ? second.conditional : second.indirect) = true;
+    std::mt19937 random(11);
+    constexpr int turns = 20000;
+    int missed = 0;
+    for (int i = 0; i < turns; ++i) {
+        const bool choice = random() & 1;
+        predictor.mispredicts(call, true, 0x8000 + (choice ? starts : 0));
+        back.address = 0x9000 + (choice ? returns : 0);
+        predictor.mispredicts(back, true, 0x5001);
+        for (int each = 0; each < jumps; ++each) {
+            jump.address = 0x5100 + static_cast<std::uint64_t>(each) * 0x20;
+            predictor.mispredicts(jump, true, jump.address + 0x20);
+        }
+        const bool wrong = predictor.mispredicts(second, !condition || choice, choice ? 0xa000 : 0xb000);
+        if (i >= turns / 2) missed += wrong;
+    }
+    return missed / (turns / 2.0);
+}
+
+TEST(BranchPredictor, LooksBackUponAsManyTakenBranchesAsTheCoreDoes) {
+    constexpr double told = 0.02, by_chance = 0.4;
+    EXPECT_LT(missed_behind(17, false, 0, 4), told);
+    EXPECT_GT(missed_behind(18, false, 0, 4), by_chance);
+    EXPECT_LT(missed_behind(47, true, 0, 4), told);
+    EXPECT_GT(missed_behind(48, true, 0, 4), by_chance);
+}
+
+TEST(BranchPredictor, TheLastBranchesTellMoreThanTheHistory) {
+    constexpr double told = 0.02, by_chance = 0.4;
+    for (const bool condition : {false, true}) {
+        EXPECT_LT(missed_behind(1, condition, 1 << 4, 0), told) << "where the call went";
+        EXPECT_GT(missed_behind(2, condition, 1 << 4, 0), by_chance);
+        EXPECT_GT(missed_behind(0, condition, 1 << 5, 1 << 5), by_chance) << "a bit that nothing looks at";
+        EXPECT_LT(missed_behind(0, condition, 0, 1 << 6), told) << "where it came back from";
+        EXPECT_GT(missed_behind(3, condition, 0, 1 << 6), by_chance);
+    }
+}
+
+/// Of branches in a loop that go by chance, but the same way in each round, on this CPU: the share foretold wrong once
+/// they are well known.
+double missed_of_pattern(const events::CoreGeometry& core, std::size_t directions, std::size_t branches) {
+    BranchPredictor predictor(core);
+    std::mt19937 random(13);
+    std::vector<bool> pattern(directions);
+    for (std::size_t i = 0; i < directions; ++i) pattern[i] = random() & 1;
+    trace::StaticInstruction branch, loop;
+    branch.length = loop.length = 2;
+    branch.branch = branch.conditional = loop.branch = loop.conditional = true;
+    constexpr std::uint64_t first = 0x401000, apart = 16;
+    loop.address = first + apart * branches + 8;
+    constexpr int rounds = 12, learning = 10;
+    std::size_t missed = 0;
+    for (int round = 0; round < rounds; ++round)
+        for (std::size_t i = 0; i < directions; ++i) {
+            branch.address = first + apart * (i % branches);
+            const bool wrong = predictor.mispredicts(branch, pattern[i], branch.address + 6);
+            if (round >= learning) missed += wrong;
+            if (i % branches + 1 == branches) predictor.mispredicts(loop, true, first);
+        }
+    return static_cast<double>(missed) / static_cast<double>(directions * (rounds - learning));
+}
+
+TEST(BranchPredictor, AZen4KnowsThirtyTwoThousandDirectionsByHeart) {
+    const events::CoreGeometry core = events::read_cpu_geometry({}, "amdzen4").value().core.value();
+    EXPECT_LT(missed_of_pattern(core, 32768, 1), 0.05);
+    for (const std::size_t branches : {1, 16}) {
+        EXPECT_LT(missed_of_pattern(core, 1024, branches), 0.01) << branches;
+        EXPECT_LT(missed_of_pattern(core, 16384, branches), 0.04) << branches;
+        EXPECT_GT(missed_of_pattern(core, 131072, branches), 0.2) << branches;
+    }
+}
+
+}  // namespace
+}  // namespace tmaprobe::model
