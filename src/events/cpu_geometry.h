@@ -139,11 +139,11 @@ struct CoreGeometry {
     /// Of the address of a taken branch's last byte: what it adds to the history by which indirect branches are
     /// foretold. No bits: not known, the model's own.
     unsigned history_bits = 0, history_first_bit = 0;
-    /// So many taken branches are looked back upon by these bits, to tell where an indirect branch goes; 0: as many as
-    /// in other cores, and which way a conditional one goes; 0: that by directions, as in other cores.
+    /// How many taken branches that history reaches back for an indirect branch (0: as far as in other cores) and for a
+    /// conditional one (0: that is foretold by directions, as in other cores).
     unsigned target_history = 0, direction_history = 0;
-    /// Of so many taken branches before, at most four, these of the lowest 16 bits are looked back upon, too: of the
-    /// targets of indirect calls and jumps, and of the addresses of returns.
+    /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits, as masks: of the targets of
+    /// indirect calls and jumps, and of the addresses of returns.
     unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0;
     unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
     unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do

@@ -11,6 +11,7 @@ namespace {
 
 /// Bits that each table looks back upon.
 using HistoryLengths = std::array<unsigned, 7>;
+
 constexpr HistoryLengths history_lengths{4, 9, 18, 36, 72, 144, 388};
 /// Where taken branches alone are looked back upon, the fewest of them: with fewer, too little of the tables is left
 /// for patterns of many thousand directions, which a Zen 4 knows (tests/truth/branch_patterns.cpp).
@@ -92,9 +93,8 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       recent_branches_(core.recent_branches),
       recent_target_bits_(core.recent_target_bits),
       recent_return_bits_(core.recent_return_bits),
-      history_(history_lengths),
-      taken_for_targets_(lengths_of(shortest_for_targets, core.target_history, core.history_bits)),
-      taken_for_directions_(lengths_of(shortest_for_directions, core.direction_history, core.history_bits)) {}
+      history_(lengths_of(shortest_for_directions, directions_by_taken_ ? core.direction_history : 0, history_bits_)),
+      taken_for_targets_(lengths_of(shortest_for_targets, core.target_history, history_bits_)) {}
 
 core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     using enum core::Foretold;
@@ -122,7 +122,7 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
     if (history_bits_) {
         const std::uint64_t last_byte = branch.address + branch.length - 1;
         taken_for_targets_.add_bits(last_byte, history_first_bit_, history_bits_);
-        if (directions_by_taken_) taken_for_directions_.add_bits(last_byte, history_first_bit_, history_bits_);
+        if (directions_by_taken_) history_.add_bits(last_byte, history_first_bit_, history_bits_);
     }
     if (recent_branches_) {
         constexpr unsigned bits_each = 16, most = 64 / bits_each;
@@ -156,8 +156,7 @@ bool BranchPredictor::returns(std::uint64_t target) {
 }
 
 core::Foretold BranchPredictor::conditional(const trace::StaticInstruction& branch, bool taken) {
-    const auto [foretold, is_new] = directions_.meet(directions_by_taken_ ? taken_for_directions_ : history_,
-                                                     branch.address, taken, of_recent_branches());
+    const auto [foretold, is_new] = directions_.meet(history_, branch.address, taken, of_recent_branches());
     if (!is_new) return foretold;
     ++unknown_;
     const bool backwards = branch.target && branch.target <= branch.address;
@@ -171,9 +170,9 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
     const BranchHistory& history = history_bits_ ? taken_for_targets_ : history_;
+    const std::uint64_t with_recent = address ^ of_recent_branches();
     std::array<std::uint64_t, history_lengths.size()> hashes{};
-    for (std::size_t table = 0; table < hashes.size(); ++table)
-        hashes[table] = history.hash(table, address ^ of_recent_branches());
+    for (std::size_t table = 0; table < hashes.size(); ++table) hashes[table] = history.hash(table, with_recent);
     const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_table_bits); };
     const auto tag = [&](std::size_t table) { return (hashes[table] >> 8 & tag_mask) + 1; };
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table) {

@@ -57,10 +57,11 @@ class BranchPredictor final : public core::BranchOracle {
     SharedRows<std::uint64_t> targets_;
     BranchTargets known_targets_;
     unsigned history_bits_, history_first_bit_;
-    bool directions_by_taken_;  ///< and not by the directions before
+    bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
     unsigned recent_branches_, recent_target_bits_, recent_return_bits_;
-    std::uint64_t recent_ = 0;  ///< what is known of the last branches, the latest lowest
-    BranchHistory history_, taken_for_targets_, taken_for_directions_;
+    std::uint64_t recent_ = 0;         ///< what is known of the last branches, the latest lowest
+    BranchHistory history_;            ///< of conditional branches, and of all where nothing else is known
+    BranchHistory taken_for_targets_;  ///< of indirect branches, with history_bits_
     std::vector<std::uint64_t> returns_;
     std::uint64_t lost_returns_ = 0, unknown_ = 0;
     std::uint32_t random_ = 1;

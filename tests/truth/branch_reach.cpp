@@ -1,7 +1,7 @@
 // How far back a core looks to foretell a branch, by the clock: one of two functions is called by chance through a
-// pointer, and so many jumps later a second branch goes by the same chance. Of the two functions either the start or
-// the return differs in one bit of its address, by nothing else can the second branch tell what the first did: as long
-// as it is predicted, that bit is looked back upon.
+// pointer, and so many jumps later a second branch goes by the same chance. Of the two functions the start, the return
+// or a jump differs in one bit of its address, and else they only lie 8 KiB apart: as long as the second branch is
+// predicted, that bit is looked back upon.
 //   c++ -std=c++20 -O2 -o branch_reach branch_reach.cpp && ./branch_reach        x86-64; a quiet machine
 #include <sys/mman.h>
 
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 namespace {
