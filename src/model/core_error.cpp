@@ -34,7 +34,7 @@ void follow(Facts& facts, const Facts& before, std::initializer_list<const char*
         if (const auto found = facts.find(name); found != facts.end()) found->second *= is / was;
 }
 
-double off_of(const CoreOff& off, PartOfCore part) {
+double& part_in(CoreOff& off, PartOfCore part) {
     if (part == PartOfCore::front_end) return off.front_end;
     return part == PartOfCore::speculation ? off.speculation : off.back_end;
 }
@@ -47,12 +47,33 @@ PartOfCore part_of(SlotCause cause) {
     return PartOfCore::back_end;
 }
 
-Facts with_core_error(const Facts& facts, const events::CoreError& error, const CoreOff& off) {
+double CyclesByCore::with(const CoreOff& off) const {
+    const auto changed = [](double by, double if_slower, double if_faster) {
+        return by * (by > 0 ? if_slower : if_faster);
+    };
+    return cycles + changed(off.front_end, more.front_end, fewer.front_end) +
+           changed(off.speculation, more.speculation, fewer.speculation) +
+           changed(off.back_end, more.back_end, fewer.back_end);
+}
+
+CyclesByCore cycles_by_core(const Facts& facts, const events::CoreError& error) {
+    CyclesByCore by_core{cycles_of(facts), {}, {}};
+    const double slots = value_of(facts, "slots");
+    if (by_core.cycles <= 0 || slots <= 0) return by_core;
+    for (const events::CauseError& one : error.causes) {
+        const double cycles = value_of(facts, fact_of(one.cause)) / (slots / by_core.cycles);
+        part_in(by_core.more, part_of(one.cause)) += cycles * one.more;
+        part_in(by_core.fewer, part_of(one.cause)) += cycles * one.less;
+    }
+    return by_core;
+}
+
+Facts with_core_error(const Facts& facts, const events::CoreError& error, CoreOff off) {
     const double cycles = cycles_of(facts), slots = value_of(facts, "slots");
     if (cycles <= 0 || slots <= 0) return facts;
     Facts changed = facts;
     for (const events::CauseError& one : error.causes) {
-        const double by = off_of(off, part_of(one.cause));
+        const double by = part_in(off, part_of(one.cause));
         const double added = value_of(facts, fact_of(one.cause)) * by * (by > 0 ? one.more : one.less);
         if (added == 0) continue;
         const SlotCause cause = one.cause == SlotCause::retiring ? one.as : one.cause;
@@ -78,16 +99,10 @@ std::vector<FactVariation> core_variations(const Facts& sum, const events::CoreE
     using enum record::Variation;
     std::vector<FactVariation> all;
     if (error.causes.empty() || value_of(sum, fact_of(SlotCause::retiring)) <= 0) return all;
-    const auto add_one = [&](record::Variation what, const CoreOff& off) {
-        all.push_back({what, with_core_error(sum, error, off), {}, {}, {}});
-    };
-    add_one(core_slower, {1, 1, 1});
-    add_one(core_faster, {-1, -1, -1});
-    for (const double by : {1.0, -1.0}) {
-        add_one(front_end_differs, {by, 0, 0});
-        add_one(speculation_differs, {0, by, 0});
-        add_one(back_end_differs, {0, 0, by});
-    }
+    constexpr std::array names{core_slower,         core_faster,         front_end_differs, front_end_differs,
+                               speculation_differs, speculation_differs, back_end_differs,  back_end_differs};
+    for (std::size_t i = 0; i < outermost_cores.size(); ++i)
+        all.push_back({names[i], with_core_error(sum, error, outermost_cores[i]), {}, {}, {}});
     return all;
 }
 

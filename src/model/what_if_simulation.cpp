@@ -227,7 +227,7 @@ record::TargetSpeed speed_on(const TraceTarget& target, const TraceFile& trace, 
         return speed;
     }
     const auto moments = compared(trace, own, windows->front());
-    const record::SpeedUp in_cycles = speed_up_of(moments);
+    const record::SpeedUp in_cycles = speed_up_of(moments, cpu.core_error, target.cpu.core_error);
     const double clocks = speed.frequency_hz / cpu.frequency_hz;
     speed.speed_up = {in_cycles.value * clocks, in_cycles.low * clocks, in_cycles.high * clocks};
     speed.cycles_ratio = 1 / in_cycles.value;
@@ -320,7 +320,7 @@ Result<> ask_mappings(const TraceFile& trace, const ModelledCpu& cpu, const Wind
     for (std::size_t i = 0; i < worth.size(); ++i) {
         const MemoryArea& area = areas[worth[i]];
         answer.mappings.push_back({area.kind, area.path, area.zeroed, area.address, area.bytes, waits[worth[i]],
-                                   speed_up_of(compared(trace, before, windows[i]))});
+                                   speed_up_of(compared(trace, before, windows[i]), cpu.core_error)});
     }
     std::ranges::stable_sort(answer.mappings, std::greater{},
                              [](const record::MappingPages& one) { return one.speed_up.value; });
@@ -379,15 +379,15 @@ Result<record::WhatIf> simulate_what_if(const std::string& trace_file, const Wha
     for (std::size_t i = 0; i < questions.answers.size(); ++i) {
         const WhatIfQuestion& asked = questions.answers[i];
         const auto moments = compared(trace, windows.front(), windows[1 + i], whole);
-        answer.answers.push_back(
-            {asked.changes, asked.prefetch_distance, asked.code_name, speed_up_of(moments), slots_of(moments)});
+        answer.answers.push_back({asked.changes, asked.prefetch_distance, asked.code_name,
+                                  speed_up_of(moments, cpu.core_error), slots_of(moments)});
     }
     if (questions.mappings) TRY(ask_mappings(trace, cpu, windows.front(), threads, answer));
     if (questions.shares) {
         std::array<double, subsets> won{};
         for (std::size_t set = 1; set < subsets; ++set) {
             const auto& after = windows[questions.answers.size() + set];
-            won[set] = 1 - 1 / speed_up_of(compared(trace, windows.front(), after, whole)).value;
+            won[set] = 1 - 1 / speed_up_of(compared(trace, windows.front(), after, whole), cpu.core_error).value;
         }
         answer.shares = shares_of(won);
     }

@@ -95,6 +95,13 @@ TEST(CoreError, EachPartMayDifferAloneAndAllTogether) {
     EXPECT_EQ(std::ranges::count(varied, Variation::speculation_differs, &FactVariation::what), 2);
 }
 
+TEST(CoreError, CyclesAloneAreThoseOfTheFacts) {
+    const CyclesByCore by_core = cycles_by_core(some_facts(), some_error());
+    for (const CoreOff& off : outermost_cores)
+        EXPECT_NEAR(by_core.with(off), cycles_of(with_core_error(some_facts(), some_error(), off)), 1e-9);
+    EXPECT_DOUBLE_EQ(cycles_by_core({{"cycles", 10}}, some_error()).with({1, 1, 1}), 10);
+}
+
 TEST(CoreError, OfSumsWithoutCausesNothingIsSaid) {
     EXPECT_TRUE(core_variations({{"cycles", 10}, {"instructions", 10}}, some_error()).empty());
     EXPECT_TRUE(core_variations(some_facts(), {}).empty());

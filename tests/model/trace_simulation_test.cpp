@@ -70,7 +70,7 @@ class TraceSimulation : public testing::Test {
         const auto before = simulate_trace(trace, {as_it_is()}, "x86_64");
         const auto after = simulate_trace(trace, {machine}, "x86_64");
         EXPECT_TRUE(before && after);
-        return speed_up_of({{1, before->front().front(), after->front().front()}}).value;
+        return speed_up_of({{1, before->front().front(), after->front().front()}}, {}).value;
     }
 };
 
