@@ -1,12 +1,14 @@
 #include "model/calibrated_cpu.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tmaprobe::model {
 namespace {
 
-events::CacheGeometry* data_cache(events::CpuGeometry& cpu, int level) {
-    for (events::CacheGeometry& cache : cpu.caches)
+template <class Geometry>
+auto data_cache(Geometry& cpu, int level) -> decltype(cpu.caches.data()) {
+    for (auto& cache : cpu.caches)
         if (cache.level == level && cache.kind != events::Holds::instruction) return &cache;
     return nullptr;
 }
@@ -117,15 +119,19 @@ std::vector<std::string> calibrate(const record::Calibration& found, const std::
     return used;
 }
 
-double share_third_level(const ThisMachine& machine, events::CpuGeometry& cpu) {
+double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu) {
     const events::CacheGeometry* const l1 = data_cache(cpu, 1);
-    events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    const events::CacheGeometry* const l3 = data_cache(cpu, 3);
     if (machine.virtual_cpus <= 0 || !l1 || !l3) return 1;
     const double of_a_cpu = machine.are_siblings ? 1 : l1->shared_by;
-    const double share = of_a_cpu * machine.virtual_cpus / l3->shared_by;
-    if (share >= 1) return 1;
+    return std::min(1.0, of_a_cpu * machine.virtual_cpus / l3->shared_by);
+}
+
+bool share_third_level(double part, events::CpuGeometry& cpu) {
+    const events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    if (!l3) return false;
     const double l2 = l3->victim ? static_cast<double>(data_cache(cpu, 2)->size_bytes) : 0;
-    return put_share(static_cast<std::uint64_t>(l2 + share * static_cast<double>(l3->size_bytes)), cpu) ? share : 1;
+    return put_share(static_cast<std::uint64_t>(l2 + part * static_cast<double>(l3->size_bytes)), cpu);
 }
 
 }  // namespace tmaprobe::model

@@ -19,8 +19,11 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
 std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
                                    events::CpuGeometry& cpu);
 
-/// Gives the third level of a virtual machine that nothing was found of the part that its CPUs are of those that share
-/// it: hosts sell them all. Returns that part; 1: all of it.
-double share_third_level(const ThisMachine& machine, events::CpuGeometry& cpu);
+/// The part that the CPUs of a virtual machine are of those that share the third level: hosts sell them all. 1: the
+/// machine has all of it.
+double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu);
+
+/// Gives the third level this part of what it has. Whether that is more than nothing beside the second one.
+bool share_third_level(double part, events::CpuGeometry& cpu);
 
 }  // namespace tmaprobe::model

@@ -220,6 +220,7 @@ bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit
 void MemorySystem::vary(const MemoryVariation& variation) {
     prefetching_ = variation.prefetch;
     unknown_ = variation.unknown;
+    has_third_level_ = variation.third_level;
     if (variation.latency_ns > 0 && geometry_.l3.latency_estimated)
         geometry_.l3.latency = static_cast<unsigned>(
             std::lround(geometry_.l3.latency * variation.latency_ns / geometry_.memory.latency_ns));
@@ -266,7 +267,7 @@ void MemorySystem::into_l2(std::uint64_t line) {
 MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle) {
     if (resident_bytes_) count(MemoryFact::lines_unknown);
     const int level = level_of_unknown(line);
-    if (level == 4) return {from_memory(cycle + geometry_.l3.latency), 4};
+    if (level == 4 || (level == 3 && !has_third_level_)) return {from_memory(cycle + geometry_.l3.latency), 4};
     ++lines_from_memory_;
     return {cycle + (level == 2 ? geometry_.l2.latency : geometry_.l3.latency), level};
 }
@@ -283,9 +284,11 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     Filled filled;
     const bool in_l3 = l3_.find(line);
     met_areas_.note(line, in_l3);
-    if (in_l3) {
+    if (in_l3 && geometry_.l3.victim) l3_.erase(line);
+    if (in_l3 && has_third_level_) {
         filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
-        if (geometry_.l3.victim) l3_.erase(line);
+    } else if (in_l3) {
+        filled = {from_memory(start + geometry_.l3.latency), 4};
     } else {
         filled = never_met(line, start);
         if (!geometry_.l3.victim) l3_.insert(line);

@@ -32,6 +32,7 @@ struct MemoryVariation {
     double latency_ns = 0;  ///< of DRAM; 0: the geometry's. A third level's estimated latency goes with it
     bool prefetch = true;
     Unknown unknown = Unknown::likely;
+    bool third_level = true;  ///< else others have it: what it would hold comes from DRAM
 };
 
 /// What of the memory system is better than it is, to see what it is worth.
@@ -141,6 +142,7 @@ class MemorySystem final : public core::MemoryTiming {
     ModelledCpu geometry_;
     PageSizes page_sizes_;
     bool prefetching_;
+    bool has_third_level_ = true;
     bool frames_by_chance_ = true;
     IdealMemory ideal_;
     Unknown unknown_ = Unknown::likely;

@@ -65,14 +65,16 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     auto cpu = events::read_cpu_geometry(library, table.folder);
     if (!cpu && cpu.error().code != ErrorCode::unavailable) return pass_on(cpu);
     if (!cpu) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, cpu.error().hint);
+    const double own_l3 = part_of_third_level(machine, *cpu);
     double l3_share = 1;
     if (machine.calibration)
         calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
-    else
-        l3_share = share_third_level(machine, *cpu);
+    else if (own_l3 < 1 && share_third_level(own_l3, *cpu))
+        l3_share = own_l3;
     auto modelled = TRY(modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id));
     modelled.core_error = TRY(events::read_core_error(library, table.folder));
     modelled.l3_share = l3_share;
+    modelled.l3_is_others = own_l3 < 1;
     return modelled;
 }
 

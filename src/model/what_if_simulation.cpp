@@ -210,7 +210,9 @@ Result<std::vector<TraceTarget>> all_targets(const events::Library& library, con
         const auto geometry = events::read_cpu_geometry(library, target.folder);
         if (!geometry || !geometry->core || geometry->core->llvm_cpu.empty()) continue;
         auto cpu = modelled_cpu(*geometry, target.folder, target.folder);
-        if (cpu) targets.push_back({target.folder, target.title, std::move(*cpu)});
+        if (!cpu) continue;
+        cpu->core_error = TRY(events::read_core_error(library, target.folder));
+        targets.push_back({target.folder, target.title, std::move(*cpu)});
     }
     return targets;
 }

@@ -296,7 +296,8 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
                           {memory_latency_low, {memory.latency_low_ns, true}},
                           {memory_latency_high, {memory.latency_high_ns, true}},
                           {unknown_held, {0, true, Unknown::held_more}},
-                          {unknown_missed, {0, true, Unknown::missed_more}}};
+                          {unknown_missed, {0, true, Unknown::missed_more}},
+                          {third_level_taken, {0, true, Unknown::likely, false}}};
     WindowFacts facts;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
@@ -312,6 +313,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
         if (!machine.varied || !varies_) break;
+        if (!kind.variation.third_level && !geometry_.l3_is_others) continue;
         if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
         // Without prefetchers nothing at all is loaded before it is asked for.
         const bool wrong_paths_load = kind.variation.prefetch;

@@ -68,6 +68,7 @@ enum class Variation {
     memory_latency_high,
     unknown_held,       ///< lines, pages and branches that were never met are in their cache, buffer or predictor
     unknown_missed,     ///< they are not
+    third_level_taken,  ///< other virtual machines have the whole cache that they share with this one
     caches_not_warmed,  ///< a short life finds nothing that the life before left
     core_slower,        ///< all parts of the core as much slower than modelled as any may be by the clock
     core_faster,
@@ -102,7 +103,7 @@ struct Names<record::Experiment> {
 template <>
 struct Names<record::Variation> {
     using enum record::Variation;
-    static constexpr std::array<std::pair<record::Variation, std::string_view>, 15> values{
+    static constexpr std::array<std::pair<record::Variation, std::string_view>, 16> values{
         {{window, "window"},
          {window_left_out, "window left out"},
          {drawn_moments, "drawn moments"},
@@ -112,6 +113,7 @@ struct Names<record::Variation> {
          {memory_latency_high, "memory latency high"},
          {unknown_held, "what was never met is held"},
          {unknown_missed, "what was never met is missed"},
+         {third_level_taken, "third level taken by others"},
          {caches_not_warmed, "caches not warmed"},
          {core_slower, "core slower"},
          {core_faster, "core faster"},

@@ -56,17 +56,21 @@ TEST(Calibrate, AVirtualMachineHasThePartOfItsCpus) {
     machine.virtual_cpus = 8;
     machine.are_siblings = true;  // of 112 logical CPUs
     events::CpuGeometry cpu = sapphire_rapids();
-    EXPECT_NEAR(share_third_level(machine, cpu), 8.0 / 112, 1e-9);
-    EXPECT_NEAR(*table_figure("size.l3", cpu), (2 + 7.5) * (1 << 20), 1);
+    EXPECT_NEAR(part_of_third_level(machine, cpu), 8.0 / 112, 1e-9);
     machine.are_siblings = false;  // each has a core, and so two
-    cpu = sapphire_rapids();
-    EXPECT_NEAR(share_third_level(machine, cpu), 16.0 / 112, 1e-9);
+    EXPECT_NEAR(part_of_third_level(machine, cpu), 16.0 / 112, 1e-9);
     for (const int all : {0, 112, 200}) {
         machine.virtual_cpus = all;
-        cpu = sapphire_rapids();
-        EXPECT_EQ(share_third_level(machine, cpu), 1);
-        EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
+        EXPECT_EQ(part_of_third_level(machine, cpu), 1);
     }
+    EXPECT_TRUE(share_third_level(8.0 / 112, cpu));
+    EXPECT_NEAR(*table_figure("size.l3", cpu), (2 + 7.5) * (1 << 20), 1);
+}
+
+TEST(Calibrate, WhatIsHardlyMoreThanTheSecondLevelIsNoShareOfTheThird) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    EXPECT_FALSE(share_third_level(0.5 / 105, cpu));
+    EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
 }
 
 TEST(Calibrate, AWalksOwnStepIsWhatTheSecondTlbAndTheCacheLeaveOfIt) {

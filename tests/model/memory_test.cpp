@@ -45,7 +45,8 @@ trace::StaticInstruction a_load() {
 }
 
 /// Mean extra latency of dependent loads at random lines of a block, in steady state.
-double chase(const ModelledCpu& geometry, std::uint64_t bytes, std::uint64_t page) {
+double chase(const ModelledCpu& geometry, std::uint64_t bytes, std::uint64_t page,
+             const MemoryVariation& variation = {}) {
     MemorySystem memory(geometry, all(page), {});
     std::mt19937_64 random(7);
     const std::uint64_t lines = bytes / 64;
@@ -54,6 +55,7 @@ double chase(const ModelledCpu& geometry, std::uint64_t bytes, std::uint64_t pag
         memory.warm(a_load(), {0, (std::uint64_t{1} << 40) + line * 64, 0});
     for (std::uint64_t i = 0; i < 3 * std::min<std::uint64_t>(lines, 250000); ++i)
         memory.warm(a_load(), {0, address(), 0});
+    memory.vary(variation);
     memory.begin_window();
     double sum = 0;
     std::uint64_t cycle = 0;
@@ -261,6 +263,13 @@ TEST(MemorySystem, AnEstimatedThirdLevelIsVariedWithMemory) {
         memory.load(0x40000000 + 16000 * 64, 0, 0);
         EXPECT_EQ(memory.load(0x40000000, 0, 10000).extra, (estimated ? 60u : 40u) - 4);
     }
+}
+
+TEST(MemorySystem, WhereOthersHaveTheThirdLevelItsLinesComeFromMemory) {
+    const MemoryVariation taken{0, true, Unknown::likely, false};
+    EXPECT_NEAR(chase(plain(), 16 * kib, large, taken), 0, 0.2);
+    EXPECT_NEAR(chase(plain(), 256 * kib, large, taken), chase(plain(), 256 * kib, large), 1e-9);
+    EXPECT_GT(chase(plain(), 4 * mib, large, taken), chase(plain(), 4 * mib, large) + 80);
 }
 
 TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
