@@ -142,9 +142,9 @@ struct CoreGeometry {
     /// How many taken branches that history reaches back for an indirect branch (0: as far as in other cores) and for a
     /// conditional one (0: that is foretold by directions, as in other cores).
     unsigned target_history = 0, direction_history = 0;
-    /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits, as masks: of the targets of
-    /// indirect calls and jumps, and of the addresses of returns.
-    unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0;
+    /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
+    /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.
+    unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0, recent_place_bits = 0;
     unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
     unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do
     bool microcode_alone = false;    ///< a sequenced instruction shares no dispatch cycle with others

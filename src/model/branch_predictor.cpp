@@ -93,6 +93,7 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       recent_branches_(core.recent_branches),
       recent_target_bits_(core.recent_target_bits),
       recent_return_bits_(core.recent_return_bits),
+      recent_place_bits_(core.recent_place_bits),
       history_(lengths_of(shortest_for_directions, directions_by_taken_ ? core.direction_history : 0, history_bits_)),
       taken_for_targets_(lengths_of(shortest_for_targets, core.target_history, history_bits_)) {}
 
@@ -126,19 +127,20 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
     }
     if (recent_branches_) {
         constexpr unsigned bits_each = 16, most = 64 / bits_each;
-        std::uint64_t known = 0;
-        if (branch.returns)
-            known = branch.address & recent_return_bits_;
-        else if (branch.indirect)
-            known = target & recent_target_bits_;
-        recent_ = recent_ << bits_each | known;
-        if (recent_branches_ < most) recent_ &= (std::uint64_t{1} << bits_each * recent_branches_) - 1;
+        const auto remember = [](std::uint64_t& recent, std::uint64_t known, unsigned branches) {
+            recent = recent << bits_each | known;
+            if (branches < most) recent &= (std::uint64_t{1} << bits_each * branches) - 1;
+        };
+        remember(recent_targets_, branch.indirect && !branch.returns ? target & recent_target_bits_ : 0,
+                 recent_branches_);
+        remember(recent_places_, branch.address & (branch.returns ? recent_return_bits_ : recent_place_bits_),
+                 recent_branches_ - 1);
     }
 }
 
 std::uint64_t BranchPredictor::of_recent_branches() const {
-    constexpr std::uint64_t factor = 0x9e6c63d0876a9a35u;
-    return recent_ * factor;
+    constexpr std::uint64_t factor = 0x9e6c63d0876a9a35u, other_factor = 0xc2b2ae3d27d4eb4fu;
+    return recent_targets_ * factor ^ recent_places_ * other_factor;
 }
 
 bool BranchPredictor::returns(std::uint64_t target) {

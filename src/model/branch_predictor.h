@@ -58,8 +58,9 @@ class BranchPredictor final : public core::BranchOracle {
     BranchTargets known_targets_;
     unsigned history_bits_, history_first_bit_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
-    unsigned recent_branches_, recent_target_bits_, recent_return_bits_;
-    std::uint64_t recent_ = 0;         ///< what is known of the last branches, the latest lowest
+    unsigned recent_branches_, recent_target_bits_, recent_return_bits_, recent_place_bits_;
+    /// What is known of the last branches, the latest lowest.
+    std::uint64_t recent_targets_ = 0, recent_places_ = 0;
     BranchHistory history_;            ///< of conditional branches, and of all where nothing else is known
     BranchHistory taken_for_targets_;  ///< of indirect branches, with history_bits_
     std::vector<std::uint64_t> returns_;
