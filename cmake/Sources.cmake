@@ -294,10 +294,12 @@ set(TMAPROBE_SOURCES_model
     src/model/what_if_simulation.cpp
     src/model/window_follower.cpp
     src/model/window_simulator.cpp
+    src/model/windows_beside.cpp
 )
 set(TMAPROBE_SOURCES_process
     src/process/child.cpp
     src/process/mappings.cpp
+    src/process/cpus_to_use.cpp
     src/process/held_child.cpp
     src/process/held_command.cpp
     src/process/helper.cpp

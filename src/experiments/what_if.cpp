@@ -14,6 +14,7 @@
 #include "events/smt.h"
 #include "experiments/located_code.h"
 #include "experiments/setup.h"
+#include "process/cpus_to_use.h"
 #include "symbols/function_places.h"
 
 namespace tmaprobe::experiments {
@@ -32,13 +33,6 @@ Result<Fd> nameless_file() {
 
 std::string path_of(const Fd& file) {
     return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
-}
-
-unsigned cpus_to_use() {
-    cpu_set_t cpus;
-    if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
-    constexpr int many = 8;
-    return static_cast<unsigned>(std::clamp(CPU_COUNT(&cpus), 1, many));
 }
 
 bool was_modelled(const record::Record& record) {
@@ -77,7 +71,8 @@ Result<record::WhatIf> ask(const std::string& file, const CountingRequest& count
     questions.region = counting.attribute_in;
     questions.mappings = asks_for_large_pages(questions) && questions.region.empty();
     TRY(choose_code(file, questions.answers));
-    auto answer = TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, cpus_to_use()));
+    auto answer =
+        TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, process::cpus_to_use()));
     std::ranges::stable_sort(answer.answers, std::greater{},
                              [](const record::WhatIfAnswer& one) { return one.speed_up.value; });
     if (!answer.chosen_by_cpu.empty()) keep_chosen(TRY(model::traced_instructions(file)), answer.chosen_by_cpu);
@@ -115,7 +110,7 @@ Result<> ask_lines(const std::string& file, const CountingRequest& counting, con
     }
     if (asked.empty()) return {};
     const auto answer =
-        TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, cpus_to_use()));
+        TRY(model::what_if(file, {counting.library, *setup.table, setup.machine}, questions, process::cpus_to_use()));
     for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->if_it_never_waited = answer.answers[i].speed_up;
     return {};
 }

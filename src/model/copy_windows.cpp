@@ -156,7 +156,7 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
             found_.error = facts.error().what;
             break;
         }
-        if (facts->base.empty()) continue;
+        if (is_nothing(*facts)) continue;
         facts->process = copy.of;
         facts->mappings = std::move(mappings);
         moments.push_back(std::move(*facts));
@@ -222,8 +222,41 @@ void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) 
     if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(copy_));
 }
 
+/// In a fork, if one may run, and else here.
 Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window, const CallFollower& calls) {
     if (window.steps.size() < shortest_window) return WindowFacts{};
+    const auto number = beside_.begin([&]() -> Result<WindowBeside> {
+        const std::size_t before = simulator_.simulated_instructions();
+        const double ns_before = simulator_.simulating_ns();
+        auto facts = TRY(simulate_here(window, calls));
+        return WindowBeside{std::move(facts), simulator_.simulated_instructions() - before,
+                               simulator_.simulating_ns() - ns_before};
+    });
+    if (!number) return simulate_here(window, calls);
+    TRY(simulator_.pass_over(window));
+    WindowFacts awaited;
+    awaited.beside = {*number};
+    return awaited;
+}
+
+void CopyWindows::complete(std::vector<WindowFacts>& moments) {
+    for (WindowFacts& moment : moments) {
+        for (const std::uint32_t number : std::exchange(moment.beside, {})) {
+            auto window = beside_.take(number);
+            if (!window) {
+                found_.error = window.error().what;
+                ++found_.sampling.ended_early[std::string(name_of(trace::EndedBy::error))];
+                continue;
+            }
+            found_.simulated += window->simulated_instructions;
+            found_.simulating_ns += window->simulating_ns;
+            merge(moment, window->facts);
+        }
+    }
+    std::erase_if(moments, is_nothing);
+}
+
+Result<WindowFacts> CopyWindows::simulate_here(const trace::Trace& window, const CallFollower& calls) {
     simulator_.calls_before(calls);
     auto facts = TRY(simulator_.simulate(window));
     // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
@@ -267,7 +300,7 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
         }
         window.instructions = copy.translator.instructions();
         found_.steps += window.steps.size();
-        merge(facts, TRY(simulator_.simulate(window)));
+        merge(facts, TRY(simulate(window, {})));
         if (!goes_on()) break;
         in_between_();
     }
@@ -366,7 +399,7 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     auto facts = TRY(joined ? simulate(trace, {}) : simulate(trace, calls_of(waiting, before, translator)));
     if (!joined) facts.stack = std::move(waiting_from);
     // Where slots are put down to instructions, each window is by itself.
-    if (!copy.ended && !facts.base.empty() && !options_.attribute) TRY(add_further_windows(copy, facts));
+    if (!copy.ended && !is_nothing(facts) && !options_.attribute) TRY(add_further_windows(copy, facts));
     return facts;
 }
 
@@ -394,7 +427,7 @@ Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& wi
         auto more =
             TRY(simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator)));
         more.stack = std::move(window.from);
-        facts.base.empty() ? std::swap(facts, more) : merge(facts, more);
+        is_nothing(facts) ? std::swap(facts, more) : merge(facts, more);
     }
     return facts;
 }

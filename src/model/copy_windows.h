@@ -9,6 +9,7 @@
 #include "model/sampled_windows.h"
 #include "model/window_likeness.h"
 #include "model/window_simulator.h"
+#include "model/windows_beside.h"
 #include "trace/copy_calls.h"
 #include "trace/region_watch.h"
 #include "trace/sampler.h"
@@ -37,6 +38,11 @@ class CopyWindows {
     /// its program begins.
     Result<std::vector<WindowFacts>> model(trace::Sample& sample, bool from_start, const Following& following);
 
+    /// From now on so many windows are simulated at a time while others are traced, if nobody hears of them: moments
+    /// have them when complete() was called.
+    void simulate_beside(unsigned at_a_time) { beside_.allow(at_a_time); }
+    /// Waits for what is still simulated of these moments. Those of which nothing came to an end are taken out.
+    void complete(std::vector<WindowFacts>& moments);
     /// Whoever hears of what is simulated; it must outlive this.
     void log_to(WindowLog& log) { simulator_.log_to(log); }
     const WindowSimulator& simulator() const { return simulator_; }
@@ -73,6 +79,7 @@ class CopyWindows {
     Result<bool> go_on(Copy& copy, const Following& following);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
     Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
+    Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
     void join(Copy& copy, trace::Trace& window);
     Result<> take_entries(Copy& copy, const Following& following);
@@ -95,6 +102,7 @@ class CopyWindows {
     SampledWindows& found_;
     std::function<void()> in_between_;
     WindowSimulator simulator_;
+    WindowsBeside beside_;
     CopyEntries entries_;
     std::uint32_t entries_taken_ = 0;
     bool pages_assumed_ = false, hardly_warm_ = false;

@@ -16,6 +16,7 @@
 #include "model/entry_wishes.h"
 #include "model/kinds_of_moments.h"
 #include "model/task_shares.h"
+#include "process/cpus_to_use.h"
 #include "process/held_command.h"
 #include "trace/copy_calls.h"
 
@@ -83,6 +84,7 @@ class WindowSampling {
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
         keep_the_affordable();
+        if (!request_.log) windows_.simulate_beside(process::cpus_to_use() - 1);
         while (!copies_.empty() && left_ns() > 0) {
             // There may be no time for all: those that are left out are not to be the last ones of the run.
             if (!is_first(copies_.front())) std::swap(copies_.front(), copies_[random_() % copies_.size()]);
@@ -302,6 +304,7 @@ class WindowSampling {
     SampledWindows finish() {
         auto& sampling = found_.sampling;
         profile_.read();
+        windows_.complete(found_.facts);
         add_samples();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
         // Of unequal ones, as many as say at least as much.
@@ -323,8 +326,8 @@ class WindowSampling {
         sampling.system_ns = sampler_.system_ns();
         sampling.by_task = task_shares(sampling.windows);
         found_.why_missed = sampler_.why_missed();
-        found_.simulated = simulator.simulated_instructions();
-        found_.simulating_ns = simulator.simulating_ns();
+        found_.simulated += simulator.simulated_instructions();
+        found_.simulating_ns += simulator.simulating_ns();
         found_.pages_partly_known = simulator.pages().partly_known();
         found_.tasks = sampler_.threads_seen();
         found_.region_paths = windows_.region_paths().all();

@@ -61,8 +61,12 @@ SampledWindows sample_windows(const SamplingRequest& request, core::Core& core, 
                               const ModelledCpu& cpu, const ModelOptions& options, const process::HelperOrders& orders,
                               const std::function<void()>& ready);
 
+struct WindowBeside;
+
 std::string to_text(const SampledWindows& windows);
+std::string to_text(const WindowBeside& window);
 /// Errors: system when the text is none of to_text().
 Result<SampledWindows> from_text(const std::string& text);
+Result<WindowBeside> window_from_text(const std::string& text);
 
 }  // namespace tmaprobe::model

@@ -2,8 +2,46 @@
 #include "base/json/read.h"
 #include "base/json/write.h"
 #include "model/sampled_windows.h"
+#include "model/windows_beside.h"
 #include "record/json/sampling.h"
 #include "record/json/where.h"
+
+namespace tmaprobe::model {
+namespace {
+
+/// WindowFacts::time_by_address, of one path of regions or of all.
+struct NumberedTimes {
+    std::uint32_t path = 0;
+    std::vector<std::uint64_t> addresses;
+    std::vector<double> times;
+};
+
+struct WindowInText {
+    WindowFacts facts;
+    std::uint64_t simulated_instructions = 0;
+    double simulating_ns = 0;
+    NumberedTimes times;
+    std::vector<NumberedTimes> in_regions;
+};
+
+NumberedTimes numbered(std::uint32_t path, const std::map<std::uint64_t, double>& by_address) {
+    NumberedTimes numbered{path, {}, {}};
+    for (const auto& [address, time] : by_address) {
+        numbered.addresses.push_back(address);
+        numbered.times.push_back(time);
+    }
+    return numbered;
+}
+
+std::map<std::uint64_t, double> by_address(const NumberedTimes& numbered) {
+    std::map<std::uint64_t, double> times;
+    for (std::size_t i = 0; i < std::min(numbered.addresses.size(), numbered.times.size()); ++i)
+        times[numbered.addresses[i]] = numbered.times[i];
+    return times;
+}
+
+}  // namespace
+}  // namespace tmaprobe::model
 
 namespace tmaprobe::json {
 
@@ -105,6 +143,22 @@ struct Description<model::WindowFacts> {
         optional("mappings", &model::WindowFacts::mappings));
 };
 
+/// Numbers by number, as two lists.
+template <>
+struct Description<model::NumberedTimes> {
+    using N = model::NumberedTimes;
+    static constexpr auto fields =
+        std::make_tuple(field("path", &N::path), field("addresses", &N::addresses), field("times", &N::times));
+};
+
+template <>
+struct Description<model::WindowInText> {
+    using W = model::WindowInText;
+    static constexpr auto fields = std::make_tuple(
+        field("facts", &W::facts), field("simulated_instructions", &W::simulated_instructions),
+        field("simulating_ns", &W::simulating_ns), field("times", &W::times), field("in_regions", &W::in_regions));
+};
+
 template <>
 struct Description<trace::SeenEntries> {
     using S = trace::SeenEntries;
@@ -172,13 +226,40 @@ std::string to_text(const SampledWindows& windows) {
     return writer.take();
 }
 
-Result<SampledWindows> from_text(const std::string& text) {
+std::string to_text(const WindowBeside& window) {
+    WindowInText written{window.facts,
+                         window.simulated_instructions,
+                         window.simulating_ns,
+                         numbered(0, window.facts.time_by_address),
+                         {}};
+    for (const auto& [path, times] : window.facts.time_by_region) written.in_regions.push_back(numbered(path, times));
+    json::Writer writer;
+    json::write(writer, written);
+    return writer.take();
+}
+
+namespace {
+
+template <class T>
+Result<T> read_text(const std::string& text) {
     const auto document = TRY(json::parse(text, "answer"));
-    SampledWindows windows;
+    T value;
     std::string problem;
-    json::read(json::Node(document.root(), problem), windows);
+    json::read(json::Node(document.root(), problem), value);
     if (!problem.empty()) return fail(ErrorCode::system, "the helper's " + problem);
-    return windows;
+    return value;
+}
+
+}  // namespace
+
+Result<SampledWindows> from_text(const std::string& text) { return read_text<SampledWindows>(text); }
+
+Result<WindowBeside> window_from_text(const std::string& text) {
+    auto written = TRY(read_text<WindowInText>(text));
+    WindowBeside window{std::move(written.facts), written.simulated_instructions, written.simulating_ns};
+    window.facts.time_by_address = by_address(written.times);
+    for (const NumberedTimes& times : written.in_regions) window.facts.time_by_region[times.path] = by_address(times);
+    return window;
 }
 
 }  // namespace tmaprobe::model

@@ -87,7 +87,22 @@ void merge_regions(std::vector<RegionFacts>& sum, const std::vector<RegionFacts>
     }
 }
 
+bool is_nothing(const WindowFacts& facts) { return facts.base.empty() && facts.beside.empty(); }
+
 void merge(WindowFacts& sum, const WindowFacts& more) {
+    sum.beside.insert(sum.beside.end(), more.beside.begin(), more.beside.end());
+    if (more.base.empty()) return;
+    if (sum.base.empty()) {
+        // The first of them; what is known of the moment itself stays.
+        WindowFacts first = more;
+        first.beside = std::move(sum.beside);
+        first.native_ns = sum.native_ns;
+        first.stack = std::move(sum.stack);
+        first.process = sum.process;
+        first.mappings = std::move(sum.mappings);
+        sum = std::move(first);
+        return;
+    }
     if (sum.parts.empty()) sum.parts.push_back(sum.base);
     sum.logged.insert(sum.logged.end(), more.logged.begin(), more.logged.end());
     sum.parts.push_back(more.base);
@@ -223,6 +238,11 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
 Result<WindowFacts> WindowSimulator::simulate(const trace::Trace& trace) {
     auto facts = TRY(simulate_with(trace, {}));
     return std::move(facts.front());
+}
+
+Result<> WindowSimulator::pass_over(const trace::Trace& trace) {
+    TRY(simulate_with(trace, {}, false));
+    return {};
 }
 
 Result<std::vector<WindowFacts>> WindowSimulator::simulate_with(const trace::Trace& trace,

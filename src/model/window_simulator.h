@@ -60,6 +60,7 @@ struct WindowFacts {
     std::vector<std::uint32_t> logged;  ///< of which windows of the log it is the sum, where there is one
     double native_ns = 0;               ///< that it stands for
     std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
+    std::vector<std::uint32_t> beside;  ///< windows of the moment that are not in it yet (WindowsBeside)
     std::vector<Facts> parts;           ///< of a moment with several windows: each of them; `base` is their sum
     std::map<std::uint64_t, double> time_by_address;  ///< slots of each instruction, where they are asked for
     /// The same of each path of regions (trace::Step::regions), where both are asked for.
@@ -87,6 +88,8 @@ struct ChangedMachine {
     const std::vector<std::uint8_t>* chosen = nullptr;  ///< core::Window::chosen
 };
 
+/// Nothing was simulated, nor is.
+bool is_nothing(const WindowFacts& facts);
 /// Another window of the same moment, slots of instructions left aside.
 void merge(WindowFacts& sum, const WindowFacts& more);
 /// 0 where there is no such fact.
@@ -156,7 +159,9 @@ class WindowSimulator {
     void calls_before(CallFollower follower) { calls_before_ = std::move(follower); }
     /// Simulates a window, which then is part of what was executed.
     Result<WindowFacts> simulate(const trace::Trace& trace);
-    /// The same, and then the facts of it on each of these machines. Not `as_it_is`: only on these.
+    /// A window is simulated by somebody else, and part of what was executed here.
+    Result<> pass_over(const trace::Trace& trace);
+    /// As simulate(), and then the facts of it on each of these machines. Not `as_it_is`: only on these.
     Result<std::vector<WindowFacts>> simulate_with(const trace::Trace& trace,
                                                    const std::vector<ChangedMachine>& machines, bool as_it_is = true);
 
