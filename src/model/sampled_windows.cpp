@@ -31,7 +31,7 @@ constexpr std::uint64_t only_samples_ns = 500'000'000, late_ns = 10'000'000;
 /// Moments are worth more than what lies close together, and a copy is followed from one to the next where it goes on
 /// by itself; more than these tell little more.
 constexpr std::size_t most_copies = 16;
-constexpr double most_moments = 32, shortest_apart_ns = 5e6;
+constexpr double most_moments = 64, shortest_apart_ns = 2e6;
 constexpr double share_to_run = 0.5;  ///< of the time that there is: at most that is for copies to run by themselves
 constexpr double usual_moment_ns = 120e6;  ///< that one takes to be modelled, until it is known
 // While what is sampled runs, how long it will run is not known.
