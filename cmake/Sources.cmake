@@ -223,6 +223,7 @@ set(TMAPROBE_SOURCES_model
     src/model/command_simulation.cpp
     src/model/copy_entries.cpp
     src/model/copy_windows.cpp
+    src/model/copy_windows_simulation.cpp
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
     src/model/core/pipeline.cpp

@@ -151,6 +151,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/trace_file_test.cpp
     tests/model/trace_simulation_test.cpp
     tests/model/window_likeness_test.cpp
+    tests/model/windows_beside_test.cpp
     tests/model/wrong_path_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_process

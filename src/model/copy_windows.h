@@ -59,6 +59,8 @@ class CopyWindows {
     const std::map<std::uint32_t, trace::SeenEntries>& seen_entries() const { return seen_entries_; }
 
   private:
+    static constexpr std::size_t shortest_window = 1000;  ///< instructions
+
     /// Recorded instructions of a copy, by number; not yet seen by the caches.
     using Steps = std::vector<trace::Step>;
     /// Its last steps are one; those before it tell of calls.

@@ -25,8 +25,9 @@ bool write_all(int fd, const std::string& text) {
     return true;
 }
 
-/// In the fork. Nothing of this process is cleaned up by it: copies, files and traces are its parent's.
-[[noreturn]] void answer(const std::function<Result<WindowBeside>()>& simulate, int fd) {
+/// In the fork. Nothing of this process is cleaned up by it, whatever happens: copies, files and traces are its
+/// parent's.
+[[noreturn]] void answer(const std::function<Result<WindowBeside>()>& simulate, int fd) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const auto simulated = simulate();
     const std::string text = simulated ? to_text(*simulated) : simulated.error().what;

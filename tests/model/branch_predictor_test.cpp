@@ -167,6 +167,51 @@ double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint6
     return missed / (turns / 2.0);
 }
 
+/// Of a jump through a pointer to one of two jumps by chance, so many bytes apart, some jumps and a second such one by
+/// the same chance: share of mispredictions of the second.
+double missed_behind_jumps(int jumps, std::uint64_t apart) {
+    events::CoreGeometry core;
+    core.history_bits = 2;
+    core.history_first_bit = 2;
+    core.target_history = 18;
+    core.recent_branches = 3;
+    core.recent_target_bits = 0x1f;
+    core.recent_place_bits = 0x1f0;
+    BranchPredictor predictor(core);
+    trace::StaticInstruction first, there, jump, second;
+    first.address = 0x5000;
+    second.address = 0x6000;
+    for (trace::StaticInstruction* const each : {&first, &there, &jump, &second}) {
+        each->branch = true;
+        each->length = 1;
+    }
+    first.indirect = second.indirect = true;
+    std::mt19937 random(11);
+    constexpr int turns = 20000;
+    int missed = 0;
+    for (int i = 0; i < turns; ++i) {
+        const bool choice = random() & 1;
+        there.address = 0x8000 + (choice ? apart : 0);
+        predictor.mispredicts(first, true, there.address);
+        predictor.mispredicts(there, true, 0x5100);
+        for (int each = 0; each < jumps; ++each) {
+            jump.address = 0x5100 + static_cast<std::uint64_t>(each) * 0x20;
+            predictor.mispredicts(jump, true, jump.address + 0x20);
+        }
+        const bool wrong = predictor.mispredicts(second, true, choice ? 0xa000 : 0xb000);
+        if (i >= turns / 2) missed += wrong;
+    }
+    return missed / (turns / 2.0);
+}
+
+TEST(BranchPredictor, ThePlacesOfTheLastTwoTakenBranchesTellMoreThanTheirHistory) {
+    constexpr double told = 0.02, by_chance = 0.4;
+    EXPECT_LT(missed_behind_jumps(0, 0x80), told);
+    EXPECT_LT(missed_behind_jumps(1, 0x80), told);
+    EXPECT_GT(missed_behind_jumps(2, 0x80), by_chance);
+    EXPECT_GT(missed_behind_jumps(0, 0x200), by_chance);
+}
+
 TEST(BranchPredictor, LooksBackUponAsManyTakenBranchesAsTheCoreDoes) {
     constexpr double told = 0.02, by_chance = 0.4;
     EXPECT_LT(missed_behind(17, false, 0, 4), told);

@@ -1,7 +1,7 @@
 // How far back a core looks to foretell a branch, by the clock: one of two functions is called by chance through a
 // pointer, and so many jumps later a second branch goes by the same chance. Of the two functions the start, the return
 // or a jump differs in one bit of its address, and else they only lie 8 KiB apart: as long as the second branch is
-// predicted, that bit is looked back upon.
+// predicted, that bit is looked back upon. The same of two jumps that it goes to by a jump through the pointer.
 //   c++ -std=c++20 -O2 -o branch_reach branch_reach.cpp && ./branch_reach        x86-64; a quiet machine
 #include <sys/mman.h>
 
@@ -18,6 +18,7 @@ namespace {
 
 using Function = const unsigned char*;
 using Loop = void (*)(const std::uint8_t* choices, std::uint64_t count, const Function* first, const Function* second);
+enum class First { call, jump };
 enum class Second { indirect_call, condition };
 
 double now_ns() {
@@ -38,17 +39,18 @@ double cycle_ns() {
     return best;
 }
 
-/// Of each turn: a call by choice, so many jumps, each to the next start of 32 bytes, and a second branch by that
-/// choice.
-void write_loop(unsigned char* code, int jumps, Second second) {
+/// Of each turn: a call or jump by choice, so many jumps, each to the next start of 32 bytes, and a second branch by
+/// that choice. Where it goes on behind the first.
+unsigned char* write_loop(unsigned char* code, First first, int jumps, Second second) {
     unsigned char* at = code;
     const auto bytes = [&](std::initializer_list<int> values) {
         for (const int value : values) *at++ = static_cast<unsigned char>(value);
     };
     bytes({0x53});  // push %rbx
     Function turn = at;
-    bytes({0x0f, 0xb6, 0x44, 0x37, 0xff});  // movzbl -1(%rdi,%rsi), %eax
-    bytes({0xff, 0x14, 0xc2});              // call *(%rdx,%rax,8)
+    bytes({0x0f, 0xb6, 0x44, 0x37, 0xff});                    // movzbl -1(%rdi,%rsi), %eax
+    bytes({0xff, first == First::call ? 0x14 : 0x24, 0xc2});  // call or jmp *(%rdx,%rax,8)
+    unsigned char* const behind_first = at;
     for (int i = 0; i < jumps; ++i) {
         constexpr std::uintptr_t apart = 32;
         const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(at) + 2;
@@ -65,6 +67,7 @@ void write_loop(unsigned char* code, int jumps, Second second) {
     std::memcpy(at, &back, sizeof back);
     at += sizeof back;
     bytes({0x5b, 0xc3});  // pop %rbx; ret
+    return behind_first;
 }
 
 double turn_ns(Function code, const std::vector<std::uint8_t>& choices, const Function* first, const Function* second) {
@@ -111,6 +114,20 @@ std::array<Function, 2> write_functions(unsigned char* code, Differ differ, int 
     return starts;
 }
 
+/// Two jumps to an address, one bit apart.
+std::array<Function, 2> write_jumps(unsigned char* code, const unsigned char* to, int bit) {
+    constexpr std::size_t jump_bytes = 5;
+    std::array<Function, 2> starts{};
+    for (std::size_t which = 0; which < starts.size(); ++which) {
+        unsigned char* const at = code + (which << bit);
+        const auto over = static_cast<std::int32_t>(to - (at + jump_bytes));
+        at[0] = 0xe9;
+        std::memcpy(at + 1, &over, sizeof over);
+        starts[which] = at;
+    }
+    return starts;
+}
+
 }  // namespace
 
 int main() {
@@ -142,7 +159,7 @@ int main() {
                 const std::array<Function, 2> functions = write_functions(memory + functions_at, differ, bit);
                 std::printf("\n  bit %2d:", bit);
                 for (const int between : jumps) {
-                    write_loop(memory, between, second);
+                    write_loop(memory, First::call, between, second);
                     const double random = turn_ns(memory, by_chance, functions.data(), others.data());
                     const double steady = turn_ns(memory, always, functions.data(), others.data());
                     std::printf("%5.1f", (random - steady) / cycle);
@@ -150,5 +167,23 @@ int main() {
             }
             std::printf("\n");
         }
+    constexpr int first_bit = 3;  // a jump has five bytes
+    for (const Second second : {Second::indirect_call, Second::condition}) {
+        std::printf(
+            "%s, jumps in the place of functions differ; cycles more than without chance, jumps between:\n         ",
+            second == Second::indirect_call ? "an indirect call" : "a condition");
+        for (const int between : jumps) std::printf("%5d", between);
+        for (int bit = first_bit; bit < bits; ++bit) {
+            std::printf("\n  bit %2d:", bit);
+            for (const int between : jumps) {
+                const unsigned char* const behind = write_loop(memory, First::jump, between, second);
+                const std::array<Function, 2> first = write_jumps(memory + functions_at, behind, bit);
+                const double random = turn_ns(memory, by_chance, first.data(), others.data());
+                const double steady = turn_ns(memory, always, first.data(), others.data());
+                std::printf("%5.1f", (random - steady) / cycle);
+            }
+        }
+        std::printf("\n");
+    }
     return 0;
 }
