@@ -51,6 +51,13 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     // What held an instruction up holds up those that come out in the cycles after it, until the queue has filled
     // again.
     if (late_ != SlotCause::fetch_bandwidth && fetched_until_ > late_since_ + 1) late_ = SlotCause::fetch_bandwidth;
+    // Of a repeated string instruction the next piece: nothing is fetched for it, and one comes a cycle.
+    if (what.moves_string && address == last_address_) {
+        wait_until(fetched_until_ + 1, SlotCause::microcode);
+        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
+        admission.supply = late_;
+        return;
+    }
     if (const std::uint64_t line = address / line_bytes; line != last_line_) {
         last_line_ = line;
         fetch_line(address);
@@ -86,6 +93,8 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
+    if (what.moves_string)
+        wait_until(std::ceil(fetched_until_) + parameters_.repeated_string_cycles, SlotCause::microcode);
     admission.supplied = static_cast<std::uint64_t>(fetched_until_);
     admission.supply = late_;
 }

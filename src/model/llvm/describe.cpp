@@ -300,6 +300,29 @@ void Describer::set_slots(const Scheduled& facts, InstructionDescriptor& out) co
     out.microcoded = parameters_.microcode_above && out.slots > parameters_.microcode_above;
 }
 
+/// LLVM has a string instruction as it is by itself. Repeated, it moves many bytes at once, and its pointers and
+/// counter go on whatever is on its way.
+void Describer::describe_piece(InstructionDescriptor& out) const {
+    out.moves_string = true;
+    out.ports.count = out.operation_uses = out.load_uses = out.store_uses = 0;
+    const auto add = [&](const std::vector<PortUse>& uses, Part part, std::uint8_t& count) {
+        for (PortUse use : uses) {
+            use.part = part;
+            use.cycles = 1;
+            use.pools = schedule_.pools_of(use.ports);
+            if (out.ports.push(use)) ++count;
+        }
+    };
+    if (out.loads) add(plain_load_, Part::load, out.load_uses);
+    add(plain_store_, Part::store, out.store_uses);
+    for (Definition& definition : out.definitions) {
+        definition.part = Part::load;
+        definition.latency = 1;
+    }
+    out.slots = out.loads ? 2 : 1;
+    out.microcoded = parameters_.microcode_above > 0;
+}
+
 const std::vector<std::size_t>& Describer::corrections_of(unsigned opcode) {
     const auto [found, fresh] = corrections_by_opcode_.try_emplace(opcode);
     if (fresh) {
@@ -408,6 +431,7 @@ InstructionDescriptor Describer::describe(const trace::StaticInstruction& instru
     if (x86_) describe_x86(target_, parameters_, schedule_, code, out);
     set_slots(*facts, out);
     correct(code, out);
+    if (x86_ && instruction.repeated && out.stores) describe_piece(out);
     for (const Definition& definition : out.definitions)
         if (definition.part == Part::operation) out.latency = std::max(out.latency, definition.latency);
     if (out.branch && !out.latency) out.latency = 1;

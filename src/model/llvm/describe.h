@@ -40,6 +40,7 @@ class Describer {
     void add_definitions(const llvm::MCInst& code, const Scheduled& facts, InstructionDescriptor& out) const;
     void add_ports(const Scheduled& facts, InstructionDescriptor& out) const;
     void set_load_latency(const llvm::MCInst& code, const Scheduled& facts, InstructionDescriptor& out);
+    void describe_piece(InstructionDescriptor& out) const;
     void set_slots(const Scheduled& facts, InstructionDescriptor& out) const;
     static void replace_ports(const std::vector<PortUse>& by, Part part, InstructionDescriptor& out);
     void correct(const llvm::MCInst& code, InstructionDescriptor& out);
