@@ -212,6 +212,7 @@ struct Description<CoreGeometry> {
         added("recent_place_bits", &S::recent_place_bits), added("recovery_cycles", &S::recovery_cycles),
         added("microcode_above", &S::microcode_above), added("microcode_alone", &S::microcode_alone),
         added("microcode_penalty", &S::microcode_penalty), added("repeated_string_cycles", &S::repeated_string_cycles),
+        added("longer_string_cycles", &S::longer_string_cycles),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_operand", &S::fuses_memory_operand),
         added("store_forward_cycles", &S::store_forward_cycles),

@@ -145,11 +145,12 @@ struct CoreGeometry {
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.
     unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0, recent_place_bits = 0;
-    unsigned recovery_cycles = 0;         ///< of these, counted as recovery and not as front end
-    unsigned microcode_above = 0;         ///< instructions of more micro-ops come from the sequencer; 0: none do
-    bool microcode_alone = false;         ///< a sequenced instruction shares no dispatch cycle with others
-    unsigned microcode_penalty = 0;       ///< cycles to switch to the sequencer where it can share
-    unsigned repeated_string_cycles = 0;  ///< x86: until a repeated movs or stos begins to move anything
+    unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
+    unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do
+    bool microcode_alone = false;    ///< a sequenced instruction shares no dispatch cycle with others
+    unsigned microcode_penalty = 0;  ///< cycles to switch to the sequencer where it can share
+    /// x86: until a repeated movs or stos begins to move anything, and again before what is beyond 64 bytes.
+    unsigned repeated_string_cycles = 0, longer_string_cycles = 0;
     bool fuses_compare_and_branch = false;
     bool fuses_memory_operand = false;   ///< LLVM counts load and operation apart; the slots count them once
     unsigned store_forward_cycles = 5;   ///< of a load whose data comes from the store buffer, from the store on

@@ -163,6 +163,38 @@ TEST(FrontEnd, ACycleBringsWhatIsInOneWindowOfTheOpCache) {
     EXPECT_NEAR(cycles_of_round(0x401000 + 56, false), 1, 0.1);
 }
 
+/// Cycles of one repeated string instruction that moves so many pieces, between two others.
+double cycles_of_string(const Bytes& code, std::size_t pieces, unsigned start_cycles, unsigned longer_cycles = 0) {
+    CoreParameters parameters = zen4();
+    parameters.repeated_string_cycles = start_cycles;
+    parameters.longer_string_cycles = longer_cycles;
+    trace::Trace trace = trace_of({code, {0x89, 0xd2}}, 0, {});  // mov %edx, %edx
+    constexpr std::size_t times = 200;
+    for (std::size_t time = 0; time < times; ++time) {
+        for (std::uint64_t piece = 0; piece < pieces; ++piece)
+            trace.steps.push_back({0, trace.instructions[0].loads ? 0x20000 + 32 * piece : 0, 0x10000 + 32 * piece});
+        trace.steps.push_back({1, 0, 0});
+    }
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    return static_cast<double>(simulate(parameters, trace, memory).cycles) / times;
+}
+
+TEST(FrontEnd, ARepeatedStringInstructionMovesAPieceACycleOnceItHasBegun) {
+    const Bytes stosb{0xf3, 0xaa}, stosq{0xf3, 0x48, 0xab}, movsb{0xf3, 0xa4}, movsq{0xf3, 0x48, 0xa5};
+    for (const Bytes& code : {stosb, stosq, movsb, movsq}) {
+        EXPECT_NEAR(cycles_of_string(code, 100, 18), 118, 3);
+        EXPECT_NEAR(cycles_of_string(code, 100, 30), 130, 3);
+        EXPECT_NEAR(cycles_of_string(code, 1, 18), 19, 3);
+        EXPECT_NEAR(cycles_of_string(code, 2, 18, 15), 20, 3);
+        EXPECT_NEAR(cycles_of_string(code, 100, 18, 15), 133, 3);
+    }
+}
+
+TEST(FrontEnd, AStringInstructionByItselfBeginsNothing) {
+    const Bytes stosb{0xaa};
+    EXPECT_DOUBLE_EQ(cycles_of_string(stosb, 10, 18), cycles_of_string(stosb, 10, 30));
+}
+
 TEST(FrontEnd, LinesAreAskedForAheadOfFetching) {
     constexpr std::size_t instructions = 4000, in_line = 16;
     std::vector<std::pair<std::uint64_t, Bytes>> code;

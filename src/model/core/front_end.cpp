@@ -53,7 +53,9 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (late_ != SlotCause::fetch_bandwidth && fetched_until_ > late_since_ + 1) late_ = SlotCause::fetch_bandwidth;
     // Of a repeated string instruction the next piece: nothing is fetched for it, and one comes a cycle.
     if (what.moves_string && address == last_address_) {
-        wait_until(fetched_until_ + 1, SlotCause::microcode);
+        constexpr unsigned short_pieces = 2;  // of 32 bytes
+        const unsigned longer = ++string_pieces_ == short_pieces ? parameters_.longer_string_cycles : 0;
+        wait_until(fetched_until_ + 1 + longer, SlotCause::microcode);
         admission.supplied = static_cast<std::uint64_t>(fetched_until_);
         admission.supply = late_;
         return;
@@ -93,6 +95,7 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
+    string_pieces_ = 0;
     if (what.moves_string)
         wait_until(std::ceil(fetched_until_) + parameters_.repeated_string_cycles, SlotCause::microcode);
     admission.supplied = static_cast<std::uint64_t>(fetched_until_);

@@ -43,6 +43,7 @@ class FrontEnd {
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
+    unsigned string_pieces_ = 0;  ///< after the first of a repeated string instruction
     bool from_op_cache_ = false, line_missed_ = false;
 };
 
