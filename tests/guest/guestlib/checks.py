@@ -10,15 +10,13 @@ from guestlib import truth
 
 MISSING = "no such value"
 TOO_WIDE = "are too wide to say anything"
-LITTLE_OFF = "(not by much)"
 
 
 def close(name, value, true, tolerance):
     if not isinstance(value, (int, float)):
         return [f"{name}: {value!r} is not a number, expected {true:.6f}"]
     if abs(value - true) > tolerance:
-        little = f" {LITTLE_OFF}" if abs(value - true) <= 3 * tolerance else ""
-        return [f"{name}: {value:.6f}, expected {true:.6f} within {tolerance}{little}"]
+        return [f"{name}: {value:.6f}, expected {true:.6f} within {tolerance}"]
     return []
 
 
@@ -312,12 +310,6 @@ def only_too_wide(complaints):
 def only_absent(complaints):
     """Whether values that are not there are all there is to complain of: a program of which nothing was met."""
     return bool(complaints) and all(MISSING in complaint for complaint in complaints)
-
-
-def only_a_region_little_off(complaints):
-    """Whether rates of regions, not by much, are all there is to complain of: where the host holds the machine up between
-    the program's mark and its change of rates, a region has counts at the rates of another."""
-    return bool(complaints) and all("region " in complaint and complaint.endswith(LITTLE_OFF) for complaint in complaints)
 
 
 def judge(scenario, outcomes):
