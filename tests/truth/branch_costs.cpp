@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -12,26 +11,11 @@
 #include <random>
 #include <vector>
 
+#include "by_clock.h"
+
 namespace {
 
 using Code = std::vector<unsigned char>;
-
-double ns_of(void (*code)(), int rounds) {
-    double best = 1e18;
-    for (int round = 0; round < rounds; ++round) {
-        const auto start = std::chrono::steady_clock::now();
-        code();
-        const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-        best = std::min(best, took.count());
-    }
-    return best;
-}
-
-/// A chain of sums, each of which takes a cycle.
-void chain() {
-    asm volatile("mov $2000, %%ecx\n1:\n.rept 50\nadd $1, %%rax\n.endr\ndec %%ecx\njnz 1b" : : : "rax", "rcx", "cc");
-}
-constexpr double chain_cycles = 100'000;
 
 void put(Code& code, std::initializer_list<int> bytes) {
     for (const int byte : bytes) code.push_back(static_cast<unsigned char>(byte));
@@ -67,8 +51,8 @@ double cycles(unsigned char* memory, const Code& body, double per) {
     code();
     double least = 1e18, clock = 1e18;
     for (int round = 0; round < 6; ++round) {
-        least = std::min(least, ns_of(code, 10));
-        clock = std::min(clock, ns_of(chain, 10));
+        least = std::min(least, least_ns(10, code));
+        clock = std::min(clock, least_ns(10, chain));
     }
     return least / (clock / chain_cycles) / times / per;
 }

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+
+#include "by_clock.h"
 
 namespace {
 
@@ -18,16 +19,12 @@ double call_ns(const unsigned char* first, const unsigned char* second) {
     constexpr int calls = 4096, rounds = 120;
     static std::array<Function, calls> functions;
     for (int i = 0; i < calls; ++i) std::memcpy(&functions[i], i % 2 ? &first : &second, sizeof(Function));
-    double best = 1e9;
-    for (int round = 0; round < rounds; ++round) {
-        const auto start = std::chrono::steady_clock::now();
+    const auto call_all = [] {
         long sum = 0;
         for (const Function function : functions) sum = function(sum);
         asm volatile("" : : "r"(sum));
-        const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-        best = std::min(best, took.count() / calls);
-    }
-    return best;
+    };
+    return least_ns(rounds, call_all) / calls;
 }
 
 enum class Branch { jump, taken, not_taken, indirect, call, short_jump };

@@ -5,30 +5,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#include "by_clock.h"
+
 namespace {
 
 using Directions = std::vector<std::uint8_t>;
 using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
-
-double now_ns() {
-    const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
-    return now.count();
-}
-
-double cycle_ns() {
-    constexpr std::uint64_t turns = 4'000'000, sums = 50;
-    std::uint64_t left = turns;
-    const double start = now_ns();
-    asm volatile("1:\n.rept 50\nadd $1, %%rax\n.endr\ndec %0\njnz 1b" : "+r"(left) : : "rax", "cc");
-    return (now_ns() - start) / static_cast<double>(turns * sums);
-}
 
 /// Of each turn, so many branches, each over a sum, and three no-operations behind it.
 Loop loop(std::uint32_t branches) {

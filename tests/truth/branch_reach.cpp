@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <vector>
+
+#include "by_clock.h"
 
 namespace {
 
@@ -20,24 +21,6 @@ using Function = const unsigned char*;
 using Loop = void (*)(const std::uint8_t* choices, std::uint64_t count, const Function* first, const Function* second);
 enum class First { call, jump };
 enum class Second { indirect_call, condition };
-
-double now_ns() {
-    const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
-    return now.count();
-}
-
-double cycle_ns() {
-    constexpr int runs = 200;
-    constexpr std::uint64_t turns = 20000, sums = 50;
-    double best = 1e9;
-    for (int run = 0; run < runs; ++run) {
-        std::uint64_t left = turns;
-        const double start = now_ns();
-        asm volatile("1:\n.rept 50\nadd $1, %%rax\n.endr\ndec %0\njnz 1b" : "+r"(left) : : "rax", "cc");
-        best = std::min(best, (now_ns() - start) / static_cast<double>(turns * sums));
-    }
-    return best;
-}
 
 /// Of each turn: a call or jump by choice, so many jumps, each to the next start of 32 bytes, and a second branch by
 /// that choice. Where it goes on behind the first.
@@ -74,13 +57,8 @@ double turn_ns(Function code, const std::vector<std::uint8_t>& choices, const Fu
     constexpr int runs = 4;
     Loop loop = nullptr;
     std::memcpy(&loop, &code, sizeof loop);
-    double best = 1e9;
-    for (int run = 0; run < runs; ++run) {
-        const double start = now_ns();
-        loop(choices.data(), choices.size(), first, second);
-        best = std::min(best, (now_ns() - start) / static_cast<double>(choices.size()));
-    }
-    return best;
+    return least_ns(runs, [&] { loop(choices.data(), choices.size(), first, second); }) /
+           static_cast<double>(choices.size());
 }
 
 enum class Differ { starts, jumps, returns };

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -12,31 +11,11 @@
 #include <random>
 #include <vector>
 
+#include "by_clock.h"
+
 namespace {
 
 using Code = std::vector<unsigned char>;
-
-double now_ns() {
-    const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
-    return now.count();
-}
-
-template <class Run>
-double least_ns(int rounds, const Run& run) {
-    double least = 1e18;
-    for (int round = 0; round < rounds; ++round) {
-        const double start = now_ns();
-        run();
-        least = std::min(least, now_ns() - start);
-    }
-    return least;
-}
-
-/// A chain of sums, each of which takes a cycle.
-void chain() {
-    asm volatile("mov $2000, %%ecx\n1:\n.rept 50\nadd $1, %%rax\n.endr\ndec %%ecx\njnz 1b" : : : "rax", "rcx", "cc");
-}
-constexpr double chain_cycles = 100'000;
 
 struct Kind {
     const char* name;
@@ -87,7 +66,7 @@ int main() {
     std::shuffle(places.begin(), places.end(), std::mt19937(1));
     for (std::uint32_t& place : places) place *= line;
     for (std::size_t i = 0; i < lines; ++i) std::memcpy(memory + places[i], &places[(i + 1) % lines], sizeof places[i]);
-    const double cycle = least_ns(200, chain) / chain_cycles;
+    const double cycle = cycle_ns();
     const double latency = least_ns(8,
                                     [&] {
                                         std::uint64_t at = 0;
