@@ -23,7 +23,8 @@ std::vector<std::string> calibrate(const record::Calibration& found, const std::
 /// machine has all of it.
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu);
 
-/// Gives the third level this part of what it has. Whether that is more than nothing beside the second one.
+/// Gives the third level this part of what it has. Whether that is a part of it, and more than nothing beside the
+/// second one.
 bool share_third_level(double part, events::CpuGeometry& cpu);
 
 }  // namespace tmaprobe::model

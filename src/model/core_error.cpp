@@ -34,9 +34,9 @@ void follow(Facts& facts, const Facts& before, std::initializer_list<const char*
         if (const auto found = facts.find(name); found != facts.end()) found->second *= is / was;
 }
 
-double& part_in(CoreOff& off, PartOfCore part) {
-    if (part == PartOfCore::front_end) return off.front_end;
-    return part == PartOfCore::speculation ? off.speculation : off.back_end;
+double CoreOff::* member_of(PartOfCore part) {
+    if (part == PartOfCore::front_end) return &CoreOff::front_end;
+    return part == PartOfCore::speculation ? &CoreOff::speculation : &CoreOff::back_end;
 }
 
 }  // namespace
@@ -45,6 +45,11 @@ PartOfCore part_of(SlotCause cause) {
     if (cause >= SlotCause::wrong_path && cause <= SlotCause::resteer) return PartOfCore::speculation;
     if (cause >= SlotCause::instruction_cache && cause <= SlotCause::fetch_bandwidth) return PartOfCore::front_end;
     return PartOfCore::back_end;
+}
+
+CoreOff draw_core(Random& random) {
+    const auto off = [&] { return 2 * random.fraction() - 1; };
+    return {off(), off(), off()};
 }
 
 double CyclesByCore::with(const CoreOff& off) const {
@@ -62,18 +67,18 @@ CyclesByCore cycles_by_core(const Facts& facts, const events::CoreError& error) 
     if (by_core.cycles <= 0 || slots <= 0) return by_core;
     for (const events::CauseError& one : error.causes) {
         const double cycles = value_of(facts, fact_of(one.cause)) / (slots / by_core.cycles);
-        part_in(by_core.more, part_of(one.cause)) += cycles * one.more;
-        part_in(by_core.fewer, part_of(one.cause)) += cycles * one.less;
+        by_core.more.*member_of(part_of(one.cause)) += cycles * one.more;
+        by_core.fewer.*member_of(part_of(one.cause)) += cycles * one.less;
     }
     return by_core;
 }
 
-Facts with_core_error(const Facts& facts, const events::CoreError& error, CoreOff off) {
+Facts with_core_error(const Facts& facts, const events::CoreError& error, const CoreOff& off) {
     const double cycles = cycles_of(facts), slots = value_of(facts, "slots");
     if (cycles <= 0 || slots <= 0) return facts;
     Facts changed = facts;
     for (const events::CauseError& one : error.causes) {
-        const double by = part_in(off, part_of(one.cause));
+        const double by = off.*member_of(part_of(one.cause));
         const double added = value_of(facts, fact_of(one.cause)) * by * (by > 0 ? one.more : one.less);
         if (added == 0) continue;
         const SlotCause cause = one.cause == SlotCause::retiring ? one.as : one.cause;

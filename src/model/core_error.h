@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "base/random.h"
 #include "events/core_error.h"
 #include "model/window_simulator.h"
 
@@ -17,6 +18,9 @@ PartOfCore part_of(record::SlotCause cause);
 struct CoreOff {
     double front_end = 0, speculation = 0, back_end = 0;
 };
+
+/// Any of those that it may be, each as likely.
+CoreOff draw_core(Random& random);
 
 /// The cores at the edge of those that it may be: all of it slower or faster, and each part alone.
 inline constexpr std::array<CoreOff, 8> outermost_cores{
@@ -34,7 +38,7 @@ CyclesByCore cycles_by_core(const Facts& facts, const events::CoreError& error);
 /// Sums over some instructions as they would be if the causes of slots of each part took as much more or less than
 /// modelled. The instructions and what is counted of them stay, but for mispredictions, which go with their slots;
 /// cycles of a kind go with the slots of that kind. Sums without causes stay as they are.
-Facts with_core_error(const Facts& facts, const events::CoreError& error, CoreOff off);
+Facts with_core_error(const Facts& facts, const events::CoreError& error, const CoreOff& off);
 
 /// What a sum would be with another core: all of it slower or faster, and each part alone. Nothing for a sum without
 /// causes, and where nothing is known of errors.

@@ -69,7 +69,7 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     double l3_share = 1;
     if (machine.calibration)
         calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
-    else if (own_l3 < 1 && share_third_level(own_l3, *cpu))
+    else if (share_third_level(own_l3, *cpu))
         l3_share = own_l3;
     auto modelled = TRY(modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id));
     modelled.core_error = TRY(events::read_core_error(library, table.folder));

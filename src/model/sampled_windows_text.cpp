@@ -9,35 +9,38 @@
 namespace tmaprobe::model {
 namespace {
 
-/// WindowFacts::time_by_address, of one path of regions or of all.
-struct NumberedTimes {
-    std::uint32_t path = 0;
+/// Times by address, as two lists: a map has texts for keys.
+struct TimesInText {
+    std::uint32_t path = 0;  ///< of regions
     std::vector<std::uint64_t> addresses;
     std::vector<double> times;
-};
 
-struct WindowInText {
-    WindowFacts facts;
-    std::uint64_t simulated_instructions = 0;
-    double simulating_ns = 0;
-    NumberedTimes times;
-    std::vector<NumberedTimes> in_regions;
-};
-
-NumberedTimes numbered(std::uint32_t path, const std::map<std::uint64_t, double>& by_address) {
-    NumberedTimes numbered{path, {}, {}};
-    for (const auto& [address, time] : by_address) {
-        numbered.addresses.push_back(address);
-        numbered.times.push_back(time);
+    std::map<std::uint64_t, double> by_address() const {
+        std::map<std::uint64_t, double> all;
+        for (std::size_t i = 0; i < std::min(addresses.size(), times.size()); ++i) all[addresses[i]] = times[i];
+        return all;
     }
-    return numbered;
+};
+
+TimesInText in_text(std::uint32_t path, const std::map<std::uint64_t, double>& by_address) {
+    TimesInText text{path, {}, {}};
+    for (const auto& [address, time] : by_address) {
+        text.addresses.push_back(address);
+        text.times.push_back(time);
+    }
+    return text;
 }
 
-std::map<std::uint64_t, double> by_address(const NumberedTimes& numbered) {
-    std::map<std::uint64_t, double> times;
-    for (std::size_t i = 0; i < std::min(numbered.addresses.size(), numbered.times.size()); ++i)
-        times[numbered.addresses[i]] = numbered.times[i];
-    return times;
+TimesInText times_of(const WindowBeside& window) { return in_text(0, window.facts.time_by_address); }
+void set_times(WindowBeside& window, const TimesInText& times) { window.facts.time_by_address = times.by_address(); }
+
+std::vector<TimesInText> times_of_regions(const WindowBeside& window) {
+    std::vector<TimesInText> all;
+    for (const auto& [path, times] : window.facts.time_by_region) all.push_back(in_text(path, times));
+    return all;
+}
+void set_times_of_regions(WindowBeside& window, const std::vector<TimesInText>& all) {
+    for (const TimesInText& times : all) window.facts.time_by_region[times.path] = times.by_address();
 }
 
 }  // namespace
@@ -143,20 +146,20 @@ struct Description<model::WindowFacts> {
         optional("mappings", &model::WindowFacts::mappings));
 };
 
-/// Numbers by number, as two lists.
 template <>
-struct Description<model::NumberedTimes> {
-    using N = model::NumberedTimes;
+struct Description<model::TimesInText> {
+    using T = model::TimesInText;
     static constexpr auto fields =
-        std::make_tuple(field("path", &N::path), field("addresses", &N::addresses), field("times", &N::times));
+        std::make_tuple(field("path", &T::path), field("addresses", &T::addresses), field("times", &T::times));
 };
 
 template <>
-struct Description<model::WindowInText> {
-    using W = model::WindowInText;
+struct Description<model::WindowBeside> {
+    using W = model::WindowBeside;
     static constexpr auto fields = std::make_tuple(
         field("facts", &W::facts), field("simulated_instructions", &W::simulated_instructions),
-        field("simulating_ns", &W::simulating_ns), field("times", &W::times), field("in_regions", &W::in_regions));
+        field("simulating_ns", &W::simulating_ns), property("times", model::times_of, model::set_times, {}),
+        property("times_of_regions", model::times_of_regions, model::set_times_of_regions, {}));
 };
 
 template <>
@@ -220,25 +223,14 @@ struct Description<model::SampledWindows> {
 
 namespace tmaprobe::model {
 
-std::string to_text(const SampledWindows& windows) {
-    json::Writer writer;
-    json::write(writer, windows);
-    return writer.take();
-}
-
-std::string to_text(const WindowBeside& window) {
-    WindowInText written{window.facts,
-                         window.simulated_instructions,
-                         window.simulating_ns,
-                         numbered(0, window.facts.time_by_address),
-                         {}};
-    for (const auto& [path, times] : window.facts.time_by_region) written.in_regions.push_back(numbered(path, times));
-    json::Writer writer;
-    json::write(writer, written);
-    return writer.take();
-}
-
 namespace {
+
+template <class T>
+std::string write_text(const T& value) {
+    json::Writer writer;
+    json::write(writer, value);
+    return writer.take();
+}
 
 template <class T>
 Result<T> read_text(const std::string& text) {
@@ -252,14 +244,12 @@ Result<T> read_text(const std::string& text) {
 
 }  // namespace
 
+std::string to_text(const SampledWindows& windows) { return write_text(windows); }
+
+std::string to_text(const WindowBeside& window) { return write_text(window); }
+
 Result<SampledWindows> from_text(const std::string& text) { return read_text<SampledWindows>(text); }
 
-Result<WindowBeside> window_from_text(const std::string& text) {
-    auto written = TRY(read_text<WindowInText>(text));
-    WindowBeside window{std::move(written.facts), written.simulated_instructions, written.simulating_ns};
-    window.facts.time_by_address = by_address(written.times);
-    for (const NumberedTimes& times : written.in_regions) window.facts.time_by_region[times.path] = by_address(times);
-    return window;
-}
+Result<WindowBeside> window_from_text(const std::string& text) { return read_text<WindowBeside>(text); }
 
 }  // namespace tmaprobe::model

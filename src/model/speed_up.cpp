@@ -83,11 +83,7 @@ record::SpeedUp speed_up_between(const std::vector<ComparedMoment>& moments, con
     constexpr int times = 40;
     Random random(1), core_random(2);
     for (int time = 0; time < times; ++time) {
-        const auto any_core = [&] {
-            const auto off = [&] { return 2 * core_random.fraction() - 1; };
-            return CoreOff{off(), off(), off()};
-        };
-        const CoreOff core = any_core(), other_core = cores.same ? core : any_core();
+        const CoreOff core = draw_core(core_random), other_core = cores.same ? core : draw_core(core_random);
         double after = 0;
         for (std::size_t i = 0; i < base.size(); ++i)
             after += base[random.pick(base.size(), all, [&](std::size_t j) { return base[j].stands_for; })].by(

@@ -87,9 +87,8 @@ void draw_moments(const std::vector<WindowFacts>& windows, const LookedAt& looke
                     add(facts, met, shares[number] / kind.drawn / cycles);
             }
         }
-        const auto off = [&] { return 2 * cores.fraction() - 1; };
         modelled.variations.push_back(
-            {record::Variation::drawn_moments, with_core_error(facts, core_error, {off(), off(), off()}), {}});
+            {record::Variation::drawn_moments, with_core_error(facts, core_error, draw_core(cores)), {}});
     }
 }
 

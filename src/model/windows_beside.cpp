@@ -16,31 +16,14 @@ namespace {
 
 constexpr int came_to_an_end = 0, has_an_error = 1;
 
-bool write_all(int fd, const std::string& text) {
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
-        if (wrote <= 0) return false;
-        done += static_cast<std::size_t>(wrote);
-    }
-    return true;
-}
-
 /// In the fork. Nothing of this process is cleaned up by it, whatever happens: copies, files and traces are its
 /// parent's.
 [[noreturn]] void answer(const std::function<Result<WindowBeside>()>& simulate, int fd) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const auto simulated = simulate();
     const std::string text = simulated ? to_text(*simulated) : simulated.error().what;
-    const bool wrote = write_all(fd, text);
+    const auto wrote = write_descriptor(fd, text, "the answer");
     ::_exit(simulated && wrote ? came_to_an_end : has_an_error);
-}
-
-std::string text_of(int fd) {
-    const off_t size = ::lseek(fd, 0, SEEK_END);
-    std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
-    const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return text;
 }
 
 }  // namespace
@@ -83,7 +66,7 @@ Result<WindowBeside> WindowsBeside::take(std::uint32_t number) {
     fork.process = -1;
     const Fd file = std::move(fork.answer);
     if (!waited || !WIFEXITED(status)) return fail(ErrorCode::system, "a window's simulation came to no end", "");
-    const std::string text = text_of(file.get());
+    const std::string text = TRY(read_file("/proc/self/fd/" + std::to_string(file.get())));
     if (WEXITSTATUS(status) != came_to_an_end) return fail(ErrorCode::system, text, "");
     return window_from_text(text);
 }

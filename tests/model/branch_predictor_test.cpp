@@ -127,10 +127,8 @@ TEST(BranchPredictor, ABranchThatRepeatsAnEarlierOneIsForetoldByIt) {
     EXPECT_LT(missed, 300);
 }
 
-/// Of a call by chance to one of two functions, so many jumps and a second branch by the same chance (as
-/// tests/truth/branch_reach.cpp has them): share of mispredictions of the second. `starts`, `returns`: how far apart
-/// the functions' starts and returns lie.
-double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint64_t returns) {
+/// What a Zen 4 looks back upon.
+events::CoreGeometry looks_back() {
     events::CoreGeometry core;
     core.history_bits = 2;
     core.history_first_bit = 2;
@@ -139,7 +137,15 @@ double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint6
     core.recent_branches = 3;
     core.recent_target_bits = 0x1f;
     core.recent_return_bits = 0x1c0;
-    BranchPredictor predictor(core);
+    core.recent_place_bits = 0x1f0;
+    return core;
+}
+
+/// Of a call by chance to one of two functions, so many jumps and a second branch by the same chance (as
+/// tests/truth/branch_reach.cpp has them): share of mispredictions of the second. `starts`, `returns`: how far apart
+/// the functions' starts and returns lie.
+double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint64_t returns) {
+    BranchPredictor predictor(looks_back());
     trace::StaticInstruction call, back, jump, second;
     call.address = 0x5000;
     call.branch = call.call = call.indirect = true;
@@ -170,14 +176,7 @@ double missed_behind(int jumps, bool condition, std::uint64_t starts, std::uint6
 /// Of a jump through a pointer to one of two jumps by chance, so many bytes apart, some jumps and a second such one by
 /// the same chance: share of mispredictions of the second.
 double missed_behind_jumps(int jumps, std::uint64_t apart) {
-    events::CoreGeometry core;
-    core.history_bits = 2;
-    core.history_first_bit = 2;
-    core.target_history = 18;
-    core.recent_branches = 3;
-    core.recent_target_bits = 0x1f;
-    core.recent_place_bits = 0x1f0;
-    BranchPredictor predictor(core);
+    BranchPredictor predictor(looks_back());
     trace::StaticInstruction first, there, jump, second;
     first.address = 0x5000;
     second.address = 0x6000;

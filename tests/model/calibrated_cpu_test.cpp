@@ -62,6 +62,8 @@ TEST(Calibrate, AVirtualMachineHasThePartOfItsCpus) {
     for (const int all : {0, 112, 200}) {
         machine.virtual_cpus = all;
         EXPECT_EQ(part_of_third_level(machine, cpu), 1);
+        EXPECT_FALSE(share_third_level(1, cpu));
+        EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
     }
     EXPECT_TRUE(share_third_level(8.0 / 112, cpu));
     EXPECT_NEAR(*table_figure("size.l3", cpu), (2 + 7.5) * (1 << 20), 1);

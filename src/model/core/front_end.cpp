@@ -95,9 +95,10 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
-    string_pieces_ = 0;
-    if (what.moves_string)
+    if (what.moves_string) {
+        string_pieces_ = 0;
         wait_until(std::ceil(fetched_until_) + parameters_.repeated_string_cycles, SlotCause::microcode);
+    }
     admission.supplied = static_cast<std::uint64_t>(fetched_until_);
     admission.supply = late_;
 }
