@@ -166,8 +166,8 @@ struct Description<Correction> {
 template <>
 struct Description<PortScheduler> {
     using S = PortScheduler;
-    static constexpr auto fields =
-        std::make_tuple(field("ports", &S::ports), field("entries", &S::entries).at_least(1));
+    static constexpr auto fields = std::make_tuple(field("ports", &S::ports), field("entries", &S::entries).at_least(1),
+                                                   added("takes_one", &S::takes_one));
 };
 
 template <>

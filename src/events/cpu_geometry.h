@@ -121,6 +121,7 @@ struct BranchForetelling {
 struct PortScheduler {
     std::vector<std::string> ports;  ///< that it issues to, by the ends of LLVM's names
     unsigned entries = 0;
+    bool takes_one = false;  ///< operation a cycle at renaming, addresses aside; the next waits, and all behind it
 };
 
 /// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.

@@ -44,6 +44,19 @@ TEST(Ports, TheLeastLoadedIsTakenAndWhatIsOverLoadsNobody) {
     EXPECT_NE(ports.bound(0b01111, groups), ports.bound(0b01111, groups));
 }
 
+TEST(Ports, AGroupThatTookOneIsClosedUntilTheNextCycle) {
+    Ports ports;
+    EXPECT_EQ(ports.open(0b01110, 7), 0b01110U);
+    ports.close(0b00010, groups, 7);
+    EXPECT_EQ(ports.open(0b01110, 7), 0b01100U) << "the other port of that group is closed, too";
+    ports.close(0b01000, groups, 7);
+    EXPECT_EQ(ports.open(0b01111, 7), 0U);
+    EXPECT_EQ(ports.open(0b01111, 8), 0b01111U);
+    ports.close(0b00001, groups, 8);
+    EXPECT_EQ(ports.open(0b01111, 8), 0b01100U) << "what was taken in the cycle before is forgotten";
+    EXPECT_EQ(ports.open(0b100000, 8), 0b100000U) << "which no scheduler has";
+}
+
 TEST(Ports, OneThatIsNotBoundTakesWhicheverIsFreeFirst) {
     Ports ports;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(ports.take(0b1, 5), 5U + static_cast<unsigned>(i));

@@ -19,6 +19,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       front_end_(parameters, memory, window.op_cache),
       ports_(parameters.changes.ports > 1),
       groups_(schedulers.groups),
+      taking_one_(parameters.changes.ports > 1 ? 0 : schedulers.taking_one),
       load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer),
       general_registers_(parameters.general_registers),
@@ -150,6 +151,8 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
             const auto alike = std::count_if(what.ports.begin(), what.ports.begin() + i,
                                              [&](const PortUse& before) { return before.pools == pools; });
             if (pools) wait_for(room_in(pools, earliest, 1 + static_cast<unsigned>(alike)));
+            if (takes_turn(what.ports.items[i]) && !ports_.open(what.ports.items[i].ports, earliest))
+                wait_for(earliest + 1);
         }
     }
     if (what.stores && store_buffer_.room_at() > admission.room) {
@@ -211,6 +214,11 @@ bool Pipeline::bound_to_scheduler(const PortUse& use) const {
     return (parameters_.binds_ports_at_renaming || !std::has_single_bit(use.pools)) && !std::has_single_bit(use.ports);
 }
 
+/// An operation for schedulers that take one a cycle each.
+bool Pipeline::takes_turn(const PortUse& use) const {
+    return use.part == Part::operation && (use.ports & taking_one_) != 0;
+}
+
 std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready,
                                    std::uint64_t renamed) {
     std::uint64_t issued = ready;
@@ -218,7 +226,11 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
     for (const PortUse& use : what.ports) {
         if (use.part != part) continue;
         std::uint64_t first = 0;
-        const std::uint64_t ports = bound_to_scheduler(use) ? ports_.bound(use.ports, groups_) : use.ports;
+        std::uint64_t ports = use.ports;
+        if (takes_turn(use))
+            if (const std::uint64_t open = ports_.open(ports, renamed)) ports = open;
+        if (bound_to_scheduler(use)) ports = ports_.bound(ports, groups_);
+        if (takes_turn(use)) ports_.close(ports, groups_, renamed);
         for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
             const std::uint64_t taken = ports_.take(ports, cycle ? first : ready);
             if (cycle == 0) first = taken;

@@ -25,6 +25,7 @@ constexpr unsigned issue_after_renaming = 1;  ///< cycles
 struct SchedulerSizes {
     std::vector<unsigned> entries;      ///< of each
     std::vector<std::uint64_t> groups;  ///< ports, of which one is chosen when a micro-op is renamed, if it is at all
+    std::uint64_t taking_one = 0;       ///< ports of those that take one operation a cycle at renaming
 };
 
 /// One window. For each executed instruction it works out when it is renamed, issued, done and retired; nothing is done
@@ -72,6 +73,7 @@ class Pipeline {
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
     std::uint64_t room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries);
     bool bound_to_scheduler(const PortUse& use) const;
+    bool takes_turn(const PortUse& use) const;
     Occupancy& roomy_one(std::uint16_t pools, std::uint64_t cycle);
     std::uint64_t take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready, std::uint64_t renamed);
     void count(const InstructionDescriptor& what);
@@ -90,6 +92,7 @@ class Pipeline {
     Ports ports_;
     std::vector<Occupancy> schedulers_;
     const std::vector<std::uint64_t>& groups_;
+    const std::uint64_t taking_one_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;

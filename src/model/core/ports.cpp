@@ -1,6 +1,7 @@
 #include "model/core/ports.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tmaprobe::model::core {
 
@@ -42,6 +43,12 @@ std::uint64_t Ports::bound(std::uint64_t ports, std::span<const std::uint64_t> g
     }
     last = best;
     return ports & groups[best];
+}
+
+void Ports::close(std::uint64_t ports, std::span<const std::uint64_t> groups, std::uint64_t cycle) {
+    if (std::exchange(taken_in_, cycle) != cycle) taken_ = 0;
+    for (const std::uint64_t group : groups)
+        if (group & ports) taken_ |= group;
 }
 
 void Ports::want(std::uint64_t ports) {

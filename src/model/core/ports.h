@@ -25,6 +25,12 @@ class Ports {
     /// Where a core chooses before it issues: those of the ports that a micro-op is bound to, which are of one group.
     /// The least loaded; among equals by turns.
     std::uint64_t bound(std::uint64_t ports, std::span<const std::uint64_t> groups);
+    /// Where a group takes one micro-op a cycle at renaming: those of the ports whose group took none in this one.
+    std::uint64_t open(std::uint64_t ports, std::uint64_t cycle) const {
+        return cycle == taken_in_ ? ports & ~taken_ : ports;
+    }
+    /// The group of these ports has taken one.
+    void close(std::uint64_t ports, std::span<const std::uint64_t> groups, std::uint64_t cycle);
 
   private:
     static constexpr std::size_t words = 32, word_bits = 64, window = words * word_bits;
@@ -34,6 +40,7 @@ class Ports {
 
     bool twice_;
     std::array<std::size_t, 16> last_chosen_{};  ///< by the first group that there was to choose from
+    std::uint64_t taken_ = 0, taken_in_ = 0;     ///< groups that took one at renaming, and in which cycle
     std::uint64_t floor_ = 0;
     /// How much each port was asked for lately: who can choose leaves those to others that cannot.
     std::array<std::uint32_t, most_ports> wanted_{};

@@ -56,8 +56,10 @@ class OwnCore final : public Core, private Descriptors {
     Result<> prepare() {
         auto describer = TRY(Describer::make(*target_, parameters_));
         parameters_ = changed(describer->schedule().completed(parameters_));
-        for (const Scheduler& scheduler : describer->schedule().schedulers())
+        for (const Scheduler& scheduler : describer->schedule().schedulers()) {
             schedulers_.entries.push_back(shared_entries(scheduler.entries * parameters_.changes.reorder_buffer));
+            if (scheduler.takes_one) schedulers_.taking_one |= scheduler.ports;
+        }
         schedulers_.groups = describer->schedule().groups(parameters_.binds_ports_at_renaming);
         describer_ = std::move(describer);
         return {};

@@ -57,7 +57,7 @@ Schedule::Schedule(const LlvmTarget& target, const CoreParameters& parameters)
     : target_(target), model_(target.subtarget->getSchedModel()) {
     number_ports();
     number_units(parameters.architecture == "x86_64");
-    if (parameters.scheduler) schedulers_ = {{~std::uint64_t{0}, parameters.scheduler}};
+    if (parameters.scheduler) schedulers_ = {{~std::uint64_t{0}, parameters.scheduler, false}};
     divide(parameters.schedulers);
 }
 
@@ -67,7 +67,7 @@ void Schedule::divide(const std::vector<events::PortScheduler>& schedulers) {
         for (const std::string& port : scheduler.ports) ports |= ports_of(port);
         if (schedulers_.size() == most_pools) return;
         divided_ |= static_cast<std::uint16_t>(1u << schedulers_.size());
-        schedulers_.push_back({ports, scheduler.entries});
+        schedulers_.push_back({ports, scheduler.entries, scheduler.takes_one});
     }
 }
 
@@ -108,7 +108,7 @@ void Schedule::number_ports() {
     for (unsigned i = 1; i < kinds; ++i) {
         const int entries = model_.getProcResource(i)->BufferSize;
         if (entries > 1 && i != load_queue && i != store_queue && schedulers_.size() < most_pools)
-            schedulers_.push_back({ports_[i], static_cast<unsigned>(entries)});
+            schedulers_.push_back({ports_[i], static_cast<unsigned>(entries), false});
     }
 }
 

@@ -17,6 +17,7 @@ namespace tmaprobe::model::core {
 struct Scheduler {
     std::uint64_t ports = 0;
     unsigned entries = 0;
+    bool takes_one = false;  ///< operation a cycle
 };
 
 /// What LLVM has of one instruction.

@@ -1,0 +1,36 @@
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+static double now(void){struct timespec t;clock_gettime(CLOCK_MONOTONIC,&t);return t.tv_sec*1e9+t.tv_nsec;}
+int f0(void*,void*);
+int f1(void*,void*);
+int f2(void*,void*);
+int f3(void*,void*);
+int f4(void*,void*);
+int f5(void*,void*);
+int f6(void*,void*);
+int f7(void*,void*);
+int f8(void*,void*);
+int f9(void*,void*);
+int f10(void*,void*);
+int f11(void*,void*);
+int f12(void*,void*);
+int f13(void*,void*);
+int f14(void*,void*);
+int f15(void*,void*);
+int f16(void*,void*);
+int f17(void*,void*);
+int f18(void*,void*);
+int f19(void*,void*);
+int f20(void*,void*);
+int f21(void*,void*);
+int f22(void*,void*);
+int f23(void*,void*);
+int f24(void*,void*);
+int f25(void*,void*);
+int f26(void*,void*);
+int f27(void*,void*);
+int f28(void*,void*);
+int f29(void*,void*);
+int f30(void*,void*);
+static char a[65536] __attribute__((aligned(4096)));int main(){int(*fs[])(void*,void*)={f0,f1,f2,f3,f4,f5,f6,f7,f8,f9,f10,f11,f12,f13,f14,f15,f16,f17,f18,f19,f20,f21,f22,f23,f24,f25,f26,f27,f28,f29,f30};static double best[31];for(int i=0;i<31;i++)best[i]=1e18;for(int r=0;r<600;r++)for(int i=0;i<31;i++){fs[i](a,a+8192);double t0=now();int n=fs[i](a,a+8192);n+=fs[i](a,a+8192);double t=(now()-t0-0)/n;if(t<best[i])best[i]=t;}for(int i=0;i<31;i++)printf("%.2f\n",best[i]/.2706);}

@@ -1,0 +1,9097 @@
+.text
+.globl f0
+.p2align 6
+f0:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll0:
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+vpshufd $1,%xmm15,%xmm0
+ vpshufd $1,%xmm15,%xmm1
+ vpshufd $1,%xmm15,%xmm2
+ vpshufd $1,%xmm15,%xmm3
+ dec %r14d
+ jnz .Ll0
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f1
+.p2align 6
+f1:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll1:
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+vshufps $1,%ymm15,%ymm14,%ymm0
+ vshufps $1,%ymm15,%ymm14,%ymm1
+ vshufps $1,%ymm15,%ymm14,%ymm2
+ vshufps $1,%ymm15,%ymm14,%ymm3
+ dec %r14d
+ jnz .Ll1
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f2
+.p2align 6
+f2:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll2:
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+vunpcklps %xmm15,%xmm14,%xmm0
+ vunpcklps %xmm15,%xmm14,%xmm1
+ vunpcklps %xmm15,%xmm14,%xmm2
+ vunpcklps %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll2
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f3
+.p2align 6
+f3:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll3:
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+vmovddup %xmm15,%xmm0
+ vmovddup %xmm15,%xmm1
+ vmovddup %xmm15,%xmm2
+ vmovddup %xmm15,%xmm3
+ dec %r14d
+ jnz .Ll3
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f4
+.p2align 6
+f4:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll4:
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+vblendps $3,%xmm15,%xmm14,%xmm0
+ vblendps $3,%xmm15,%xmm14,%xmm1
+ vblendps $3,%xmm15,%xmm14,%xmm2
+ vblendps $3,%xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll4
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f5
+.p2align 6
+f5:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll5:
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+vpermq $1,%ymm15,%ymm0
+ vpermq $1,%ymm15,%ymm1
+ vpermq $1,%ymm15,%ymm2
+ vpermq $1,%ymm15,%ymm3
+ dec %r14d
+ jnz .Ll5
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f6
+.p2align 6
+f6:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll6:
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+vpshufb %ymm15,%ymm14,%ymm0
+ vpshufb %ymm15,%ymm14,%ymm1
+ vpshufb %ymm15,%ymm14,%ymm2
+ vpshufb %ymm15,%ymm14,%ymm3
+ dec %r14d
+ jnz .Ll6
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f7
+.p2align 6
+f7:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll7:
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+vinsertf128 $1,%xmm15,%ymm14,%ymm0
+ vinsertf128 $1,%xmm15,%ymm14,%ymm1
+ vinsertf128 $1,%xmm15,%ymm14,%ymm2
+ vinsertf128 $1,%xmm15,%ymm14,%ymm3
+ dec %r14d
+ jnz .Ll7
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f8
+.p2align 6
+f8:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll8:
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+vextractf128 $1,%ymm15,%xmm0
+ vextractf128 $1,%ymm15,%xmm1
+ vextractf128 $1,%ymm15,%xmm2
+ vextractf128 $1,%ymm15,%xmm3
+ dec %r14d
+ jnz .Ll8
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f9
+.p2align 6
+f9:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll9:
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+vpackssdw %xmm15,%xmm14,%xmm0
+ vpackssdw %xmm15,%xmm14,%xmm1
+ vpackssdw %xmm15,%xmm14,%xmm2
+ vpackssdw %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll9
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f10
+.p2align 6
+f10:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll10:
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+vpsrldq $3,%xmm15,%xmm0
+ vpsrldq $3,%xmm15,%xmm1
+ vpsrldq $3,%xmm15,%xmm2
+ vpsrldq $3,%xmm15,%xmm3
+ dec %r14d
+ jnz .Ll10
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f11
+.p2align 6
+f11:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll11:
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+vpalignr $3,%xmm15,%xmm14,%xmm0
+ vpalignr $3,%xmm15,%xmm14,%xmm1
+ vpalignr $3,%xmm15,%xmm14,%xmm2
+ vpalignr $3,%xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll11
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f12
+.p2align 6
+f12:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll12:
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+vpmovzxbw %xmm15,%xmm0
+ vpmovzxbw %xmm15,%xmm1
+ vpmovzxbw %xmm15,%xmm2
+ vpmovzxbw %xmm15,%xmm3
+ dec %r14d
+ jnz .Ll12
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f13
+.p2align 6
+f13:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll13:
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+vpmovzxbw (%rdi),%xmm0
+ vpmovzxbw (%rdi),%xmm1
+ vpmovzxbw (%rdi),%xmm2
+ vpmovzxbw (%rdi),%xmm3
+ dec %r14d
+ jnz .Ll13
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f14
+.p2align 6
+f14:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll14:
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+vpsrld %xmm15,%xmm14,%xmm0
+ vpsrld %xmm15,%xmm14,%xmm1
+ vpsrld %xmm15,%xmm14,%xmm2
+ vpsrld %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll14
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f15
+.p2align 6
+f15:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll15:
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+vmaxsd %xmm15,%xmm14,%xmm0
+ vmaxsd %xmm15,%xmm14,%xmm1
+ vmaxsd %xmm15,%xmm14,%xmm2
+ vmaxsd %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll15
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f16
+.p2align 6
+f16:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll16:
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+vcmpltps %xmm15,%xmm14,%xmm0
+ vcmpltps %xmm15,%xmm14,%xmm1
+ vcmpltps %xmm15,%xmm14,%xmm2
+ vcmpltps %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll16
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f17
+.p2align 6
+f17:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll17:
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+vpaddusb %xmm15,%xmm14,%xmm0
+ vpaddusb %xmm15,%xmm14,%xmm1
+ vpaddusb %xmm15,%xmm14,%xmm2
+ vpaddusb %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll17
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f18
+.p2align 6
+f18:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll18:
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+vpavgb %xmm15,%xmm14,%xmm0
+ vpavgb %xmm15,%xmm14,%xmm1
+ vpavgb %xmm15,%xmm14,%xmm2
+ vpavgb %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll18
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f19
+.p2align 6
+f19:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll19:
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+vpcmpeqq %xmm15,%xmm14,%xmm0
+ vpcmpeqq %xmm15,%xmm14,%xmm1
+ vpcmpeqq %xmm15,%xmm14,%xmm2
+ vpcmpeqq %xmm15,%xmm14,%xmm3
+ dec %r14d
+ jnz .Ll19
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f20
+.p2align 6
+f20:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll20:
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+vpabsd %xmm15,%xmm0
+ vpabsd %xmm15,%xmm1
+ vpabsd %xmm15,%xmm2
+ vpabsd %xmm15,%xmm3
+ dec %r14d
+ jnz .Ll20
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f21
+.p2align 6
+f21:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll21:
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+cvttpd2dq %xmm15,%xmm0
+ cvttpd2dq %xmm15,%xmm1
+ cvttpd2dq %xmm15,%xmm2
+ cvttpd2dq %xmm15,%xmm3
+ dec %r14d
+ jnz .Ll21
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f22
+.p2align 6
+f22:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll22:
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+bsf (%rdi),%eax
+ bsf (%rdi),%ecx
+ bsf (%rdi),%r8d
+ bsf (%rdi),%r9d
+ dec %r14d
+ jnz .Ll22
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f23
+.p2align 6
+f23:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll23:
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+bsr %esi,%eax
+ bsr %esi,%ecx
+ bsr %esi,%r8d
+ bsr %esi,%r9d
+ dec %r14d
+ jnz .Ll23
+ mov $4096,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f24
+.p2align 6
+f24:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll24:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ dec %r14d
+ jnz .Ll24
+ mov $3200,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f25
+.p2align 6
+f25:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll25:
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+shl $1,%eax
+ add %esi,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ dec %r14d
+ jnz .Ll25
+ mov $3200,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f26
+.p2align 6
+f26:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll26:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ add %esi,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ dec %r14d
+ jnz .Ll26
+ mov $2688,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f27
+.p2align 6
+f27:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll27:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ add %esi,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ add %esi,%eax
+ dec %r14d
+ jnz .Ll27
+ mov $2112,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f28
+.p2align 6
+f28:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll28:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ shl $1,%r9d
+ shl $1,%r10d
+ add %esi,%r11d
+ add %esi,%ebx
+ add %esi,%edx
+ dec %r14d
+ jnz .Ll28
+ mov $2368,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f29
+.p2align 6
+f29:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll29:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ nop
+ nop
+ nop
+ dec %r14d
+ jnz .Ll29
+ mov $3200,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
+.globl f30
+.p2align 6
+f30:
+ push %rbx
+ push %rbp
+ push %r12
+ push %r13
+ push %r14
+ push %r15
+ mov %rdi,%rbp
+ mov $1,%eax
+ mov $3,%ecx
+ mov $0,%edx
+ mov $7,%esi
+ mov $64,%r14d
+.p2align 6
+.Ll30:
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+shl $1,%eax
+ shl $1,%ecx
+ shl $1,%r8d
+ mov (%rdi),%r9d
+ mov (%rdi),%r10d
+ mov (%rdi),%r11d
+ mov %esi,%ebx
+ mov %esi,%edx
+ add %esi,%eax
+ dec %r14d
+ jnz .Ll30
+ mov $2112,%eax
+ pop %r15
+ pop %r14
+ pop %r13
+ pop %r12
+ pop %rbp
+ pop %rbx
+ ret
+
