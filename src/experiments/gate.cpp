@@ -197,7 +197,7 @@ Result<record::Record> gate(const GateRequest& request, const machine::Host& hos
     const Setup setup = TRY(set_up(counting, host, topology));
     record::Record record = start_record(request.command_line, setup);
     record.experiment = record::Experiment::gate;
-    record.source = {record::SourceKind::model, setup.table->cpu_id,
+    record.source = {record::SourceKind::model, request.target.empty() ? setup.table->cpu_id : request.target,
                      "cycles of all instructions of a run, from windows simulated in several layouts of memory"};
     record::Run& run = record.runs.emplace_back();
     run.kernel = "command";

@@ -254,8 +254,10 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
 
     machine::Host as_seen = unknown_host ? without_table(host) : host;
     setup.target_is_host = target_is_host;
-    if (table && target_is_host)
+    if (table && target_is_host) {
+        table->cpu_id = host.cpu_id;  // though it was named by the folder of its tables
         if (auto held = no_counter_free(request, setup, *table)) as_seen.pmu = std::move(*held);
+    }
     // A kernel is there for its tree; of what is watched, what the kernel names itself is worth having.
     const bool watched = request.scope.kind != counters::Scope::Kind::this_thread;
     if (unknown_host && watched && host.pmu.counts && request.source == SourceChoice::perf)
