@@ -3,7 +3,7 @@
 
 Usage: published.py TMAPROBE [section ...]      sections: sha256 cycles_per_byte loops latency memory here
 Published figures live here and nowhere in the tool. Exit status 0 when every figure is within its limit,
-1 when one is not: that is a finding about the model, and docs/model.md says which ones are known.
+1 when one is not: that is a finding about the model, and docs/model-truth.md says which ones are known.
 """
 
 import json

@@ -9,8 +9,8 @@ their inputs, `count` counts instructions (each program once), `time` times each
 `table` prints. What the steps find is kept in FOLDER. A third of the programs, by hash of the name, is held out: nothing is tuned
 on it. --quiet is put before what is timed (a command that stops other work on this machine).
 
-Measured cycles an instruction: processor time in user mode of the fastest undisturbed run, times the core clock beside it, over
-the instructions that were counted.
+Measured cycles an instruction: processor time in user mode, lower quartile of the undisturbed runs, times the core clock beside it, over
+the instructions that were counted (measured_cpi says why).
 """
 
 import argparse
