@@ -1,5 +1,7 @@
 #include "events/cpu_geometry.h"
 
+#include <algorithm>
+
 #include "base/json/read_text.h"
 #include "base/sizes.h"
 #include "events/core_data.h"
@@ -171,6 +173,27 @@ struct Description<PortScheduler> {
 };
 
 template <>
+struct Description<PortBinding::Choice> {
+    using S = PortBinding::Choice;
+    static constexpr auto fields = std::make_tuple(field("ports", &S::ports), field("places", &S::places));
+    static void check(const Node& node, S& choice) {
+        if (choice.places.empty() || std::ranges::max(choice.places) >= choice.ports)
+            node.complain("has a place that these ports do not have");
+    }
+};
+
+template <>
+struct Description<PortBinding> {
+    using S = PortBinding;
+    static constexpr auto fields =
+        std::make_tuple(field("counts_age_cycles", &S::counts_age_cycles).at_least(1),
+                        field("difference", &S::difference).at_least(1), field("choices", &S::choices));
+    static void check(const Node& node, S& binding) {
+        if (binding.counts_age_cycles > 7) node.complain("has counts that are older than 7 cycles");
+    }
+};
+
+template <>
 struct Description<BranchForetelling> {
     using S = BranchForetelling;
     static constexpr auto fields = std::make_tuple(
@@ -234,7 +257,7 @@ struct Description<CoreGeometry> {
         added("retire_width", &S::retire_width), added("general_registers", &S::general_registers),
         added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
         optional("schedulers", &S::schedulers), added("split_line_cycles", &S::split_line_cycles),
-        added("binds_ports_at_renaming", &S::binds_ports_at_renaming),
+        added("binds_ports_at_renaming", &S::binds_ports_at_renaming), added("port_binding", &S::port_binding),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),
         added("adds_constants_below", &S::adds_constants_below), added("stack_engine", &S::stack_engine),

@@ -124,6 +124,18 @@ struct PortScheduler {
     bool takes_one = false;  ///< operation a cycle at renaming, addresses aside; the next waits, and all behind it
 };
 
+/// Of the ports that it may go to, the one that a micro-op is bound to at renaming, in cores that know how many wait
+/// for each as it was some cycles before, and give each slot of a cycle another place among them.
+struct PortBinding {
+    struct Choice {
+        unsigned ports = 0;            ///< that there are to choose from
+        std::vector<unsigned> places;  ///< of each slot: of its port among them, the least loaded being 0
+    };
+    unsigned counts_age_cycles = 0;
+    unsigned difference = 0;  ///< a port for which so many more wait than for the least loaded is not taken, but that
+    std::vector<Choice> choices;  ///< others go to the least loaded of the moment
+};
+
 /// A core beyond what LLVM's scheduling model says of it. All widths per cycle; no width is 0.
 struct CoreGeometry {
     std::string llvm_cpu;        ///< LLVM's name of the core that it is scheduled as; empty: the core is not modelled
@@ -189,6 +201,7 @@ struct CoreGeometry {
     std::vector<PortScheduler> schedulers;  ///< each of its own ports, instead of LLVM's over all of them
     unsigned split_line_cycles = 0;         ///< that a load takes longer when it lies in two lines
     bool binds_ports_at_renaming = false;   ///< a micro-op's port is chosen when it is renamed, not when it is issued
+    PortBinding port_binding;               ///< where they are: which
     bool eliminates_general_moves = false, eliminates_vector_moves = false;
     unsigned adds_constants_below =
         0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do

@@ -17,7 +17,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       retirement_(parameters.reorder_buffer, parameters.retire_width),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory, window.op_cache),
-      ports_(parameters.changes.ports > 1),
+      ports_(parameters.changes.ports > 1, schedulers.choice),
       groups_(schedulers.groups),
       taking_one_(parameters.changes.ports > 1 ? 0 : schedulers.taking_one),
       load_buffer_(parameters.load_buffer),
@@ -229,7 +229,9 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
         std::uint64_t ports = use.ports;
         if (takes_turn(use))
             if (const std::uint64_t open = ports_.open(ports, renamed)) ports = open;
-        if (bound_to_scheduler(use)) ports = ports_.bound(ports, groups_);
+        if (bound_to_scheduler(use))
+            ports = part == Part::operation ? ports_.bound_in_slot(ports, groups_, slots_.last_from() + micro_ops)
+                                            : ports_.bound(ports, groups_);
         if (takes_turn(use)) ports_.close(ports, groups_, renamed);
         for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
             const std::uint64_t taken = ports_.take(ports, cycle ? first : ready);

@@ -26,6 +26,7 @@ struct SchedulerSizes {
     std::vector<unsigned> entries;      ///< of each
     std::vector<std::uint64_t> groups;  ///< ports, of which one is chosen when a micro-op is renamed, if it is at all
     std::uint64_t taking_one = 0;       ///< ports of those that take one operation a cycle at renaming
+    PortChoice choice;
 };
 
 /// One window. For each executed instruction it works out when it is renamed, issued, done and retired; nothing is done

@@ -5,8 +5,33 @@
 
 namespace tmaprobe::model::core {
 
+/// What is bound to these cycles waits no more.
+void Ports::forget_until(std::uint64_t cycle) {
+    for (std::uint64_t at = floor_; at < cycle;) {
+        const std::uint64_t end = std::min(cycle, (at / word_bits + 1) * word_bits);
+        const std::uint64_t passed = ~std::uint64_t{0} >> (word_bits - (end - at)) << at % word_bits;
+        const auto& row = busy_[at / word_bits % words];
+        for (std::size_t port = 0; port < used_ports_; ++port)
+            waiting_[port] -= static_cast<std::uint32_t>(std::popcount(row[port] & passed));
+        at = end;
+    }
+    floor_ = cycle;
+}
+
+/// How many waited for each port as the cycles before this one ended.
+void Ports::remember(std::uint64_t cycle) {
+    if (cycle == floor_) return;
+    const std::uint64_t kept = std::max(floor_ + 1, cycle - std::min<std::uint64_t>(cycle, remembered_cycles - 1));
+    for (std::uint64_t next = kept; next <= cycle; ++next) {
+        forget_until(next);
+        std::copy_n(waiting_.begin(), used_ports_, waited_[(next - 1) % remembered_cycles].begin());
+    }
+}
+
 void Ports::advance(std::uint64_t cycle) {
-    const std::uint64_t from = floor_ / word_bits, to = cycle / word_bits;
+    const std::uint64_t before = floor_;
+    if (choice_.counts_age) remember(cycle);
+    const std::uint64_t from = before / word_bits, to = cycle / word_bits;
     floor_ = cycle;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(to - from, words); ++i) {
         auto& row = busy_[(from + i) % words];
@@ -22,6 +47,26 @@ std::uint32_t Ports::load(std::uint64_t ports) const {
     for (; ports; ports &= ports - 1)
         least = std::min(least, booked_[static_cast<std::size_t>(std::countr_zero(ports))]);
     return least;
+}
+
+/// Of these ports, from the least loaded on, by what was known some cycles ago; among equals the last first.
+std::uint64_t Ports::at_place(std::uint64_t ports, std::size_t place) const {
+    const auto& known = waited_[(floor_ - std::min<std::uint64_t>(floor_, choice_.counts_age)) % remembered_cycles];
+    std::array<std::size_t, most_ports> order{};
+    std::size_t count = 0;
+    for (; ports; ports &= ports - 1) {
+        const auto port = static_cast<std::size_t>(std::countr_zero(ports));
+        std::size_t at = count++;
+        for (; at > 0 && known[order[at - 1]] >= known[port]; --at) order[at] = order[at - 1];
+        order[at] = port;
+    }
+    const bool far_apart = known[order[place]] - known[order[0]] >= choice_.difference;
+    return std::uint64_t{1} << order[far_apart ? 0 : place];
+}
+
+std::uint64_t Ports::bound_in_slot(std::uint64_t ports, std::span<const std::uint64_t> groups, std::size_t slot) {
+    const auto& places = choice_.places[static_cast<std::size_t>(std::popcount(ports))];
+    return places.empty() ? bound(ports, groups) : at_place(ports, places[slot % places.size()]);
 }
 
 std::uint64_t Ports::bound(std::uint64_t ports, std::span<const std::uint64_t> groups) {
@@ -86,6 +131,8 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready) {
         }
         word(chosen, found) |= std::uint64_t{1} << bit;
         ++booked_[chosen];
+        if (choice_.counts_age) ++waiting_[chosen];
+        used_ports_ = std::max(used_ports_, chosen + 1);
         return found;
     }
     return std::max(ready, floor_ + kept);

@@ -10,6 +10,7 @@ std::uint64_t Slots::rename(const Admission& admission, std::uint32_t step, unsi
     const std::uint64_t ready = std::max(admission.supplied, admission.room);
     if (ready > cycle_) lose_until(ready, admission, step);
     const std::uint64_t first = cycle_;
+    last_from_ = used_;
     while (count_wanted > 0) {
         if (used_ == width_) pass(1);
         const unsigned taken = std::min(count_wanted, width_ - used_);

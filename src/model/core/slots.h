@@ -46,6 +46,8 @@ class Slots {
     /// What follows is on the wrong path until `resolved`, and in recovery until `recovered`.
     void mispredicted(std::uint32_t branch, std::uint64_t resolved, std::uint64_t recovered);
     std::uint64_t cycle() const { return cycle_; }
+    /// Which slot of its cycle the first of those was that were renamed last.
+    unsigned last_from() const { return last_from_; }
     /// Called once, between two cycles, as soon as the current one is over.
     std::function<void()> at_next_boundary;
 
@@ -72,6 +74,7 @@ class Slots {
     SlotObserver* observer_;
     std::uint64_t cycle_ = 0;
     unsigned used_ = 0;  ///< of the current cycle
+    unsigned last_from_ = 0;
     std::uint64_t resolved_ = 0, recovered_ = 0, wrong_path_ = 0;
     std::uint32_t branch_ = 0;
 };

@@ -48,6 +48,15 @@ CoreParameters changed(CoreParameters parameters) {
     return parameters;
 }
 
+PortChoice choice_of(const events::PortBinding& binding) {
+    PortChoice choice;
+    choice.counts_age = binding.counts_age_cycles;
+    choice.difference = binding.difference;
+    for (const events::PortBinding::Choice& one : binding.choices)
+        if (one.ports < choice.places.size()) choice.places[one.ports] = one.places;
+    return choice;
+}
+
 class OwnCore final : public Core, private Descriptors {
   public:
     OwnCore(std::unique_ptr<LlvmTarget> target, CoreParameters parameters)
@@ -60,6 +69,7 @@ class OwnCore final : public Core, private Descriptors {
             schedulers_.entries.push_back(shared_entries(scheduler.entries * parameters_.changes.reorder_buffer));
             if (scheduler.takes_one) schedulers_.taking_one |= scheduler.ports;
         }
+        schedulers_.choice = choice_of(parameters_.port_binding);
         schedulers_.groups = describer->schedule().groups(parameters_.binds_ports_at_renaming);
         describer_ = std::move(describer);
         return {};
