@@ -245,19 +245,23 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
             modifies || any_of(name, {"MOV64mr", "MOV32mr", "MOV64mi32", "MOV32mi"}) || (out.what.push && on_stack);
         return;
     }
-    // What a core that renames memory can tell by the operands alone: base and displacement, no index, no stack engine.
+    // What a core that renames memory can tell by the operands alone: base and displacement, no index. Some do it with
+    // the stack engine, too.
     const bool by_operands =
         out.what.explicit_memory && out.what.memory.index == trace::MemoryOperand::none && !out.writes_vector;
     const bool adds_constant = parameters.renames_memory_operands &&
                                any_prefix(name, {"ADD", "SUB", "INC", "DEC", "AND", "OR", "XOR"}) && out.loads &&
                                out.stores && !out.locked && (name.contains("mi") || name.ends_with("m"));
     const bool plain = any_of(name, {"MOV64rm", "MOV32rm"});
+    const bool by_stack = parameters.renames_memory_operands && on_stack;
     out.renamable_load =
-        by_operands && out.loads && (plain || adds_constant || (parameters.renames_memory_operands && !out.stores));
+        (by_stack && out.what.pop) ||
+        (by_operands && out.loads && (plain || adds_constant || (parameters.renames_memory_operands && !out.stores)));
     out.renamable_store =
-        by_operands && ((out.stores && !out.loads && any_prefix(name, {"MOV64m", "MOV32m", "MOV16m", "MOV8m"}) &&
-                         out.what.general_registers) ||
-                        adds_constant);
+        (by_stack && out.what.push) ||
+        (by_operands && ((out.stores && !out.loads && any_prefix(name, {"MOV64m", "MOV32m", "MOV16m", "MOV8m"}) &&
+                          out.what.general_registers) ||
+                         adds_constant));
 }
 
 }  // namespace tmaprobe::model::core
