@@ -205,10 +205,12 @@ struct Description<BranchForetelling> {
         added("far_target_cycles", &S::far_target_cycles),
         added("direction_entries", &S::direction_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
         added("quick_taken_branches", &S::quick_taken_branches),
-        added("late_direction_cycles", &S::late_direction_cycles), added("lines_ahead", &S::lines_ahead));
+        added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
+        added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
-        for (const double cycles : {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles,
-                                    foretelling.return_cycles, foretelling.late_direction_cycles})
+        for (const double cycles :
+             {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,
+              foretelling.late_direction_cycles, foretelling.late_target_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
         if (foretelling.quick_taken_branches > 15)

@@ -105,7 +105,7 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
     else if (branch.returns)
         foretold = returns(target) ? wrong : right;
     else if (branch.indirect)
-        foretold = indirect(branch.address, target) ? wrong : right;
+        foretold = indirect(branch.address, target);
     if (branch.call) {
         if (returns_.size() == return_stack) {
             returns_.erase(returns_.begin());
@@ -165,7 +165,7 @@ core::Foretold BranchPredictor::conditional(const trace::StaticInstruction& bran
     return unknown_is_missed_ && backwards != taken ? core::Foretold::wrong : core::Foretold::right;
 }
 
-bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
+core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     // First word: the target; second: the tag and one, then two bits of confidence.
     constexpr std::uint64_t confidence_mask = 3, most_confident = 3;
     constexpr unsigned tag_at = 2;
@@ -182,7 +182,7 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
         if (entry && entry[1] >> tag_at == tag(table)) table_found = static_cast<int>(table);
     }
     std::uint64_t& last = *targets_.change(by_address(address));
-    const bool is_new = last == no_target;
+    const bool is_new = last == no_target, elsewhere = last != target;
     std::uint64_t predicted = last;
     if (table_found >= 0) {
         const auto table = static_cast<std::size_t>(table_found);
@@ -196,9 +196,10 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
     if (table_found < 0 || predicted != target) last = target;
     if (is_new) {
         ++unknown_;
-        return unknown_is_missed_;
+        return unknown_is_missed_ ? core::Foretold::wrong : core::Foretold::right;
     }
-    if (predicted == target) return false;
+    // Where it goes without a history is known at once, where it goes after this one later.
+    if (predicted == target) return elsewhere ? core::Foretold::late : core::Foretold::right;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;
@@ -213,7 +214,7 @@ bool BranchPredictor::indirect(std::uint64_t address, std::uint64_t target) {
         entry[1] = tag(table) << tag_at;
         break;
     }
-    return true;
+    return core::Foretold::wrong;
 }
 
 }  // namespace tmaprobe::model

@@ -49,7 +49,7 @@ class BranchPredictor final : public core::BranchOracle {
     void note_taken(const trace::StaticInstruction& branch, std::uint64_t target);
     std::uint64_t of_recent_branches() const;
     core::Foretold conditional(const trace::StaticInstruction& branch, bool taken);
-    bool indirect(std::uint64_t address, std::uint64_t target);
+    core::Foretold indirect(std::uint64_t address, std::uint64_t target);
     bool returns(std::uint64_t target);
 
     DirectionPredictor directions_;

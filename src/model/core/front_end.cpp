@@ -124,9 +124,10 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     restart(static_cast<std::uint64_t>(fetched_until_) + foretelling.unknown_target_cycles);
 }
 
-void FrontEnd::foretold_late() {
+void FrontEnd::foretold_late(bool direction) {
     if (parameters_.changes.perfect_front_end) return;
-    foretold_until_ += parameters_.foretelling.late_direction_cycles;
+    foretold_until_ +=
+        direction ? parameters_.foretelling.late_direction_cycles : parameters_.foretelling.late_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);
 }
 

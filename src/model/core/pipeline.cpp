@@ -416,7 +416,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     if (what.conditional) ++facts_.conditional_branches;
     const auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
     const auto foretold = branches_.foretell(branch, taken, next);
-    if (foretold == Foretold::late && !never_waits_) front_end_.foretold_late();
+    if (foretold == Foretold::late && !never_waits_) front_end_.foretold_late(what.conditional);
     if (taken) {
         ++facts_.branches_taken;
         front_end_.took_branch(branch, next, known);
