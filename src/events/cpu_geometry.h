@@ -150,6 +150,7 @@ struct CoreGeometry {
     BranchForetelling foretelling;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
+    unsigned indirect_penalty = 0;     ///< beyond that, of an indirect jump or call
     /// Of the address of a taken branch's last byte: what it adds to the history by which indirect branches are
     /// foretold. No bits: not known, the model's own.
     unsigned history_bits = 0, history_first_bit = 0;

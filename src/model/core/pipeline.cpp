@@ -431,7 +431,8 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     ++facts_.mispredicts;
     if (window_.observer) window_.observer->mispredicted(step_);
     slots_.mispredicted(step_, resolved, resolved + parameters_.recovery_cycles);
-    front_end_.restart(resolved + parameters_.mispredict_penalty);
+    front_end_.restart(resolved + parameters_.mispredict_penalty +
+                       (branch.indirect && !branch.returns ? parameters_.indirect_penalty : 0));
 }
 
 }  // namespace tmaprobe::model::core
