@@ -263,6 +263,7 @@ struct Description<CoreGeometry> {
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming), added("port_binding", &S::port_binding),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),
+        added("eliminates_zero_extension", &S::eliminates_zero_extension),
         added("adds_constants_below", &S::adds_constants_below), added("stack_engine", &S::stack_engine),
         added("stack_engine_synchronizes", &S::stack_engine_synchronizes),
         added("stack_synchronization_cycles", &S::stack_synchronization_cycles),

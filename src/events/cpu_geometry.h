@@ -205,6 +205,7 @@ struct CoreGeometry {
     bool binds_ports_at_renaming = false;   ///< a micro-op's port is chosen when it is renamed, not when it is issued
     PortBinding port_binding;               ///< where they are: which
     bool eliminates_general_moves = false, eliminates_vector_moves = false;
+    bool eliminates_zero_extension = false;  ///< of a low byte to another register
     unsigned adds_constants_below =
         0;  ///< sums of a 64-bit register and constants take no time while they stay below; 0: they do
     bool stack_engine = false;               ///< push, pop, call and return change the stack pointer at renaming

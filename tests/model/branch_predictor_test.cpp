@@ -76,6 +76,26 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
     EXPECT_GT(missed_of(noise), 0.7);
 }
 
+TEST(BranchPredictor, WhereAnIndirectJumpGoesAfterAHistoryIsKnownLate) {
+    BranchPredictor predictor{events::CoreGeometry{}};
+    trace::StaticInstruction jump;
+    jump.address = 0x5000;
+    jump.length = 2;
+    jump.branch = jump.indirect = true;
+    int late = 0, wrong = 0;
+    constexpr int times = 4000;
+    for (int i = 0; i < times; ++i) {
+        const core::Foretold foretold = predictor.foretell(jump, true, i % 2 ? 0x8000 : 0x8040);
+        if (i < times / 2) continue;
+        late += foretold == core::Foretold::late;
+        wrong += foretold == core::Foretold::wrong;
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(late, times / 4) << "each second one: the other goes where it does without a history";
+    for (int i = 0; i < 100; ++i) late = predictor.foretell(jump, true, 0x8000) == core::Foretold::late;
+    EXPECT_EQ(late, 0);
+}
+
 /// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
 /// 0x8000 + `from`: share of mispredicted calls.
 double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {

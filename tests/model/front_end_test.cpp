@@ -141,8 +141,29 @@ TEST(FrontEnd, WhatIsForetoldLateHoldsFetchingUpTakenOrNot) {
     };
     EXPECT_NEAR(cycles_of_round(AlwaysLate()), cycles_of_round(NeverWrong()), 0.01) << "where it takes no time";
     parameters.foretelling.late_direction_cycles = 3;
-    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 3 * 3 + 0.5, 0.1);
+    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 2 * 3 + 0.5, 0.1) << "of two directions";
+    parameters.foretelling.late_target_cycles = 4;
+    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 2 * 3 + 4 + 0.5, 0.1) << "and a target";
     EXPECT_LT(cycles_of_round(NeverWrong()), 2);
+}
+
+class AlwaysWrong final : public BranchOracle {
+  public:
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::wrong; }
+};
+
+TEST(FrontEnd, ItTakesLongerToBeginAgainAfterAnIndirectJump) {
+    constexpr std::size_t times = 1000;
+    const auto cycles_of_round = [&](const Bytes& jump, unsigned more) {
+        CoreParameters parameters = zen4();
+        parameters.indirect_penalty = more;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        AlwaysWrong branches;
+        return cycles(parameters, around({{0x401000, jump}}, times), memory, branches) / times;
+    };
+    const Bytes through_register{0xff, 0xe0}, direct{0xeb, 0xfe};
+    EXPECT_NEAR(cycles_of_round(through_register, 5) - cycles_of_round(through_register, 0), 5, 0.1);
+    EXPECT_NEAR(cycles_of_round(direct, 5) - cycles_of_round(direct, 0), 0, 0.1);
 }
 
 TEST(FrontEnd, ACycleBringsWhatIsInOneWindowOfTheOpCache) {

@@ -57,6 +57,50 @@ TEST(Ports, AGroupThatTookOneIsClosedUntilTheNextCycle) {
     EXPECT_EQ(ports.open(0b100000, 8), 0b100000U) << "which no scheduler has";
 }
 
+/// Two cycles old, of two ports: the least loaded in slots 0 and 2, the other in slot 1.
+PortChoice choice_of_two(unsigned difference) {
+    PortChoice choice;
+    choice.counts_age = 2;
+    choice.difference = difference;
+    choice.places[2] = {0, 1, 0};
+    return choice;
+}
+
+TEST(Ports, WhereSlotsChooseEachHasItsPlaceAmongTheLeastLoaded) {
+    Ports ports(false, choice_of_two(100));
+    for (std::uint64_t i = 0; i < 3; ++i) ports.take(1, 20);
+    const auto bound = [&](std::size_t slot) { return ports.bound_in_slot(3, slot); };
+    EXPECT_EQ(bound(0), 2U) << "of equals the last";
+    EXPECT_EQ(bound(1), 1U);
+    ports.advance(1);
+    EXPECT_EQ(bound(1), 1U) << "what was bound in the cycle before is not known yet";
+    ports.advance(2);
+    EXPECT_EQ(bound(0), 2U);
+    EXPECT_EQ(bound(1), 1U);
+    EXPECT_EQ(bound(2), 2U);
+    ports.take(2, 20);
+    ports.take(2, 20);
+    ports.take(2, 20);
+    ports.take(2, 20);
+    ports.advance(3);
+    EXPECT_EQ(bound(0), 2U) << "by what was known two cycles ago";
+    ports.advance(4);
+    EXPECT_EQ(bound(0), 1U);
+    EXPECT_EQ(bound(1), 2U);
+    EXPECT_TRUE(ports.chooses_among(3));
+    EXPECT_FALSE(ports.chooses_among(7));
+}
+
+TEST(Ports, OneThatIsFarMoreLoadedThanTheLeastIsNotChosen) {
+    Ports ports(false, choice_of_two(5));
+    for (std::uint64_t i = 0; i < 5; ++i) ports.take(1, 20);
+    ports.advance(2);
+    EXPECT_EQ(ports.bound_in_slot(3, 1), 2U);
+    ports.advance(23);
+    ports.advance(25);
+    EXPECT_EQ(ports.bound_in_slot(3, 1), 1U) << "when two are left";
+}
+
 TEST(Ports, OneThatIsNotBoundTakesWhicheverIsFreeFirst) {
     Ports ports;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(ports.take(0b1, 5), 5U + static_cast<unsigned>(i));

@@ -49,24 +49,20 @@ std::uint32_t Ports::load(std::uint64_t ports) const {
     return least;
 }
 
-/// Of these ports, from the least loaded on, by what was known some cycles ago; among equals the last first.
-std::uint64_t Ports::at_place(std::uint64_t ports, std::size_t place) const {
+std::uint64_t Ports::bound_in_slot(std::uint64_t ports, std::size_t slot) const {
+    // From the least loaded on, by what was known some cycles ago; among equals the last first.
     const auto& known = waited_[(floor_ - std::min<std::uint64_t>(floor_, choice_.counts_age)) % remembered_cycles];
     std::array<std::size_t, most_ports> order{};
     std::size_t count = 0;
-    for (; ports; ports &= ports - 1) {
-        const auto port = static_cast<std::size_t>(std::countr_zero(ports));
+    for (std::uint64_t left = ports; left; left &= left - 1) {
+        const auto port = static_cast<std::size_t>(std::countr_zero(left));
         std::size_t at = count++;
         for (; at > 0 && known[order[at - 1]] >= known[port]; --at) order[at] = order[at - 1];
         order[at] = port;
     }
+    const std::size_t place = places(ports)[slot % places(ports).size()];
     const bool far_apart = known[order[place]] - known[order[0]] >= choice_.difference;
     return std::uint64_t{1} << order[far_apart ? 0 : place];
-}
-
-std::uint64_t Ports::bound_in_slot(std::uint64_t ports, std::span<const std::uint64_t> groups, std::size_t slot) {
-    const auto& places = choice_.places[static_cast<std::size_t>(std::popcount(ports))];
-    return places.empty() ? bound(ports, groups) : at_place(ports, places[slot % places.size()]);
 }
 
 std::uint64_t Ports::bound(std::uint64_t ports, std::span<const std::uint64_t> groups) {

@@ -34,8 +34,10 @@ class Ports {
     /// Where a core chooses before it issues: those of the ports that a micro-op is bound to, which are of one group.
     /// The least loaded; among equals by turns.
     std::uint64_t bound(std::uint64_t ports, std::span<const std::uint64_t> groups);
-    /// The same of an operation in this slot of its cycle: as the choice says where it says anything.
-    std::uint64_t bound_in_slot(std::uint64_t ports, std::span<const std::uint64_t> groups, std::size_t slot);
+    /// Whether each slot of a cycle chooses among so many ports.
+    bool chooses_among(std::uint64_t ports) const { return !places(ports).empty(); }
+    /// The port of an operation in this slot of its cycle, where chooses_among().
+    std::uint64_t bound_in_slot(std::uint64_t ports, std::size_t slot) const;
     /// Where a group takes one micro-op a cycle at renaming: those of the ports whose group took none in this one.
     std::uint64_t open(std::uint64_t ports, std::uint64_t cycle) const {
         return cycle == taken_in_ ? ports & ~taken_ : ports;
@@ -47,7 +49,9 @@ class Ports {
     static constexpr std::size_t words = 32, word_bits = 64, window = words * word_bits;
     std::uint64_t& word(std::size_t port, std::uint64_t cycle) { return busy_[cycle / word_bits % words][port]; }
     std::uint32_t load(std::uint64_t ports) const;
-    std::uint64_t at_place(std::uint64_t ports, std::size_t place) const;
+    const std::vector<unsigned>& places(std::uint64_t ports) const {
+        return choice_.places[static_cast<std::size_t>(std::popcount(ports))];
+    }
     void forget_until(std::uint64_t cycle);
     void remember(std::uint64_t cycle);
     void want(std::uint64_t ports);

@@ -191,13 +191,16 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
         out.uses.count = out.definitions.count = 0;
         out.loads = false;
     }
-    const bool general_move = any_of(name, {"MOV32rr", "MOV64rr"});
+    const bool extends = any_of(name, {"MOVZX32rr8", "MOVZX64rr8"}) && parameters.eliminates_zero_extension &&
+                         !llvm::StringRef(target.registers->getName(reg(1))).ends_with("H");
+    const bool general_move = any_of(name, {"MOV32rr", "MOV64rr"}) || extends;
     const bool vector_move = name.contains("rr") &&
                              any_prefix(operation, {"MOVAPS", "MOVAPD", "MOVUPS", "MOVUPD", "MOVDQA", "MOVDQU"}) &&
                              !name.contains("rrk");
     // A copy into itself is not one.
-    if (reg(0) != reg(1) && ((general_move && parameters.eliminates_general_moves) ||
-                             (vector_move && parameters.eliminates_vector_moves))) {
+    const bool to_itself = extends ? target.registers->isSubRegister(reg(0), reg(1)) : reg(0) == reg(1);
+    if (!to_itself && ((general_move && parameters.eliminates_general_moves) ||
+                       (vector_move && parameters.eliminates_vector_moves))) {
         out.executes = false;
         for (Definition& definition : out.definitions) definition.as_soon_as_source = true;
     }
