@@ -114,7 +114,7 @@ struct BranchForetelling {
     /// once.
     unsigned quick_contexts = 0, quick_taken_branches = 0;
     double late_direction_cycles = 0;
-    double late_target_cycles = 0;  ///< of an indirect branch that goes elsewhere than it first did, foretold as it is
+    double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
 };
 

@@ -101,6 +101,15 @@ TEST(Ports, OneThatIsFarMoreLoadedThanTheLeastIsNotChosen) {
     EXPECT_EQ(ports.bound_in_slot(3, 1), 1U) << "when two are left";
 }
 
+TEST(Ports, NothingWaitsOnceAllIsLongPast) {
+    Ports ports(false, choice_of_two(5));
+    for (std::uint64_t i = 0; i < 20; ++i) ports.take(2, 70);
+    ports.advance(100'000);
+    ports.advance(100'002);
+    EXPECT_EQ(ports.bound_in_slot(3, 0), 2U) << "both are empty, and the last is the first of equals";
+    EXPECT_EQ(ports.bound_in_slot(3, 1), 1U);
+}
+
 TEST(Ports, OneThatIsNotBoundTakesWhicheverIsFreeFirst) {
     Ports ports;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(ports.take(0b1, 5), 5U + static_cast<unsigned>(i));

@@ -229,16 +229,15 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
         std::uint64_t ports = use.ports;
         if (takes_turn(use))
             if (const std::uint64_t open = ports_.open(ports, renamed)) ports = open;
-        const bool is_bound = bound_to_scheduler(use), by_slot = part == Part::operation && ports_.chooses_among(ports);
-        const std::uint64_t open_ports = ports;
+        const bool is_bound = bound_to_scheduler(use);
+        const bool by_slot = is_bound && part == Part::operation && ports_.chooses_among(ports);
+        if (is_bound && !by_slot) ports = ports_.bound(ports, groups_);
+        if (takes_turn(use)) ports_.close(ports, groups_, renamed);
         for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
             // What takes several cycles of any of them is as many micro-ops where each slot chooses.
-            if (is_bound && by_slot)
-                ports = ports_.bound_in_slot(open_ports, slots_.last_from() + micro_ops + cycle);
-            else if (is_bound && cycle == 0)
-                ports = ports_.bound(open_ports, groups_);
-            if (cycle == 0 && takes_turn(use)) ports_.close(ports, groups_, renamed);
-            const std::uint64_t taken = ports_.take(ports, cycle ? first : ready);
+            const std::uint64_t bound =
+                by_slot ? ports_.bound_in_slot(ports, slots_.last_from() + micro_ops + cycle) : ports;
+            const std::uint64_t taken = ports_.take(bound, cycle ? first : ready);
             if (cycle == 0) first = taken;
         }
         if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});

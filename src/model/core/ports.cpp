@@ -7,8 +7,10 @@ namespace tmaprobe::model::core {
 
 /// What is bound to these cycles waits no more.
 void Ports::forget_until(std::uint64_t cycle) {
-    for (std::uint64_t at = floor_; at < cycle;) {
-        const std::uint64_t end = std::min(cycle, (at / word_bits + 1) * word_bits);
+    // Nothing is bound behind the window, whose words would come round again.
+    const std::uint64_t last = std::min(cycle, (floor_ / word_bits + words) * word_bits);
+    for (std::uint64_t at = floor_; at < last;) {
+        const std::uint64_t end = std::min(last, (at / word_bits + 1) * word_bits);
         const std::uint64_t passed = ~std::uint64_t{0} >> (word_bits - (end - at)) << at % word_bits;
         const auto& row = busy_[at / word_bits % words];
         for (std::size_t port = 0; port < used_ports_; ++port)
@@ -127,8 +129,10 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready) {
         }
         word(chosen, found) |= std::uint64_t{1} << bit;
         ++booked_[chosen];
-        if (choice_.counts_age) ++waiting_[chosen];
-        used_ports_ = std::max(used_ports_, chosen + 1);
+        if (choice_.counts_age) {
+            ++waiting_[chosen];
+            used_ports_ = std::max(used_ports_, chosen + 1);
+        }
         return found;
     }
     return std::max(ready, floor_ + kept);
