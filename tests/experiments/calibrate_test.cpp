@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "experiments/calibrate_memory.h"
 #include "experiments/calibration_file.h"
 #include "timing/core_probes.h"
 
@@ -33,6 +34,23 @@ class CalibrationFile : public testing::Test {
     machine::Host host_;
     record::Calibration calibration_;
 };
+
+TEST(SmallPagesHeld, AreThoseOfTheMachineElseOfTheTablesElseTheUsual) {
+    constexpr std::uint64_t small = 4096, large = 2 << 20;
+    machine::Host host;
+    EXPECT_EQ(small_pages_held(2, host, nullptr), 1024);
+    EXPECT_EQ(small_pages_held(1, host, nullptr), 64);
+    events::CpuGeometry tables;
+    tables.tlbs = {{1, events::Holds::instruction, {small}, 256, 8},
+                   {1, events::Holds::data, {large}, 32, 4},
+                   {1, events::Holds::data, {small}, 96, 6},
+                   {2, events::Holds::unified, {small, large}, 2048, 16}};
+    EXPECT_EQ(small_pages_held(2, host, &tables), 2048);
+    EXPECT_EQ(small_pages_held(1, host, &tables), 96);
+    host.tlbs = {{2, "unified", small, 1536, 12, "cpuid 18h"}};
+    EXPECT_EQ(small_pages_held(2, host, &tables), 1536);
+    EXPECT_EQ(small_pages_held(1, host, &tables), 96);
+}
 
 TEST_F(CalibrationFile, NoneIsNoError) {
     const auto found = find_calibration({}, host_);
