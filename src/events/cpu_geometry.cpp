@@ -205,6 +205,7 @@ struct Description<BranchForetelling> {
         added("far_target_cycles", &S::far_target_cycles),
         added("direction_entries", &S::direction_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
         added("quick_taken_branches", &S::quick_taken_branches),
+        added("quick_counter_bits", &S::quick_counter_bits).at_least(1),
         added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
         added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
@@ -215,6 +216,7 @@ struct Description<BranchForetelling> {
         if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
         if (foretelling.quick_taken_branches > 15)
             node.complain("has a first level that looks back upon more than 15 branches");
+        if (foretelling.quick_counter_bits > 8) node.complain("has counters of more than 8 bits");
         if (foretelling.near_target_bits >= 64) node.complain("has addresses of 64 near bits or more");
     }
 };

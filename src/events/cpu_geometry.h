@@ -109,10 +109,10 @@ struct BranchForetelling {
     /// returns; 0 cycles: none does.
     unsigned near_target_bits = 0, far_target_cycles = 0;
     unsigned direction_entries = 4096;  ///< of each table of directions, a power of 2
-    /// Of directions, a first level knows at once so many contexts that go another way than their branch mostly does,
-    /// by so many branches before it; what it has wrong is corrected so many cycles later. 0 contexts: all is known at
-    /// once.
-    unsigned quick_contexts = 0, quick_taken_branches = 0;
+    /// Of directions, a first level knows at once so many contexts that went another way than their branch mostly does,
+    /// by so many branches before it, each with a counter of so many bits; what it has wrong is corrected so many
+    /// cycles later. 0 contexts: all is known at once.
+    unsigned quick_contexts = 0, quick_taken_branches = 0, quick_counter_bits = 1;
     double late_direction_cycles = 0;
     double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for

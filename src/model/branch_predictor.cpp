@@ -82,7 +82,8 @@ core::TargetKnown BranchPredictor::knows_target(const trace::StaticInstruction& 
 
 BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
     : directions_(history_lengths.size(), core.foretelling.direction_entries,
-                  {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches}),
+                  {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches,
+                   core.foretelling.quick_counter_bits}),
       tagged_targets_(history_lengths.size(),
                       SharedRows<std::uint64_t>(std::size_t{1} << target_table_bits, 2, no_target)),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),

@@ -42,7 +42,9 @@ DirectionPredictor::DirectionPredictor(std::size_t tables, std::size_t entries, 
       quick_history_(std::min(quick.taken_branches, most_taken)),
       has_quick_(quick.contexts > 0),
       mostly_(std::size_t{1} << by_branch_bits, 1, mostly_taken),
-      exceptions_(quick.contexts, 16) {}
+      contexts_(quick.contexts, 16),
+      counters_(std::size_t{1} << by_branch_bits, 1, 0),
+      counter_most_(static_cast<std::uint8_t>((1u << std::clamp(quick.counter_bits, 1u, 8u)) - 1)) {}
 
 std::uint32_t& DirectionPredictor::entry(int table) {
     return *tagged_[static_cast<std::size_t>(table)].change(at_[static_cast<std::size_t>(table)]);
@@ -119,13 +121,17 @@ bool DirectionPredictor::quick_is_right(std::uint64_t branch, bool taken) {
     train(mostly, taken, mostly_most);
     const std::uint64_t recent = taken_ & ((std::uint64_t{1} << quick_history_ * bits_of_taken) - 1);
     const std::uint64_t hash = (branch * second_factor ^ (recent + 1)) * golden_factor;
-    const auto key = [&](bool direction) { return (hash >> 24) * 2 + (direction ? 1 : 0); };
-    if (exceptions_.find(key(taken))) return true;
-    const bool wrongly_known = exceptions_.find(key(!taken));
-    if (!wrongly_known && goes_as_mostly) return true;
-    if (wrongly_known) exceptions_.erase(key(!taken));
-    if (!goes_as_mostly) exceptions_.insert(key(taken));
-    return false;
+    std::uint8_t& counter = *counters_.change(hash >> (64 - by_branch_bits));
+    const std::uint8_t half = counter_most_ / 2;
+    if (!contexts_.find(hash >> 24)) {
+        if (goes_as_mostly) return true;
+        contexts_.insert(hash >> 24);
+        counter = taken ? half + 1 : half;
+        return false;
+    }
+    const bool right = (counter > half) == taken;
+    train(counter, taken, counter_most_);
+    return right;
 }
 
 void DirectionPredictor::took(std::uint64_t branch) {

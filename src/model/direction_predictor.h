@@ -20,8 +20,10 @@ class DirectionPredictor {
   public:
     /// A first level that answers at once, and that the tables correct some cycles later.
     struct Quick {
-        unsigned contexts = 0;  ///< that go another way than their branch mostly does; 0: the tables answer at once
+        unsigned contexts = 0;  ///< that went another way than their branch mostly does; 0: the tables answer at once
         unsigned taken_branches = 0;  ///< before, up to 15, that tell them apart
+        unsigned counter_bits = 1;    ///< of each, up to 8: how often in a row it may go the other way before it is
+                                      ///< foretold to; with one bit it goes as it did last
     };
     /// `entries`: of each table, a power of 2. `tables`: as many as the histories that it is asked with have lengths.
     DirectionPredictor(std::size_t tables, std::size_t entries, const Quick& quick);
@@ -56,9 +58,11 @@ class DirectionPredictor {
     int trusts_new_ = 8;      ///< 0..15: whether entries that are new do better than the ones before them
     unsigned quick_history_;  ///< taken branches
     bool has_quick_;
-    SharedRows<std::uint8_t> mostly_;  ///< taken, by branch
-    SetAssociative exceptions_;        ///< of the first level, with the direction that they take
-    std::uint64_t taken_ = 0;          ///< branches, some bits of each
+    SharedRows<std::uint8_t> mostly_;    ///< taken, by branch
+    SetAssociative contexts_;            ///< of the first level
+    SharedRows<std::uint8_t> counters_;  ///< of these, by hash
+    std::uint8_t counter_most_;
+    std::uint64_t taken_ = 0;  ///< branches, some bits of each
 };
 
 }  // namespace tmaprobe::model

@@ -67,6 +67,34 @@ TEST(DirectionPredictor, TheFirstLevelKnowsFewContextsAndTheRestComesLate) {
     EXPECT_EQ(of_pattern(4096, 16, 20).late, 0) << "without a first level nothing is late";
 }
 
+/// How often a round of a loop of so many, in a loop, is late.
+double late_of_short_loop(int rounds, const DirectionPredictor::Quick& quick) {
+    BranchHistory history(lengths);
+    DirectionPredictor predictor(lengths.size(), 8192, quick);
+    int late = 0;
+    constexpr int times = 200, learning = 100;
+    const auto meet = [&](std::uint64_t branch, bool taken, bool counts) {
+        late += counts && predictor.meet(history, branch, taken).foretold == core::Foretold::late;
+        if (!counts) predictor.meet(history, branch, taken);
+        history.add(taken);
+    };
+    for (int time = 0; time < times; ++time) {
+        for (int round = 1; round <= rounds; ++round) meet(0x401000, round < rounds, time >= learning);
+        meet(0x402000, true, false);
+    }
+    return static_cast<double>(late) / (times - learning);
+}
+
+TEST(DirectionPredictor, CountersOfSeveralBitsDoNotForgetALoopForItsEnd) {
+    // Of one taken branch before: the second round is told from the first, the third from the second is not.
+    constexpr DirectionPredictor::Quick by_counters{128, 1, 3}, by_the_last_time{128, 1, 1};
+    EXPECT_EQ(late_of_short_loop(2, by_counters), 0);
+    for (const int rounds : {4, 5, 8}) {
+        EXPECT_NEAR(late_of_short_loop(rounds, by_counters), 1, 0.1) << rounds;
+        EXPECT_NEAR(late_of_short_loop(rounds, by_the_last_time), 2, 0.1) << rounds;
+    }
+}
+
 TEST(DirectionPredictor, WhatIsAlwaysTakenTakesRoomInWhatTheFirstLevelLooksBackUpon) {
     // A branch that goes as the one before it, with so many jumps in between.
     const auto late = [](int jumps) {

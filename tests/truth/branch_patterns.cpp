@@ -93,11 +93,47 @@ void print_mispredictions(double cycle) {
                 2 * behind_load / cycle, 2 * (chain_ns(1) - chain_ns(0)) / cycle);
 }
 
+/// Short loops of so many rounds, one after the other, in a loop: what leaving one costs that is known to end there.
+double short_loop_ns(std::uint32_t loops, std::uint32_t rounds) {
+    constexpr std::size_t room = 4096;
+    void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    auto* code = static_cast<unsigned char*>(memory);
+    std::size_t at = 0;
+    const auto bytes = [&](std::initializer_list<int> values) {
+        for (const int value : values) code[at++] = static_cast<unsigned char>(value);
+    };
+    for (std::uint32_t i = 0; i < loops; ++i)
+        bytes({0xb8, static_cast<int>(rounds), 0, 0, 0, 0xff, 0xc8, 0x75, 0xfc});  // mov $rounds, %eax; dec; jnz
+    const auto back = static_cast<int>(256 - (at + 5));
+    bytes({0x48, 0xff, 0xcf, 0x75, back, 0xc3});  // dec %rdi; jnz; ret
+    const auto run = reinterpret_cast<void (*)(std::uint64_t)>(memory);
+    constexpr std::uint64_t turns = 10'000;
+    double best = 1e9;
+    for (int i = 0; i < 100; ++i) {
+        const double start = now_ns();
+        run(turns);
+        best = std::min(best, (now_ns() - start) / static_cast<double>(turns * loops));
+    }
+    munmap(memory, room);
+    return best;
+}
+
+void print_short_loops(double cycle) {
+    for (const std::uint32_t loops : {1, 4}) {
+        std::printf("%u short loops in a loop; cycles of one, by its rounds:", loops);
+        for (const std::uint32_t rounds : {1, 2, 3, 4, 5, 8, 16})
+            std::printf("  %u: %.2f", rounds, short_loop_ns(loops, rounds) / cycle);
+        std::printf("\n");
+    }
+}
+
 }  // namespace
 
 int main() {
     const double cycle = cycle_ns();
     print_mispredictions(cycle);
+    print_short_loops(cycle);
     for (const unsigned percent : {50, 25, 10})
         for (const std::uint32_t branches : {1, 2, 4, 16, 64}) {
             const Loop run = loop(branches);
