@@ -40,7 +40,8 @@ class MemoryCalibration {
         say("translation");
         TRY(measure_translation(l2));
         say("caches");
-        if (l2 > 4 * l1) TRY(measure_cache("load.l2", "lines.l2", l2 / 2));
+        // A quarter: of half of it some pages compete for sets already, which the model has, too.
+        if (l2 > 4 * l1) TRY(measure_cache("load.l2", "lines.l2", std::min(l2 / 2, std::max(l2 / 4, 4 * l1))));
         if (l3 > 4 * l2) {
             TRY(measure_cache("load.l3", "lines.l3", 3 * l2));
             TRY(measure_share(3 * l2, l2 + l3));
