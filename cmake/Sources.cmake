@@ -226,6 +226,7 @@ set(TMAPROBE_SOURCES_model
     src/model/copy_windows_simulation.cpp
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
+    src/model/core/fusion.cpp
     src/model/core/pipeline.cpp
     src/model/core/pipeline_memory.cpp
     src/model/core/ports.cpp

@@ -197,7 +197,8 @@ template <>
 struct Description<BranchForetelling> {
     using S = BranchForetelling;
     static constexpr auto fields = std::make_tuple(
-        added("taken_cycles", &S::taken_cycles), added("indirect_cycles", &S::indirect_cycles),
+        added("taken_cycles", &S::taken_cycles), added("taken_backward_cycles", &S::taken_backward_cycles),
+        added("fetches_past_forward", &S::fetches_past_forward), added("indirect_cycles", &S::indirect_cycles),
         added("call_cycles", &S::call_cycles), added("return_cycles", &S::return_cycles),
         added("first_level_targets", &S::first_level_targets), added("second_level_targets", &S::second_level_targets),
         added("second_level_cycles", &S::second_level_cycles), added("calls_by_line", &S::calls_by_line),
@@ -211,7 +212,7 @@ struct Description<BranchForetelling> {
     static void check(const Node& node, S& foretelling) {
         for (const double cycles :
              {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,
-              foretelling.late_direction_cycles, foretelling.late_target_cycles})
+              foretelling.taken_backward_cycles, foretelling.late_direction_cycles, foretelling.late_target_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
         if (foretelling.quick_taken_branches > 15)
@@ -242,6 +243,7 @@ struct Description<CoreGeometry> {
         added("repeated_string_cycles", &S::repeated_string_cycles),
         added("longer_string_cycles", &S::longer_string_cycles),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
+        added("fuses_memory_compare", &S::fuses_memory_compare), added("fuses_by_condition", &S::fuses_by_condition),
         added("fuses_memory_operand", &S::fuses_memory_operand),
         added("store_forward_cycles", &S::store_forward_cycles),
         added("vector_forward_cycles", &S::vector_forward_cycles),

@@ -100,6 +100,9 @@ struct Correction {
 /// How branches are foretold ahead of fetching, beyond where they go. All 0: as fast as they are fetched.
 struct BranchForetelling {
     double taken_cycles = 0, indirect_cycles = 0, call_cycles = 0, return_cycles = 0;  ///< each such branch
+    double taken_backward_cycles = 0;  ///< one that goes back, as a loop does; 0: as any
+    /// What the op cache sends in a cycle goes on at the target of a branch that goes forward.
+    bool fetches_past_forward = false;
     unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
     unsigned second_level_targets = 0, second_level_cycles = 0;  ///< that are known later, and how much; 0: all others
     bool calls_by_line =
@@ -167,6 +170,8 @@ struct CoreGeometry {
     /// x86: until a repeated movs or stos begins to move anything, and again before what is beyond 64 bytes.
     unsigned repeated_string_cycles = 0, longer_string_cycles = 0;
     bool fuses_compare_and_branch = false;
+    bool fuses_memory_compare = false;   ///< of memory and a register, too
+    bool fuses_by_condition = false;     ///< only with jumps that trace::FusesWith allows; else with any
     bool fuses_memory_operand = false;   ///< LLVM counts load and operation apart; the slots count them once
     unsigned store_forward_cycles = 5;   ///< of a load whose data comes from the store buffer, from the store on
     unsigned vector_forward_cycles = 0;  ///< the same, of a load into a vector register; 0: as into a general one

@@ -34,6 +34,14 @@ enum class EndedEarly : std::uint8_t {
 /// As records have it: "breakpoint", "trap_flag", ...
 std::string_view name_of(EndedEarly reason);
 
+/// Which conditional jumps an x86 instruction may be one operation with, where it comes before one.
+enum class FusesWith : std::uint8_t {
+    none,
+    any,                           ///< test, and
+    those_of_no_sign,              ///< cmp, add, sub: not with jumps by sign, overflow or parity
+    those_of_no_sign_and_no_carry  ///< inc, dec
+};
+
 /// What the tracer, the branch predictor and the front end need to know of one instruction in memory.
 struct StaticInstruction {
     std::uint64_t address = 0;
@@ -59,7 +67,8 @@ struct StaticInstruction {
     bool locked = false;  ///< atomic: x86 with a lock prefix (or xchg with memory), arm64's atomics and exclusives
     bool system = false;  ///< leaves user mode, or its result depends on more than registers and memory
     EndedEarly ends = EndedEarly::none;  ///< it cannot be followed
-    bool fusible_first = false;          ///< x86: may fuse with a conditional jump that follows
+    FusesWith fuses_with = FusesWith::none;
+    std::uint8_t condition = 0;  ///< x86, of a conditional jump: as it is encoded
 };
 
 /// One instruction as it was executed.

@@ -123,6 +123,68 @@ TEST(FrontEnd, AFarTargetTakesLongerButForReturns) {
     EXPECT_NEAR(cycles_of_round(), 4.5, 0.1);
 }
 
+/// Two blocks that jump to each other, forward and back, each of eight no-operations and the jump; or one that jumps to
+/// itself. Cycles of a block.
+double cycles_of_blocks(const CoreParameters& parameters, bool other) {
+    const std::uint64_t far = other ? 0x1000 : 0;
+    std::vector<std::pair<std::uint64_t, Bytes>> code;
+    for (const std::uint64_t begin : {0x401000ul, 0x401000ul + far}) {
+        for (std::uint64_t i = 0; i < 8; ++i) code.push_back({begin + i, {0x90}});
+        const auto to = static_cast<std::uint32_t>(begin == 0x401000 && other ? far - 13 : -13 - far);
+        Bytes jump{0xe9};
+        for (unsigned byte = 0; byte < 4; ++byte) jump.push_back(static_cast<std::uint8_t>(to >> 8 * byte));
+        code.push_back({begin + 8, jump});
+    }
+    constexpr std::size_t times = 1000;
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    NeverWrong branches;
+    return cycles(parameters, around(code, times), memory, branches) / (2 * times);
+}
+
+TEST(FrontEnd, MayFetchPastATakenBranchThatGoesForward) {
+    CoreParameters parameters = zen4();
+    parameters.op_cache_width = 8;
+    parameters.foretelling.taken_cycles = 0.75;
+    EXPECT_NEAR(cycles_of_blocks(parameters, true), 2, 0.05) << "eight, and then the jump";
+    parameters.foretelling.fetches_past_forward = true;
+    EXPECT_NEAR(cycles_of_blocks(parameters, true), 9 / 6.0, 0.05) << "as many as are renamed";
+    EXPECT_NEAR(cycles_of_blocks(parameters, false), 2, 0.05);
+    parameters.foretelling.taken_backward_cycles = 3;
+    EXPECT_NEAR(cycles_of_blocks(parameters, false), 3, 0.05);
+}
+
+/// Whether an instruction and a conditional jump behind it are one operation.
+bool fuse(CoreParameters parameters, const Bytes& first, std::uint8_t jump) {
+    parameters.fuses_compare_and_branch = true;
+    constexpr std::size_t times = 100;
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    NeverWrong branches;
+    const auto trace = around({{0x401000, first}, {0x401000 + first.size(), {jump, 0}}}, times);
+    return facts_of(parameters, trace, memory, branches).macro_fused == times;
+}
+
+TEST(Fusion, IsOfWhatSetsFlagsAndOfJumpsThatReadThese) {
+    constexpr std::uint8_t jb = 0x72, jne = 0x75, js = 0x78, jl = 0x7c;
+    const Bytes compare = {0x48, 0x39, 0xd8}, test = {0x48, 0x85, 0xc0}, decrement = {0x48, 0xff, 0xc8};
+    const Bytes compare_memory = {0x48, 0x3b, 0x07}, compare_memory_with_constant = {0x83, 0x3f, 0x00};
+    const Bytes exclusive_or = {0x31, 0xc8}, add_vectors = {0xf2, 0x0f, 0x58, 0xc1};
+    CoreParameters parameters = zen4();
+    for (const std::uint8_t jump : {jb, jne, js, jl}) {
+        for (const Bytes& first : {compare, test, decrement}) EXPECT_TRUE(fuse(parameters, first, jump));
+        for (const Bytes& first : {compare_memory, exclusive_or, add_vectors})
+            EXPECT_FALSE(fuse(parameters, first, jump));
+    }
+    parameters.fuses_memory_compare = true;
+    EXPECT_TRUE(fuse(parameters, compare_memory, jne));
+    EXPECT_FALSE(fuse(parameters, compare_memory_with_constant, jne));
+    parameters.fuses_by_condition = true;
+    for (const std::uint8_t jump : {jb, jne, js, jl}) {
+        EXPECT_TRUE(fuse(parameters, test, jump));
+        EXPECT_EQ(fuse(parameters, compare, jump), jump != js);
+        EXPECT_EQ(fuse(parameters, decrement, jump), jump != js && jump != jb);
+    }
+}
+
 /// Every branch is foretold right, but late.
 class AlwaysLate final : public BranchOracle {
   public:

@@ -109,13 +109,17 @@ void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {
 
 void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known) {
     if (parameters_.changes.perfect_front_end) return;
-    wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);  // it ends its fetch group
-    last_window_ = last_line_ = ~0ull;
     const events::BranchForetelling& foretelling = parameters_.foretelling;
-    foretold_until_ += branch.call       ? foretelling.call_cycles
-                       : branch.returns  ? foretelling.return_cycles
-                       : branch.indirect ? foretelling.indirect_cycles
-                                         : foretelling.taken_cycles;
+    const bool goes_back = target <= branch.address;
+    // It ends its fetch group.
+    if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
+        wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
+    last_window_ = last_line_ = ~0ull;
+    foretold_until_ += branch.call                                          ? foretelling.call_cycles
+                       : branch.returns                                     ? foretelling.return_cycles
+                       : branch.indirect                                    ? foretelling.indirect_cycles
+                       : goes_back && foretelling.taken_backward_cycles > 0 ? foretelling.taken_backward_cycles
+                                                                            : foretelling.taken_cycles;
     if (known == TargetKnown::second_level) foretold_until_ += foretelling.second_level_cycles;
     const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
     if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "model/core/fusion.h"
+
 namespace tmaprobe::model::core {
 Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& schedulers, Descriptors& descriptors,
                    const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches)
@@ -77,9 +79,8 @@ const InstructionDescriptor& Pipeline::descriptor(std::size_t step, bool fused) 
 }
 
 bool Pipeline::fuses_with_next(const InstructionDescriptor& first, std::size_t step) const {
-    if (!parameters_.fuses_compare_and_branch || !first.what.fusible_first || step + 1 >= window_.first + window_.count)
-        return false;
-    return trace_.instructions[trace_.steps[step + 1].instruction].conditional;
+    return step + 1 < window_.first + window_.count &&
+           fuses(parameters_, first.what, trace_.instructions[trace_.steps[step + 1].instruction]);
 }
 
 void Pipeline::execute(std::size_t number) {
@@ -99,7 +100,8 @@ void Pipeline::execute(std::size_t number) {
         }
         return;
     }
-    if (what->what.fusible_first && fuses_with_next(*what, number)) what = &descriptor(number, true);
+    if (what->what.fuses_with != trace::FusesWith::none && fuses_with_next(*what, number))
+        what = &descriptor(number, true);
     const Admission admission = admit(*what, instruction.address);
     unsigned slots = what->slots;
     if (what->moves_stack) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include <llvm/MC/MCInst.h>
 
@@ -146,11 +148,33 @@ class LlvmDecoder final : public trace::Decoder {
                 x86_register(target_->registers->getName(operand.getReg())) ==
                     trace::MemoryOperand::instruction_pointer)
                 out.system = true;  // depends on where it is in a way not understood here
-        const bool flags_only = any_prefix(name, {"CMP", "TEST", "ADD", "SUB", "AND", "INC", "DEC"});
-        const bool general =
-            any_prefix(name.take_back(4), {"64rr", "64ri", "32rr", "32ri", "16rr", "16ri", "i32", "64r", "32r"}) ||
-            name.ends_with("ri8") || name.ends_with("8rr") || name.ends_with("8ri") || name.ends_with("i32");
-        out.fusible_first = flags_only && general && !out.explicit_memory;
+        out.fuses_with = fuses_with(name);
+        if (out.conditional && name.starts_with("JCC"))
+            out.condition = static_cast<std::uint8_t>(instruction.getOperand(1).getImm());
+    }
+
+    /// Of general registers, constants and, where it writes none, memory and a register.
+    static trace::FusesWith fuses_with(llvm::StringRef name) {
+        using enum trace::FusesWith;
+        constexpr std::pair<std::string_view, trace::FusesWith> operations[] = {{"CMP", those_of_no_sign},
+                                                                                {"TEST", any},
+                                                                                {"ADD", those_of_no_sign},
+                                                                                {"SUB", those_of_no_sign},
+                                                                                {"AND", any},
+                                                                                {"INC", those_of_no_sign_and_no_carry},
+                                                                                {"DEC", those_of_no_sign_and_no_carry}};
+        for (const auto& [operation, with] : operations) {
+            llvm::StringRef rest = name;
+            if (!rest.consume_front(operation)) continue;
+            // LLVM's names go on with the width and the operands' kinds.
+            const llvm::StringRef width = rest.take_while([](char c) { return c >= '0' && c <= '9'; });
+            rest = rest.drop_front(width.size());
+            const bool compares = operation == "CMP" || operation == "TEST";
+            const bool fits = any_of(rest, {"rr", "rr_REV", "ri", "ri8", "ri32", "i8", "i16", "i32", "r"}) ||
+                              (compares && any_of(rest, {"rm", "mr"}));
+            return fits && any_of(width, {"8", "16", "32", "64"}) ? with : none;
+        }
+        return none;
     }
 
     void x86_address(const llvm::MCInst& instruction, unsigned first, trace::StaticInstruction& out) {

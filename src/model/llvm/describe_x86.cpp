@@ -7,10 +7,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-bool any_of(llvm::StringRef name, std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
-}
-
 /// LLVM has two encodings of some instructions.
 llvm::StringRef plain_name(llvm::StringRef name) {
     name.consume_back("_REV");

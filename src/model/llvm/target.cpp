@@ -25,6 +25,10 @@ bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixe
     return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
+bool any_of(llvm::StringRef name, std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+}
+
 Result<std::unique_ptr<LlvmTarget>> make_target(const std::string& architecture, const std::string& cpu) {
     TMAPROBE_LLVM_TARGET(TargetInfo)();
     TMAPROBE_LLVM_TARGET(TargetMC)();

@@ -22,6 +22,8 @@ inline constexpr unsigned x86_memory_operands = 5;
 
 /// Whether a name of LLVM's starts with one of these.
 bool any_prefix(llvm::StringRef name, std::initializer_list<const char*> prefixes);
+/// Whether it is one of these.
+bool any_of(llvm::StringRef name, std::initializer_list<const char*> names);
 
 /// The pieces of an LLVM target that decoding and scheduling need, owned together because they refer
 /// to one another.
