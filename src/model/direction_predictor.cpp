@@ -121,10 +121,11 @@ bool DirectionPredictor::quick_is_right(std::uint64_t branch, bool taken) {
     train(mostly, taken, mostly_most);
     const std::uint64_t recent = taken_ & ((std::uint64_t{1} << quick_history_ * bits_of_taken) - 1);
     const std::uint64_t hash = (branch * second_factor ^ (recent + 1)) * golden_factor;
+    const bool known = contexts_.find(hash >> 24);
+    if (!known && goes_as_mostly) return true;
     std::uint8_t& counter = *counters_.change(hash >> (64 - by_branch_bits));
     const std::uint8_t half = counter_most_ / 2;
-    if (!contexts_.find(hash >> 24)) {
-        if (goes_as_mostly) return true;
+    if (!known) {
         contexts_.insert(hash >> 24);
         counter = taken ? half + 1 : half;
         return false;
