@@ -9,6 +9,7 @@
 
 #include "base/statistics.h"
 #include "counters/source.h"
+#include "events/geometry.h"
 #include "experiments/calibrate_memory.h"
 #include "experiments/clock_readings.h"
 #include "experiments/cpu_choice.h"
@@ -146,10 +147,9 @@ Result<CalibrationReport> calibrate(const CalibrateRequest& request, const machi
                     "calibrate on hardware, or with hardware virtualisation");
     const auto known = TRY(events::read_calibration_facts(request.library));
     TRY(machine::pin_this_thread(choose_cpu(request, host, topology)));
-    const Compared with = compared_with(request, host, topology);
     ClockReader measuring(request, host);
     TRY(CoreCalibration(measuring, host).measure(on_progress));
-    TRY(calibrate_memory(measuring, host, with.geometry ? &*with.geometry : nullptr, on_progress));
+    TRY(calibrate_memory(measuring, events::complete_geometry(host, request.library), on_progress));
 
     CalibrationReport report;
     record::Calibration& calibration = report.calibration;
@@ -164,6 +164,7 @@ Result<CalibrationReport> calibrate(const CalibrateRequest& request, const machi
         return fail(ErrorCode::unavailable, "the core clock cannot be told here, and no cycles without it");
     calibration.clock_hz = median(measuring.clock_hz);
 
+    const Compared with = compared_with(request, host, topology);
     std::vector<std::string> used;
     if (with.table) calibration.folder = with.table->folder;
     if (with.geometry) {

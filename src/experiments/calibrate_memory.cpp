@@ -24,8 +24,7 @@ std::uint64_t cache_bytes(const machine::Host& host, int level) {
 
 class MemoryCalibration {
   public:
-    MemoryCalibration(ClockReader& reader, const machine::Host& host, const events::CpuGeometry* tables)
-        : reader_(reader), host_(host), tables_(tables) {
+    MemoryCalibration(ClockReader& reader, const machine::Host& host) : reader_(reader), host_(host) {
         const auto mode = memory::parse_page_mode("thp");
         if (!mode) return;
         large_ = *mode;
@@ -76,8 +75,8 @@ class MemoryCalibration {
         auto fact = TRY(reader_.chase(name, "random", bytes, large_, unit, convert));
         if (!split_) return fact;
         const double pages = static_cast<double>(bytes) / page_bytes;
-        const double walks = std::max(0.0, 1 - small_pages_held(2, host_, tables_) / pages);
-        const double hits = std::max(0.0, 1 - small_pages_held(1, host_, tables_) / pages) - walks;
+        const double walks = std::max(0.0, 1 - small_pages_held(2, host_) / pages);
+        const double hits = std::max(0.0, 1 - small_pages_held(1, host_) / pages) - walks;
         const auto take_off = [&](const char* what, double share) -> bool {
             const record::CalibratedFact* const part = usable(what);
             if (!part) return share <= 0;
@@ -161,7 +160,6 @@ class MemoryCalibration {
 
     ClockReader& reader_;
     const machine::Host& host_;
-    const events::CpuGeometry* tables_;
     memory::PageMode large_;
     bool split_ = false;       ///< huge pages have small entries in the TLBs
     std::uint64_t share_ = 0;  ///< of the caches; 0: nothing says that it is not all
@@ -169,21 +167,15 @@ class MemoryCalibration {
 
 }  // namespace
 
-Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const events::CpuGeometry* tables,
-                          const OnProgress& on_progress) {
-    return MemoryCalibration(reader, host, tables).measure(on_progress);
+Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress) {
+    return MemoryCalibration(reader, host).measure(on_progress);
 }
 
-double small_pages_held(int level, const machine::Host& host, const events::CpuGeometry* tables) {
+double small_pages_held(int level, const machine::Host& host) {
     for (const machine::Tlb& tlb : host.tlbs)
         if (tlb.level == level && tlb.page_bytes == page_bytes && tlb.entries > 0 &&
             (tlb.kind == "data" || tlb.kind == "unified"))
             return tlb.entries;
-    if (tables)
-        for (const events::TlbGeometry& tlb : tables->tlbs)
-            if (tlb.level == level && tlb.holds_data() &&
-                std::ranges::find(tlb.page_bytes, page_bytes) != tlb.page_bytes.end())
-                return tlb.entries;
     constexpr double usual[] = {64, 1024};
     return usual[level > 1];
 }

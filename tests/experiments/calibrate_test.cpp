@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "events/geometry.h"
 #include "experiments/calibrate_memory.h"
 #include "experiments/calibration_file.h"
 #include "timing/core_probes.h"
@@ -38,18 +39,19 @@ class CalibrationFile : public testing::Test {
 TEST(SmallPagesHeld, AreThoseOfTheMachineElseOfTheTablesElseTheUsual) {
     constexpr std::uint64_t small = 4096, large = 2 << 20;
     machine::Host host;
-    EXPECT_EQ(small_pages_held(2, host, nullptr), 1024);
-    EXPECT_EQ(small_pages_held(1, host, nullptr), 64);
+    EXPECT_EQ(small_pages_held(2, host), 1024);
+    EXPECT_EQ(small_pages_held(1, host), 64);
     events::CpuGeometry tables;
     tables.tlbs = {{1, events::Holds::instruction, {small}, 256, 8},
                    {1, events::Holds::data, {large}, 32, 4},
                    {1, events::Holds::data, {small}, 96, 6},
                    {2, events::Holds::unified, {small, large}, 2048, 16}};
-    EXPECT_EQ(small_pages_held(2, host, &tables), 2048);
-    EXPECT_EQ(small_pages_held(1, host, &tables), 96);
+    const auto complete = [&] { return events::with_geometry(host, events::host_geometry(tables)); };
+    EXPECT_EQ(small_pages_held(2, complete()), 2048);
+    EXPECT_EQ(small_pages_held(1, complete()), 96);
     host.tlbs = {{2, "unified", small, 1536, 12, "cpuid 18h"}};
-    EXPECT_EQ(small_pages_held(2, host, &tables), 1536);
-    EXPECT_EQ(small_pages_held(1, host, &tables), 96);
+    EXPECT_EQ(small_pages_held(2, complete()), 1536);
+    EXPECT_EQ(small_pages_held(1, complete()), 96);
 }
 
 TEST_F(CalibrationFile, NoneIsNoError) {

@@ -18,31 +18,47 @@ namespace {
 using Directions = std::vector<std::uint8_t>;
 using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
 
+/// Code that is written byte by byte and then executed; it stays for as long as the process.
+class Code {
+  public:
+    explicit Code(std::size_t room) {
+        void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory != MAP_FAILED) code_ = static_cast<unsigned char*>(memory);
+    }
+    bool is_there() const { return code_ != nullptr; }
+    std::size_t size() const { return at_; }
+    void bytes(std::initializer_list<int> values) {
+        for (const int value : values) code_[at_++] = static_cast<unsigned char>(value);
+    }
+    void number(std::uint32_t value) {
+        std::memcpy(code_ + at_, &value, sizeof value);
+        at_ += sizeof value;
+    }
+    template <class Function>
+    Function as() const {
+        return reinterpret_cast<Function>(code_);
+    }
+
+  private:
+    unsigned char* code_ = nullptr;
+    std::size_t at_ = 0;
+};
+
 /// Of each turn, so many branches, each over a sum, and three no-operations behind it.
 Loop loop(std::uint32_t branches) {
-    constexpr std::size_t room = 1 << 16;
-    void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    auto* code = static_cast<unsigned char*>(memory);
-    std::size_t at = 0;
-    const auto bytes = [&](std::initializer_list<int> values) {
-        for (const int value : values) code[at++] = static_cast<unsigned char>(value);
-    };
-    const auto number = [&](std::uint32_t value) {
-        std::memcpy(code + at, &value, sizeof value);
-        at += sizeof value;
-    };
+    Code code(1 << 16);
+    if (!code.is_there()) return nullptr;
     for (std::uint32_t i = 0; i < branches; ++i) {
-        bytes({0x80, 0xbf});  // cmpb $0, i(%rdi)
-        number(i);
-        bytes({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
+        code.bytes({0x80, 0xbf});  // cmpb $0, i(%rdi)
+        code.number(i);
+        code.bytes({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
     }
-    bytes({0x48, 0x81, 0xc7});  // add $branches, %rdi
-    number(branches);
-    bytes({0x48, 0x39, 0xf7, 0x0f, 0x85});  // cmp %rsi, %rdi; jne
-    number(static_cast<std::uint32_t>(-static_cast<std::int32_t>(at + sizeof(std::uint32_t))));
-    bytes({0xc3});
-    return reinterpret_cast<Loop>(memory);
+    code.bytes({0x48, 0x81, 0xc7});  // add $branches, %rdi
+    code.number(branches);
+    code.bytes({0x48, 0x39, 0xf7, 0x0f, 0x85});  // cmp %rsi, %rdi; jne
+    code.number(static_cast<std::uint32_t>(-static_cast<std::int32_t>(code.size() + sizeof(std::uint32_t))));
+    code.bytes({0xc3});
+    return code.as<Loop>();
 }
 
 Directions by_chance(std::size_t count, unsigned percent_taken) {
@@ -95,28 +111,19 @@ void print_mispredictions(double cycle) {
 
 /// Short loops of so many rounds, one after the other, in a loop: what leaving one costs that is known to end there.
 double short_loop_ns(std::uint32_t loops, std::uint32_t rounds) {
-    constexpr std::size_t room = 4096;
-    void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return 0;
-    auto* code = static_cast<unsigned char*>(memory);
-    std::size_t at = 0;
-    const auto bytes = [&](std::initializer_list<int> values) {
-        for (const int value : values) code[at++] = static_cast<unsigned char>(value);
-    };
-    for (std::uint32_t i = 0; i < loops; ++i)
-        bytes({0xb8, static_cast<int>(rounds), 0, 0, 0, 0xff, 0xc8, 0x75, 0xfc});  // mov $rounds, %eax; dec; jnz
-    const auto back = static_cast<int>(256 - (at + 5));
-    bytes({0x48, 0xff, 0xcf, 0x75, back, 0xc3});  // dec %rdi; jnz; ret
-    const auto run = reinterpret_cast<void (*)(std::uint64_t)>(memory);
-    constexpr std::uint64_t turns = 10'000;
-    double best = 1e9;
-    for (int i = 0; i < 100; ++i) {
-        const double start = now_ns();
-        run(turns);
-        best = std::min(best, (now_ns() - start) / static_cast<double>(turns * loops));
+    Code code(1 << 12);
+    if (!code.is_there()) return 0;
+    for (std::uint32_t i = 0; i < loops; ++i) {
+        code.bytes({0xb8});  // mov $rounds, %eax
+        code.number(rounds);
+        code.bytes({0xff, 0xc8, 0x75, 0xfc});  // dec %eax; jnz
     }
-    munmap(memory, room);
-    return best;
+    constexpr int size_of_the_end = 5;
+    const int back = -static_cast<int>(code.size()) - size_of_the_end;
+    code.bytes({0x48, 0xff, 0xcf, 0x75, back, 0xc3});  // dec %rdi; jnz; ret
+    constexpr std::uint64_t turns = 10'000;
+    constexpr int tries = 100;
+    return least_ns(tries, [&] { code.as<void (*)(std::uint64_t)>()(turns); }) / static_cast<double>(turns * loops);
 }
 
 void print_short_loops(double cycle) {
