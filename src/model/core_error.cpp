@@ -88,7 +88,8 @@ Facts with_core_error(const Facts& facts, const events::CoreError& error, const 
         changed["slots"] += added;
         changed["cycles"] += added / (slots / cycles);
     }
-    follow(changed, facts, {"slots_frontend"}, {"slots_frontend_latency", "cycles_frontend_none"});
+    follow(changed, facts, {"slots_frontend"},
+           {"slots_frontend_latency", "cycles_frontend_none", "cycles_resteer", "cycles_unknown_target"});
     follow(changed, facts, {"uops_wrong_path", "slots_recovery"}, {"mispredicts"});
     follow(
         changed, facts, {"slots_backend"},

@@ -18,6 +18,12 @@ using record::Metric;
 /// Above this share, waiting for translations is worth a try with larger pages.
 constexpr double notable_walk_share = 0.05;
 
+/// Below this share of the slots a node is not worth a word.
+constexpr double worth_a_word = 0.005;
+
+/// From this share of the slots on, what mispredictions cost in all is said.
+constexpr double notable_mispredictions = 0.1;
+
 /// "bound by ..." for a node that has no advice in the record.
 std::string plain_words(const Metric& metric) {
     if (metric.category == record::Category::frontend) return "the front end, which delivers too few operations";
@@ -46,6 +52,42 @@ const Metric* counterpart(const record::Run& run, const Metric& node) {
             metric.unit == node.unit && (!largest || metric.value > largest->value))
             largest = &metric;
     return largest;
+}
+
+/// What mispredicted branches cost, in shares of all slots.
+struct MispredictionCost {
+    double in_all = 0;
+    /// Of it, until there is something to rename again: counters have this under the front end.
+    double fetching_anew = 0;
+};
+
+/// By the model's causes; nothing where counters were read, which do not tell.
+MispredictionCost misprediction_cost(const record::Run& run) {
+    if (!run.extra.model) return {};
+    const auto& facts = run.extra.model->facts;
+    const auto slots_of = [&](const char* fact) {
+        const auto found = facts.find(fact);
+        return found == facts.end() ? 0 : found->second;
+    };
+    const double slots = slots_of("slots");
+    if (slots <= 0) return {};
+    const double anew = slots_of("slots_by_cause_resteer");
+    const double thrown_away = slots_of("slots_by_cause_wrong_path") + slots_of("slots_by_cause_recovery");
+    return {(thrown_away + anew) / slots, anew / slots};
+}
+
+bool is_of_front_end_or_speculation(const Metric& node) {
+    return node.category == record::Category::frontend || node.category == record::Category::bad_speculation;
+}
+
+/// Where a front end that is waited for mostly fetches anew: its code's size and place are not to blame.
+NextStep mispredictions_step(const record::Run& run, const Metric& node) {
+    const MispredictionCost cost = misprediction_cost(run);
+    if (node.category != record::Category::frontend || cost.fetching_anew < node.value / 2) return {};
+    return {fmt::format("Make branches predictable or branch-free: {} of slots are lost to fetching anew after "
+                        "mispredictions",
+                        percent(cost.fetching_anew)),
+            {}};
 }
 
 std::string run_name(const record::Record& record, const record::Run& run) {
@@ -125,8 +167,16 @@ std::string verdict(const record::Record& record, const record::Run& run) {
         node->name, percent(node->value), share_of(*node).empty() ? "its unit" : share_of(*node), belief(*node));
     if (std::ranges::any_of(node->warnings, is_doubt)) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
-    if (other && node->level > 1 && other->value < node->value)
+    // Of the back end, that there is none of the other is said too: it is what one asks next.
+    const bool worth_saying = other && (other->value >= worth_a_word || node->category == record::Category::backend);
+    if (worth_saying && node->level > 1 && other->value < node->value)
         text += fmt::format(" Beside it, {} takes {}.", other->name, percent(other->value));
+    const MispredictionCost cost = misprediction_cost(run);
+    if (is_of_front_end_or_speculation(*node) && cost.in_all >= notable_mispredictions)
+        text += fmt::format(
+            " Mispredicted branches cost {} of slots in all: {} thrown away, and {} of the front end's, "
+            "which fetches anew.",
+            percent(cost.in_all), percent(cost.in_all - cost.fetching_anew), percent(cost.fetching_anew));
     return text;
 }
 
@@ -141,7 +191,10 @@ std::vector<NextStep> next_steps(const record::Record& record, const record::Run
         add(deeper_step(record, *node));
         add(calibrate_step(record, *node));
         add(sample_step(record, run, *node));
-        if (!node->next.empty() && !(pages_said && node->larger_pages)) add({capitalised(node->next), {}});
+        const NextStep branches = mispredictions_step(run, *node);
+        add(branches);
+        if (branches.what.empty() && !node->next.empty() && !(pages_said && node->larger_pages))
+            add({capitalised(node->next), {}});
     }
     // Another CPU's counters are not kept away; they are not here.
     if (!record.extra.source_asked_for && of_this_cpu(record) &&

@@ -67,6 +67,39 @@ std::string all_steps(const record::Record& record) {
     return text;
 }
 
+/// A modelled run bound by its front end, of whose slots so many are lost to fetching anew after mispredictions.
+record::Record front_end_that_fetches_anew(double share) {
+    auto record = load("sha256_modelled");
+    for (auto& metric : record.runs[0].metrics) {
+        metric.bottleneck = metric.name == "frontend_bound";
+        metric.says.clear();
+        if (metric.bottleneck) metric.value = 0.7, metric.next = "look at code size";
+    }
+    record.runs[0].extra.model.emplace().facts = {
+        {"slots", 1000}, {"slots_by_cause_wrong_path", 190}, {"slots_by_cause_resteer", 1000 * share}};
+    return record;
+}
+
+bool any_step_has(const record::Record& record, const std::string& what) {
+    const auto steps = next_steps(record, record.runs[0]);
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const auto& step) { return step.what.find(what) != std::string::npos; });
+}
+
+TEST(Verdict, SaysWhatMispredictionsCostInAll) {
+    const auto record = front_end_that_fetches_anew(0.6);
+    EXPECT_THAT(verdict(record, record.runs[0]),
+                HasSubstr("Mispredicted branches cost 79.0% of slots in all: 19.0% thrown away, and 60.0%"));
+    EXPECT_TRUE(any_step_has(record, "Make branches predictable"));
+    EXPECT_FALSE(any_step_has(record, "Look at code size"));
+}
+
+TEST(Verdict, SendsToTheCodeWhereFewSlotsAreOfMispredictions) {
+    const auto record = front_end_that_fetches_anew(0.1);
+    EXPECT_TRUE(any_step_has(record, "Look at code size"));
+    EXPECT_FALSE(any_step_has(record, "Make branches predictable"));
+}
+
 TEST(NextSteps, NameTheWalkShareTheLevelAndTheEvent) {
     const std::string steps = all_steps(load("chase_4k"));
     EXPECT_THAT(steps, HasSubstr("dtlb_walk_cycles_share is 31.0% of cycles: --pages 4k,2m"));

@@ -21,6 +21,8 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(slots_backend_memory);
     TMAPROBE_FACT(slots_recovery);
     TMAPROBE_FACT(cycles_frontend_none);
+    TMAPROBE_FACT(cycles_resteer);
+    TMAPROBE_FACT(cycles_unknown_target);
     TMAPROBE_FACT(cycles_no_execute);
     TMAPROBE_FACT(cycles_no_execute_load);
     TMAPROBE_FACT(cycles_one_execute);
@@ -39,6 +41,7 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(branches_taken);
     TMAPROBE_FACT(conditional_branches);
     TMAPROBE_FACT(mispredicts);
+    TMAPROBE_FACT(unknown_targets);
     TMAPROBE_FACT(loads);
     TMAPROBE_FACT(stores);
     TMAPROBE_FACT(loads_aliased);

@@ -18,7 +18,9 @@ struct PipelineFacts {
     std::uint64_t macro_fused = 0;
     std::uint64_t slots_frontend = 0, slots_frontend_latency = 0;
     std::uint64_t slots_backend = 0, slots_backend_memory = 0, slots_recovery = 0;
-    std::uint64_t cycles_frontend_none = 0;  ///< nothing was delivered though it could have been taken
+    std::uint64_t cycles_frontend_none = 0;   ///< nothing was delivered though it could have been taken
+    std::uint64_t cycles_resteer = 0;         ///< of these, fetch began anew after a misprediction
+    std::uint64_t cycles_unknown_target = 0;  ///< of these, where the decoder had to find out a branch's target
     std::uint64_t cycles_no_execute = 0, cycles_no_execute_load = 0;
     std::uint64_t cycles_one_execute = 0, cycles_two_execute = 0;
     std::uint64_t cycles_store_bound = 0;  ///< nothing executed, no load in flight, store buffer full
@@ -30,6 +32,7 @@ struct PipelineFacts {
     std::uint64_t cycles_backend_none_memory = 0;  ///< of these, the oldest waits for memory or stores have no room
     std::uint64_t cycles_store_buffer_full = 0;    ///< a store could not be dispatched for want of room
     std::uint64_t branches = 0, branches_taken = 0, conditional_branches = 0, mispredicts = 0;
+    std::uint64_t unknown_targets = 0;  ///< branches whose target the decoder had to find out
     std::uint64_t loads = 0, stores = 0;
     std::uint64_t loads_aliased = 0;  ///< held up by a store to another page at the same place in it
     std::uint64_t unmodelled = 0;     ///< executed instructions that the core model does not know

@@ -425,6 +425,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     if (taken) {
         ++facts_.branches_taken;
         front_end_.took_branch(branch, next, known);
+        if (known == TargetKnown::decoder) slots_.unknown_target(step_);
     }
     const bool wrong = foretold == Foretold::wrong && !never_waits_;
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);

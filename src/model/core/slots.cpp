@@ -35,6 +35,13 @@ void Slots::mispredicted(std::uint32_t branch, std::uint64_t resolved, std::uint
     resolved_ = resolved;
     recovered_ = recovered;
     wrong_path_ = 0;
+    unknown_target_ = false;
+}
+
+void Slots::unknown_target(std::uint32_t branch) {
+    branch_ = branch;
+    unknown_target_ = true;
+    ++facts_.unknown_targets;
 }
 
 void Slots::pass(std::uint64_t cycles) {
@@ -72,12 +79,14 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
             count(SlotCause::recovery, branch_, lost());
         } else if (cycle_ < admission.supplied) {
             cycles = alike(admission.supplied);
+            const bool anew = admission.supply == SlotCause::resteer;
             facts_.slots_frontend += lost();
             if (!partly) {
                 facts_.slots_frontend_latency += lost();
                 facts_.cycles_frontend_none += cycles;
+                if (anew) (unknown_target_ ? facts_.cycles_unknown_target : facts_.cycles_resteer) += cycles;
             }
-            count(admission.supply, admission.supply == SlotCause::resteer ? branch_ : step, lost());
+            count(admission.supply, anew ? branch_ : step, lost());
         } else if (cycle_ < admission.room) {
             const InFlight* oldest = retirement_.oldest(cycle_);
             std::uint64_t until = admission.room;

@@ -45,6 +45,8 @@ class Slots {
     void end_cycle(const Admission& admission, std::uint32_t step);
     /// What follows is on the wrong path until `resolved`, and in recovery until `recovered`.
     void mispredicted(std::uint32_t branch, std::uint64_t resolved, std::uint64_t recovered);
+    /// The front end begins anew because the decoder had to find out where this branch goes.
+    void unknown_target(std::uint32_t branch);
     std::uint64_t cycle() const { return cycle_; }
     /// Which slot of its cycle the first of those was that were renamed last.
     unsigned last_from() const { return last_from_; }
@@ -76,7 +78,8 @@ class Slots {
     unsigned used_ = 0;  ///< of the current cycle
     unsigned last_from_ = 0;
     std::uint64_t resolved_ = 0, recovered_ = 0, wrong_path_ = 0;
-    std::uint32_t branch_ = 0;
+    std::uint32_t branch_ = 0;  ///< after which the front end began anew last
+    bool unknown_target_ = false;
 };
 
 }  // namespace tmaprobe::model::core
