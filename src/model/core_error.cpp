@@ -89,14 +89,16 @@ Facts with_core_error(const Facts& facts, const events::CoreError& error, const 
         changed["cycles"] += added / (slots / cycles);
     }
     follow(changed, facts, {"slots_frontend"},
-           {"slots_frontend_latency", "cycles_frontend_none", "cycles_resteer", "cycles_unknown_target"});
+           {"slots_frontend_latency", "cycles_frontend_none", "cycles_decoder_switch", "cycles_resteer",
+            "cycles_unknown_target"});
     follow(changed, facts, {"uops_wrong_path", "slots_recovery"}, {"mispredicts"});
     follow(
         changed, facts, {"slots_backend"},
         {"cycles_backend_none", "cycles_no_execute", "cycles_one_execute", "cycles_two_execute", "cycles_no_retire"});
     follow(changed, facts, {"slots_backend_memory"},
-           {"cycles_backend_none_memory", "cycles_no_execute_load", "cycles_no_execute_l1_miss", "cycles_store_bound",
-            "cycles_store_buffer_full", "cycles_no_retire_load", "cycles_load_in_flight", "cycles_l1_miss"});
+           {"cycles_backend_none_memory", "cycles_no_execute_load", "cycles_no_execute_l1_miss",
+            "cycles_no_execute_l2_miss", "cycles_no_execute_l3_miss", "cycles_store_bound", "cycles_store_buffer_full",
+            "cycles_no_retire_load", "cycles_load_in_flight", "cycles_l1_miss"});
     follow(changed, facts, {"slots_frontend", "slots_backend", "slots_recovery"}, {"cycles_dispatch_nothing"});
     return changed;
 }

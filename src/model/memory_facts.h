@@ -15,6 +15,7 @@ namespace tmaprobe::model {
     FACT(l2_hits) FACT(l2_misses) FACT(l2_code_hits) FACT(l2_code_misses) FACT(l3_hits) FACT(l3_misses)                \
     FACT(loads_l1_hit) FACT(loads_l1_miss) FACT(loads_l2_hit) FACT(loads_l2_miss) FACT(loads_l3_hit)                   \
     FACT(loads_l3_miss) FACT(loads_in_flight_hit)                                                                      \
+    FACT(fill_buffers_full_periods) FACT(fill_buffers_full_cycles)                                                     \
     FACT(dtlb_misses) FACT(dtlb_l2_hits_4k) FACT(dtlb_l2_hits_2m) FACT(dtlb_l2_hits_1g)                                \
     FACT(walks) FACT(walks_4k) FACT(walks_2m) FACT(walks_1g)                                                           \
     FACT(load_stlb_hits) FACT(load_walks) FACT(load_walks_4k) FACT(load_walks_2m) FACT(load_walks_1g)                  \

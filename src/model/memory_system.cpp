@@ -100,7 +100,7 @@ void MemorySystem::begin_window() {
     into_l1_.clear();
     into_l1_code_.clear();
     for (LineChannel& bank : l2_banks_) bank.clear();
-    oldest_cycle_ = 0;
+    oldest_cycle_ = buffers_full_until_ = 0;
     timed_ = true;
     reset_facts();
 }
@@ -108,16 +108,21 @@ void MemorySystem::begin_window() {
 std::uint64_t MemorySystem::arrival(std::uint64_t line, std::uint64_t cycle) const {
     const auto found = arrivals_.find(line);
     if (found == arrivals_.end()) return 0;
-    const Span& way = found->second;
+    const OnItsWay& way = found->second;
     return cycle < way.begin ? cycle + (way.end - way.begin) : way.end;
 }
 
-void MemorySystem::on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle) {
-    if (!timed_ || ready_at <= cycle) return;
+int MemorySystem::sender(std::uint64_t line) const {
+    const auto found = arrivals_.find(line);
+    return found == arrivals_.end() ? 1 : found->second.sent_by;
+}
+
+void MemorySystem::on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle) {
+    if (!timed_ || filled.ready_at <= cycle) return;
     constexpr std::size_t many = 2048;
     if (arrivals_.size() > many)
         std::erase_if(arrivals_, [&](const auto& entry) { return entry.second.end <= oldest_cycle_; });
-    arrivals_[line] = {cycle, ready_at};
+    arrivals_[line] = {cycle, filled.ready_at, filled.sender()};
 }
 
 SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
@@ -276,7 +281,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     if (l2_.find(place_in_l2(line))) {
         const std::uint64_t ready = arrival(line, cycle);
-        if (ready > cycle) return {ready, 2};
+        if (ready > cycle) return {ready, 2, sender(line)};
         const std::uint64_t sent = timed_ ? l2_banks_[line % l2_banks_.size()].after(cycle) : cycle;
         return {sent + geometry_.l2.latency, 2};
     }
@@ -297,7 +302,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (timed_ && filled.level == 3)
         filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + geometry_.l3.latency);
     if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
-    on_its_way(line, filled.ready_at, cycle);
+    on_its_way(line, filled, cycle);
     into_l2(line);
     return filled;
 }
@@ -307,13 +312,19 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
     if (l1_data_.find(line)) {
         const std::uint64_t ready = arrival(line, cycle);
         if (ready <= cycle) return {cycle, 1};
-        return {ready, 0};
+        return {ready, 0, sender(line)};
     }
     const std::uint64_t start = wait_for_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle);
+    if (demand && start > cycle) {
+        count(MemoryFact::fill_buffers_full_periods);
+        const std::uint64_t from = std::clamp(buffers_full_until_, cycle, start);
+        count(MemoryFact::fill_buffers_full_cycles, start - from);
+        buffers_full_until_ = std::max(buffers_full_until_, start);
+    }
     Filled filled = below(line, start);
     if (timed_) filled.ready_at = into_l1_.after(filled.ready_at);
     if (timed_) l1_outstanding_.push_back({start, filled.ready_at});
-    on_its_way(line, filled.ready_at, cycle);
+    on_its_way(line, filled, cycle);
     into_l1(line, filled.ready_at);
     // Sources follow the sum: second level, third level, memory.
     const std::size_t source = static_cast<std::size_t>(filled.level) - 1;
@@ -361,7 +372,8 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
         static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
     constexpr core::SlotCause by_level[] = {core::SlotCause::line_on_its_way, core::SlotCause::l1, core::SlotCause::l2,
                                             core::SlotCause::l3, core::SlotCause::dram};
-    return {extra, 2 * translation > extra ? core::SlotCause::translation : by_level[std::clamp(filled.level, 0, 4)]};
+    return {extra, 2 * translation > extra ? core::SlotCause::translation : by_level[std::clamp(filled.level, 0, 4)],
+            filled.sender()};
 }
 
 std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {

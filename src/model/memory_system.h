@@ -91,11 +91,17 @@ class MemorySystem final : public core::MemoryTiming {
   private:
     struct Filled {
         std::uint64_t ready_at = 0;
-        int level = 1;  ///< 1: first level, 2, 3, 4: DRAM; 0: the line was on its way already
+        int level = 1;    ///< 1: first level, 2, 3, 4: DRAM; 0: the line was on its way already
+        int sent_by = 0;  ///< which level sends what is on its way; 0: that level
+        int sender() const { return sent_by ? sent_by : level; }
     };
-    /// From when to when a line is on its way, or something takes up a place.
+    /// From when to when something takes up a place.
     struct Span {
         std::uint64_t begin = 0, end = 0;
+    };
+    struct OnItsWay {
+        std::uint64_t begin = 0, end = 0;
+        int sent_by = 1;
     };
     struct Stream {
         std::uint64_t last_line = 0, used = 0;
@@ -129,7 +135,8 @@ class MemorySystem final : public core::MemoryTiming {
     /// When the line is there for a question at `cycle`: not after it, when it is not on its way. What asks first in
     /// program order need not be first in time: an earlier question brings the line earlier.
     std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
-    void on_its_way(std::uint64_t line, std::uint64_t ready_at, std::uint64_t cycle);
+    int sender(std::uint64_t line) const;
+    void on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle);
     /// What the second level knows a line by: line_in_frames().
     std::uint64_t place_in_l2(std::uint64_t line) const;
     void into_l2(std::uint64_t line);
@@ -152,7 +159,8 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<LineChannel> l2_banks_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     MetAreas met_areas_;
-    std::unordered_map<std::uint64_t, Span> arrivals_;  ///< of lines that are on their way
+    std::unordered_map<std::uint64_t, OnItsWay> arrivals_;  ///< of lines that are on their way
+    std::uint64_t buffers_full_until_ = 0;  ///< until then some demand waited for room among the misses in flight
     std::vector<SetAssociative> tlbs_;
     std::vector<std::uint64_t> tlb_entries_;
     SetAssociative met_pages_;

@@ -19,7 +19,7 @@ class FixedMemory final : public MemoryTiming {
     explicit FixedMemory(std::function<unsigned(std::uint64_t)> extra) : extra_(std::move(extra)) {}
     Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
         const unsigned extra = extra_(address);
-        return {extra, extra ? SlotCause::dram : SlotCause::l1};
+        return {extra, extra ? SlotCause::dram : SlotCause::l1, extra ? 4 : 1};
     }
     std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override {
         return cycle + extra_(address);

@@ -165,6 +165,42 @@ TEST(Mispredictions, CostWhatTheGeometrySays) {
     EXPECT_NEAR((dear - cheap) / 3000, 10, 0.5);  // half of 6000 steps are branches
 }
 
+TEST(Mispredictions, AreRecoveredFromFirstAndFetchedAnewAfterThem) {
+    CoreParameters parameters = zen4();
+    parameters.mispredict_penalty = 20;
+    parameters.recovery_cycles = 8;
+    const PipelineFacts facts = count(parameters, {test_rax, jump_not_taken}, 0, 1).facts;
+    EXPECT_NEAR(static_cast<double>(facts.slots_recovery) / parameters.slot_width / facts.mispredicts, 8, 0.5);
+    EXPECT_NEAR(static_cast<double>(facts.cycles_resteer) / facts.mispredicts, 12, 0.5);
+    EXPECT_EQ(facts.cycles_unknown_target, 0u);
+}
+
+/// Knows no target before it is decoded.
+class KnowsNoTarget final : public BranchOracle {
+  public:
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
+    TargetKnown knows_target(const trace::StaticInstruction&) override { return TargetKnown::decoder; }
+};
+
+TEST(UnknownTargets, AreTheirBranchesOwnAndNoMispredictions) {
+    const Bytes jump_on = {0xeb, 0x00};  // jmp to what follows
+    const trace::Trace trace = trace_of({add_rbx, jump_on}, 6000, [](std::size_t) { return 0; });
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    KnowsNoTarget branches;
+    Tally tally;
+    CoreParameters parameters = zen4();
+    parameters.foretelling.unknown_target_cycles = 10;
+    auto core = make_core(parameters);
+    OfInstructions of_instructions(trace, &tally);
+    const auto simulated = (*core)->simulate(trace, {0, trace.steps.size(), 0, {}, &of_instructions}, memory, branches);
+    ASSERT_TRUE(simulated.has_value());
+    const PipelineFacts& facts = simulated->facts;
+    EXPECT_EQ(facts.unknown_targets, facts.branches_taken);
+    EXPECT_GT(facts.cycles_unknown_target, facts.cycles / 2);
+    EXPECT_EQ(facts.cycles_resteer, 0u);
+    EXPECT_GT(tally.by_instruction[1], tally.by_instruction[0]) << "the jump";
+}
+
 TEST(CoreWindows, OutsideTheirTraceAreRefused) {
     const trace::Trace trace = trace_of({add_rbx}, 10, [](std::size_t) { return 0; });
     auto core = make_core(zen4());

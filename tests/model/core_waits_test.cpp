@@ -55,6 +55,20 @@ double cycles_each(const Bytes& code, std::uint64_t address) {
     return static_cast<double>(facts.cycles) / rounds;
 }
 
+TEST(Waits, ForMemoryAreCyclesBeyondEachLevel) {
+    const Bytes chased = {0x48, 0x8b, 0x00};  // mov (%rax), %rax
+    constexpr std::size_t rounds = 1000;
+    FixedMemory far([](std::uint64_t) { return 100u; });
+    const auto facts = simulate(zen4(), trace_of({chased}, rounds, [](std::size_t) { return 0x100000; }), far);
+    EXPECT_GT(facts.cycles_no_execute_l3_miss, 0.95 * facts.cycles);
+    EXPECT_EQ(facts.cycles_no_execute_l3_miss, facts.cycles_no_execute_l2_miss);
+    EXPECT_EQ(facts.cycles_no_execute_l3_miss, facts.cycles_no_execute_l1_miss);
+    FixedMemory near([](std::uint64_t) { return 0u; });
+    EXPECT_EQ(simulate(zen4(), trace_of({chased}, rounds, [](std::size_t) { return 0x100000; }), near)
+                  .cycles_no_execute_l2_miss,
+              0);
+}
+
 TEST(Waits, WhatLiesInTwoLinesNeedsBoth) {
     const Bytes chased = {0x48, 0x8b, 0x00};  // mov (%rax), %rax
     const Bytes stored = {0x48, 0x89, 0x07};  // mov %rax, (%rdi)

@@ -96,6 +96,18 @@ TEST(MemorySystem, OutstandingMissesAreLimited) {
     EXPECT_GT(extra[8], extra[4] + 100);
 }
 
+TEST(MemorySystem, SaysWhoSendsALineThatIsOnItsWayToo) {
+    MemorySystem memory(plain(), all(large), {});
+    memory.begin_window();
+    constexpr std::uint64_t address = std::uint64_t{1} << 40;
+    const core::Loaded first = memory.load(address, 0, 1000);
+    EXPECT_EQ(first.sent_by, 4);
+    const core::Loaded beside = memory.load(address + 8, 0, 1001);
+    EXPECT_EQ(beside.waits, core::SlotCause::line_on_its_way);
+    EXPECT_EQ(beside.sent_by, 4);
+    EXPECT_EQ(memory.load(address, 0, 1001 + first.extra + 10).sent_by, 1);
+}
+
 TEST(MemorySystem, LinesFollowOneAnotherAtTheBandwidth) {
     ModelledCpu geometry = plain();
     geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 1000;

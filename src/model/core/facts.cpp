@@ -21,6 +21,7 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(slots_backend_memory);
     TMAPROBE_FACT(slots_recovery);
     TMAPROBE_FACT(cycles_frontend_none);
+    TMAPROBE_FACT(cycles_decoder_switch);
     TMAPROBE_FACT(cycles_resteer);
     TMAPROBE_FACT(cycles_unknown_target);
     TMAPROBE_FACT(cycles_no_execute);
@@ -31,6 +32,8 @@ void for_each_counter(Visit&& visit) {
     TMAPROBE_FACT(cycles_load_in_flight);
     TMAPROBE_FACT(cycles_l1_miss);
     TMAPROBE_FACT(cycles_no_execute_l1_miss);
+    TMAPROBE_FACT(cycles_no_execute_l2_miss);
+    TMAPROBE_FACT(cycles_no_execute_l3_miss);
     TMAPROBE_FACT(cycles_no_retire);
     TMAPROBE_FACT(cycles_no_retire_load);
     TMAPROBE_FACT(cycles_dispatch_nothing);

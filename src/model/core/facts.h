@@ -19,6 +19,7 @@ struct PipelineFacts {
     std::uint64_t slots_frontend = 0, slots_frontend_latency = 0;
     std::uint64_t slots_backend = 0, slots_backend_memory = 0, slots_recovery = 0;
     std::uint64_t cycles_frontend_none = 0;   ///< nothing was delivered though it could have been taken
+    std::uint64_t cycles_decoder_switch = 0;  ///< of these, from the op cache to the decoders
     std::uint64_t cycles_resteer = 0;         ///< of these, fetch began anew after a misprediction
     std::uint64_t cycles_unknown_target = 0;  ///< of these, where the decoder had to find out a branch's target
     std::uint64_t cycles_no_execute = 0, cycles_no_execute_load = 0;
@@ -26,7 +27,9 @@ struct PipelineFacts {
     std::uint64_t cycles_store_bound = 0;  ///< nothing executed, no load in flight, store buffer full
     std::uint64_t cycles_load_in_flight = 0;
     std::uint64_t cycles_l1_miss = 0, cycles_no_execute_l1_miss = 0;  ///< a load waits for more than the first level
-    std::uint64_t cycles_no_retire = 0, cycles_no_retire_load = 0;    ///< the oldest is not complete; and is a load
+    std::uint64_t cycles_no_execute_l2_miss = 0,
+                  cycles_no_execute_l3_miss = 0;                    ///< from beyond the second; from memory
+    std::uint64_t cycles_no_retire = 0, cycles_no_retire_load = 0;  ///< the oldest is not complete; and is a load
     std::uint64_t cycles_dispatch_nothing = 0;
     std::uint64_t cycles_backend_none = 0;         ///< of these, refused by the back end
     std::uint64_t cycles_backend_none_memory = 0;  ///< of these, the oldest waits for memory or stores have no room

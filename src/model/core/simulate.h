@@ -47,6 +47,7 @@ struct CoreParameters : events::CoreGeometry {
 struct Loaded {
     unsigned extra = 0;               ///< cycles beyond a first-level hit until the data can be used
     SlotCause waits = SlotCause::l1;  ///< for what
+    int sent_by = 1;                  ///< 1 to 3: which cache's level, 4: memory
 };
 
 /// What the memory system answers. Cycles are those of the pipeline.

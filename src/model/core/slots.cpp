@@ -84,6 +84,7 @@ void Slots::lose_until(std::uint64_t end, const Admission& admission, std::uint3
             if (!partly) {
                 facts_.slots_frontend_latency += lost();
                 facts_.cycles_frontend_none += cycles;
+                if (admission.supply == SlotCause::decoder_switch) facts_.cycles_decoder_switch += cycles;
                 if (anew) (unknown_target_ ? facts_.cycles_unknown_target : facts_.cycles_resteer) += cycles;
             }
             count(admission.supply, anew ? branch_ : step, lost());

@@ -46,6 +46,8 @@ void Timeline::count(std::uint64_t cycles, int issued) {
         // A first-level hit in flight beside a busy core is no stall on memory: the oldest must wait for it.
         if (misses || goes_on(During::oldest_loads)) facts_.cycles_no_execute_load += cycles;
         if (misses) facts_.cycles_no_execute_l1_miss += cycles;
+        if (goes_on(During::l2_miss)) facts_.cycles_no_execute_l2_miss += cycles;
+        if (goes_on(During::l3_miss)) facts_.cycles_no_execute_l3_miss += cycles;
         if (!loads && goes_on(During::store_buffer_full)) facts_.cycles_store_bound += cycles;
     } else if (issued == 1) {
         facts_.cycles_one_execute += cycles;

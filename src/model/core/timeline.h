@@ -14,8 +14,8 @@
 namespace tmaprobe::model::core {
 
 /// Things that last from one cycle to another.
-enum class During : std::uint8_t { load, miss, oldest_loads, store_buffer_full };
-constexpr std::size_t during_kinds = 4;
+enum class During : std::uint8_t { load, miss, l2_miss, l3_miss, oldest_loads, store_buffer_full };
+constexpr std::size_t during_kinds = 6;
 
 /// The counts that need to know of all instructions in flight in a cycle: whether any was issued, whether loads are
 /// out.
