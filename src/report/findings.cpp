@@ -65,15 +65,16 @@ struct MispredictionCost {
 MispredictionCost misprediction_cost(const record::Run& run) {
     if (!run.extra.model) return {};
     const auto& facts = run.extra.model->facts;
-    const auto slots_of = [&](const char* fact) {
+    const auto amount_of = [&](const char* fact) {
         const auto found = facts.find(fact);
         return found == facts.end() ? 0 : found->second;
     };
-    const double slots = slots_of("slots");
-    if (slots <= 0) return {};
-    const double anew = slots_of("slots_by_cause_resteer");
-    const double thrown_away = slots_of("slots_by_cause_wrong_path") + slots_of("slots_by_cause_recovery");
-    return {(thrown_away + anew) / slots, anew / slots};
+    const double slots = amount_of("slots"), cycles = amount_of("cycles");
+    if (slots <= 0 || cycles <= 0) return {};
+    // A target that only the decoder knew is fetched anew, too, and is no misprediction.
+    const double anew = amount_of("slots_by_cause_resteer") / slots - amount_of("cycles_unknown_target") / cycles;
+    const double speculated = amount_of("slots_by_cause_wrong_path") + amount_of("slots_by_cause_recovery");
+    return {speculated / slots + anew, anew};
 }
 
 bool is_of_front_end_or_speculation(const Metric& node) {
@@ -174,8 +175,8 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     const MispredictionCost cost = misprediction_cost(run);
     if (is_of_front_end_or_speculation(*node) && cost.in_all >= notable_mispredictions)
         text += fmt::format(
-            " Mispredicted branches cost {} of slots in all: {} thrown away, and {} of the front end's, "
-            "which fetches anew.",
+            " Mispredicted branches cost {} of slots in all: {} as bad speculation, {} while the front end fetches "
+            "anew.",
             percent(cost.in_all), percent(cost.in_all - cost.fetching_anew), percent(cost.fetching_anew));
     return text;
 }

@@ -75,8 +75,11 @@ record::Record front_end_that_fetches_anew(double share) {
         metric.says.clear();
         if (metric.bottleneck) metric.value = 0.7, metric.next = "look at code size";
     }
-    record.runs[0].extra.model.emplace().facts = {
-        {"slots", 1000}, {"slots_by_cause_wrong_path", 190}, {"slots_by_cause_resteer", 1000 * share}};
+    record.runs[0].extra.model.emplace().facts = {{"slots", 1000},
+                                                  {"cycles", 200},
+                                                  {"cycles_unknown_target", 10},
+                                                  {"slots_by_cause_wrong_path", 190},
+                                                  {"slots_by_cause_resteer", 1000 * share + 50}};
     return record;
 }
 
@@ -89,7 +92,7 @@ bool any_step_has(const record::Record& record, const std::string& what) {
 TEST(Verdict, SaysWhatMispredictionsCostInAll) {
     const auto record = front_end_that_fetches_anew(0.6);
     EXPECT_THAT(verdict(record, record.runs[0]),
-                HasSubstr("Mispredicted branches cost 79.0% of slots in all: 19.0% thrown away, and 60.0%"));
+                HasSubstr("Mispredicted branches cost 79.0% of slots in all: 19.0% as bad speculation, 60.0% while"));
     EXPECT_TRUE(any_step_has(record, "Make branches predictable"));
     EXPECT_FALSE(any_step_has(record, "Look at code size"));
 }
