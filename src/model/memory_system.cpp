@@ -105,16 +105,11 @@ void MemorySystem::begin_window() {
     reset_facts();
 }
 
-std::uint64_t MemorySystem::arrival(std::uint64_t line, std::uint64_t cycle) const {
+MemorySystem::Filled MemorySystem::arrival(std::uint64_t line, std::uint64_t cycle) const {
     const auto found = arrivals_.find(line);
-    if (found == arrivals_.end()) return 0;
+    if (found == arrivals_.end()) return {0, 0};
     const OnItsWay& way = found->second;
-    return cycle < way.begin ? cycle + (way.end - way.begin) : way.end;
-}
-
-int MemorySystem::sender(std::uint64_t line) const {
-    const auto found = arrivals_.find(line);
-    return found == arrivals_.end() ? 1 : found->second.sent_by;
+    return {cycle < way.begin ? cycle + (way.end - way.begin) : way.end, 0, way.sent_by};
 }
 
 void MemorySystem::on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle) {
@@ -149,7 +144,7 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
     if (geometry_.translation.walk_starts_at_level > 1) {
         done = below(entry_line, done).ready_at;
     } else if (l1_data_.find(entry_line)) {
-        done = std::max(arrival(entry_line, done), done) + geometry_.l1_data.latency;
+        done = std::max(arrival(entry_line, done).ready_at, done) + geometry_.l1_data.latency;
     } else {
         done = below(entry_line, done).ready_at;
         into_l1(entry_line, done);
@@ -280,8 +275,8 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     if (l2_.find(place_in_l2(line))) {
-        const std::uint64_t ready = arrival(line, cycle);
-        if (ready > cycle) return {ready, 2, sender(line)};
+        const Filled coming = arrival(line, cycle);
+        if (coming.ready_at > cycle) return {coming.ready_at, 2, coming.sent_by};
         const std::uint64_t sent = timed_ ? l2_banks_[line % l2_banks_.size()].after(cycle) : cycle;
         return {sent + geometry_.l2.latency, 2};
     }
@@ -291,7 +286,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     met_areas_.note(line, in_l3);
     if (in_l3 && geometry_.l3.victim) l3_.erase(line);
     if (in_l3 && has_third_level_) {
-        filled = {std::max(arrival(line, start), start + geometry_.l3.latency), 3};
+        filled = {std::max(arrival(line, start).ready_at, start + geometry_.l3.latency), 3};
     } else if (in_l3) {
         filled = {from_memory(start + geometry_.l3.latency), 4};
     } else {
@@ -310,9 +305,8 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
 MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle, bool demand) {
     if (ideal_.caches_from == 1) return {cycle, 1};
     if (l1_data_.find(line)) {
-        const std::uint64_t ready = arrival(line, cycle);
-        if (ready <= cycle) return {cycle, 1};
-        return {ready, 0, sender(line)};
+        const Filled coming = arrival(line, cycle);
+        return coming.ready_at <= cycle ? Filled{cycle, 1} : coming;
     }
     const std::uint64_t start = wait_for_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle);
     if (demand && start > cycle) {

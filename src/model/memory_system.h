@@ -132,10 +132,9 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
     std::uint64_t wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle);
-    /// When the line is there for a question at `cycle`: not after it, when it is not on its way. What asks first in
-    /// program order need not be first in time: an earlier question brings the line earlier.
-    std::uint64_t arrival(std::uint64_t line, std::uint64_t cycle) const;
-    int sender(std::uint64_t line) const;
+    /// When the line is there for a question at `cycle`, and who sends it: not after `cycle`, when it is not on its
+    /// way. What asks first in program order need not be first in time: an earlier question brings the line earlier.
+    Filled arrival(std::uint64_t line, std::uint64_t cycle) const;
     void on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle);
     /// What the second level knows a line by: line_in_frames().
     std::uint64_t place_in_l2(std::uint64_t line) const;

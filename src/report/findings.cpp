@@ -18,9 +18,6 @@ using record::Metric;
 /// Above this share, waiting for translations is worth a try with larger pages.
 constexpr double notable_walk_share = 0.05;
 
-/// Below this share of the slots a node is not worth a word.
-constexpr double worth_a_word = 0.005;
-
 /// From this share of the slots on, what mispredictions cost in all is said.
 constexpr double notable_mispredictions = 0.1;
 
@@ -61,7 +58,7 @@ struct MispredictionCost {
     double fetching_anew = 0;
 };
 
-/// By the model's causes; nothing where counters were read, which do not tell.
+/// By the model's causes; nothing where counters were read, of which AMD's do not tell it.
 MispredictionCost misprediction_cost(const record::Run& run) {
     if (!run.extra.model) return {};
     const auto& facts = run.extra.model->facts;
@@ -169,7 +166,7 @@ std::string verdict(const record::Record& record, const record::Run& run) {
     if (std::ranges::any_of(node->warnings, is_doubt)) text += " That cannot be: do not rely on it.";
     const Metric* other = counterpart(run, *node);
     // Of the back end, that there is none of the other is said too: it is what one asks next.
-    const bool worth_saying = other && (other->value >= worth_a_word || node->category == record::Category::backend);
+    const bool worth_saying = other && (is_telling(*other) || node->category == record::Category::backend);
     if (worth_saying && node->level > 1 && other->value < node->value)
         text += fmt::format(" Beside it, {} takes {}.", other->name, percent(other->value));
     const MispredictionCost cost = misprediction_cost(run);

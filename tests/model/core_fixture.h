@@ -37,6 +37,17 @@ class NeverWrong final : public BranchOracle {
     Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
 };
 
+/// Targets are known where the test says.
+class Knows final : public BranchOracle {
+  public:
+    explicit Knows(TargetKnown where) : where_(where) {}
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
+    TargetKnown knows_target(const trace::StaticInstruction&) override { return where_; }
+
+  private:
+    TargetKnown where_;
+};
+
 inline CoreParameters zen4() {
     CoreParameters parameters;
     parameters.architecture = "x86_64";

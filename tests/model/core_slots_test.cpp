@@ -175,18 +175,11 @@ TEST(Mispredictions, AreRecoveredFromFirstAndFetchedAnewAfterThem) {
     EXPECT_EQ(facts.cycles_unknown_target, 0u);
 }
 
-/// Knows no target before it is decoded.
-class KnowsNoTarget final : public BranchOracle {
-  public:
-    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
-    TargetKnown knows_target(const trace::StaticInstruction&) override { return TargetKnown::decoder; }
-};
-
 TEST(UnknownTargets, AreTheirBranchesOwnAndNoMispredictions) {
     const Bytes jump_on = {0xeb, 0x00};  // jmp to what follows
     const trace::Trace trace = trace_of({add_rbx, jump_on}, 6000, [](std::size_t) { return 0; });
     FixedMemory memory([](std::uint64_t) { return 0u; });
-    KnowsNoTarget branches;
+    Knows branches(TargetKnown::decoder);
     Tally tally;
     CoreParameters parameters = zen4();
     parameters.foretelling.unknown_target_cycles = 10;

@@ -30,17 +30,6 @@ class CodeFromSecondLevel final : public MemoryTiming {
     std::unordered_set<std::uint64_t> fetched_;
 };
 
-/// Targets are known where the test says.
-class Knows final : public BranchOracle {
-  public:
-    explicit Knows(TargetKnown where) : where_(where) {}
-    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::right; }
-    TargetKnown knows_target(const trace::StaticInstruction&) override { return where_; }
-
-  private:
-    TargetKnown where_;
-};
-
 PipelineFacts facts_of(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
                        BranchOracle& branches) {
     auto core = make_core(parameters);

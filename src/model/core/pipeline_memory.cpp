@@ -51,10 +51,6 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         times.loaded += answer.extra;
         times.missed = answer.extra > 0;
         times.waits = answer.waits;
-        if (answer.extra && answer.sent_by > 2) {
-            timeline_.lasts(During::l2_miss, issued, times.loaded);
-            if (answer.sent_by > 3) timeline_.lasts(During::l3_miss, issued, times.loaded);
-        }
         if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
             // The other line is another access, of the port and of the cache.
             take_ports(what, Part::load, issued, times.renamed);
@@ -69,7 +65,11 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
             ++so_far.all;
             so_far.missed += times.missed;
         }
-        if (times.missed) timeline_.lasts(During::miss, issued, times.loaded);
+        if (times.missed) {
+            timeline_.lasts(During::miss, issued, times.loaded);
+            if (answer.sent_by > 2) timeline_.lasts(During::l2_miss, issued, times.loaded);
+            if (answer.sent_by > 3) timeline_.lasts(During::l3_miss, issued, times.loaded);
+        }
         if (is_aliased(what, step, issued)) {
             // It goes again once the whole addresses are compared.
             times.loaded += parameters_.aliased_load_cycles;
