@@ -266,6 +266,7 @@ set(TMAPROBE_SOURCES_model
     src/model/memory_areas.cpp
     src/model/memory_system.cpp
     src/model/memory_system_prefetch.cpp
+    src/model/memory_system_translation.cpp
     src/model/memory_system_unknown.cpp
     src/model/model.cpp
     src/model/model_stamp.cpp

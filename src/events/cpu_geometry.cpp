@@ -113,9 +113,10 @@ template <>
 struct Description<TranslationGeometry> {
     using S = TranslationGeometry;
     static constexpr auto fields = std::make_tuple(
-        added("l2_hit_cycles", &S::l2_hit_cycles), added("walkers", &S::walkers),
-        added("walk_step_cycles", &S::walk_step_cycles), added("upper_level_entries", &S::upper_level_entries),
-        added("walk_starts_at_level", &S::walk_starts_at_level));
+        added("l2_hit_cycles", &S::l2_hit_cycles), added("l2_hit_every", &S::l2_hit_every).at_least(0),
+        added("walkers", &S::walkers), added("walk_step_cycles", &S::walk_step_cycles),
+        added("nested_walk_step_cycles", &S::nested_walk_step_cycles), added("nested_walkers", &S::nested_walkers),
+        added("upper_level_entries", &S::upper_level_entries), added("walk_starts_at_level", &S::walk_starts_at_level));
 };
 
 template <>
@@ -257,6 +258,7 @@ struct Description<CoreGeometry> {
         added("renames_read_modify_write", &S::renames_read_modify_write),
         added("length_changing_prefix_cycles", &S::length_changing_prefix_cycles),
         added("same_address_loads", &S::same_address_loads),
+        added("issues_missed_loads_again", &S::issues_missed_loads_again),
         added("read_modify_write_cycles", &S::read_modify_write_cycles), added("lock_cycles", &S::lock_cycles),
         added("store_buffer", &S::store_buffer), added("load_buffer", &S::load_buffer),
         added("general_store_cycles", &S::general_store_cycles), added("stores_committed", &S::stores_committed),

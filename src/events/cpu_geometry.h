@@ -48,10 +48,13 @@ struct TlbGeometry {
 /// How translations are found that the first level does not have.
 struct TranslationGeometry {
     unsigned l2_hit_cycles = 7;
+    double l2_hit_every = 0;  ///< cycles between two answers of the second level; 0: any number at once
     unsigned walkers = 1;
-    unsigned walk_step_cycles = 6;      ///< per level of the page table, besides the caches' own time
-    unsigned upper_level_entries = 32;  ///< of the caches of page directory entries
-    unsigned walk_starts_at_level = 2;  ///< first cache level that the walker asks
+    unsigned walk_step_cycles = 6;         ///< per level of the page table, besides the caches' own time
+    unsigned nested_walk_step_cycles = 0;  ///< in a virtual machine, whose steps are walks themselves; 0: not known
+    unsigned nested_walkers = 0;           ///< that are as good as these there; 0: not known
+    unsigned upper_level_entries = 32;     ///< of the caches of page directory entries
+    unsigned walk_starts_at_level = 2;     ///< first cache level that the walker asks
 };
 
 struct PrefetcherGeometry {
@@ -192,6 +195,8 @@ struct CoreGeometry {
     bool renames_read_modify_write = false;      ///< with these, sums and the like into a place in memory, too
     unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes
     unsigned same_address_loads = 0;             ///< that one cycle can serve; 0: any number
+    /// A load whose translation or line the first level does not have takes its port again when that comes.
+    bool issues_missed_loads_again = false;
     unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
     unsigned lock_cycles = 0;               ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;

@@ -59,6 +59,8 @@ class MemoryCalibration {
         const auto lines = TRY(reader_.chase("load.many_lines", "random", many * 64, large_));
         const auto walked = TRY(reader_.chase("translation.walk", "tlb", many * page_bytes, {}));
         reader_.add(difference("translation.walk", walked, lines, 1, 1));
+        reader_.add(TRY(reader_.chase("translation.walk_beside", "tlb", many * page_bytes, {}, "cycles", cycles,
+                                      loads_of_programs)));
         return {};
     }
 

@@ -58,6 +58,20 @@ unsigned walk_but_its_step(events::CpuGeometry& cpu) {
     return cpu.translation.l2_hit_cycles + (l2 ? l2->latency : 0);
 }
 
+/// What a walk keeps a walker busy for, as in the same loop.
+unsigned walk_of_walker(events::CpuGeometry& cpu) {
+    return walk_but_its_step(cpu) - cpu.translation.l2_hit_cycles + cpu.translation.walk_step_cycles;
+}
+
+/// As many walkers as are busy all the time where walks stand side by side. Eight chains do not show more than they
+/// are, so that no more are taken than the tables have.
+bool put_walkers(double cycles_a_walk, events::CpuGeometry& cpu) {
+    const auto busy = static_cast<unsigned>(std::lround(walk_of_walker(cpu) / cycles_a_walk));
+    if (busy == 0 || busy >= cpu.translation.walkers) return false;
+    cpu.translation.walkers = busy;
+    return true;
+}
+
 bool put(const record::CalibratedFact& found, const events::CalibrationFact& known, events::CpuGeometry& cpu) {
     const auto cycles = static_cast<unsigned>(std::lround(found.value));
     if (unsigned* const figure = cycles_figure(found.name, cpu)) {
@@ -73,6 +87,7 @@ bool put(const record::CalibratedFact& found, const events::CalibrationFact& kno
         cpu.translation.walk_step_cycles = cycles - walk_but_its_step(cpu);
         return true;
     }
+    if (found.name == "translation.walk_beside") return put_walkers(found.value, cpu);
     if (found.name == "size.l3") return put_share(static_cast<std::uint64_t>(found.value), cpu);
     if (found.name == "memory.latency") {
         cpu.memory.latency_ns = found.value;
@@ -103,6 +118,7 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
     if (const events::CacheGeometry* const cache = sender(fact, copy))
         return cache->line_cycles > 0 ? std::optional(cache->line_cycles) : std::nullopt;
     if (fact == "translation.walk") return walk_but_its_step(copy) + copy.translation.walk_step_cycles;
+    if (fact == "translation.walk_beside") return static_cast<double>(walk_of_walker(copy)) / copy.translation.walkers;
     if (fact == "size.l3" && held_together(copy) > 0) return static_cast<double>(held_together(copy));
     const unsigned* const cycles = cycles_figure(fact, copy);
     return cycles && *cycles > 0 ? std::optional<double>(*cycles) : std::nullopt;
@@ -117,6 +133,12 @@ std::vector<std::string> calibrate(const record::Calibration& found, const std::
         if (about && fact.reason.empty() && put(fact, *about, cpu)) used.push_back(fact.name);
     }
     return used;
+}
+
+void walk_two_tables(events::CpuGeometry& cpu) {
+    events::TranslationGeometry& translation = cpu.translation;
+    if (translation.nested_walk_step_cycles) translation.walk_step_cycles = translation.nested_walk_step_cycles;
+    if (translation.nested_walkers) translation.walkers = translation.nested_walkers;
 }
 
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu) {

@@ -19,6 +19,10 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
 std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
                                    events::CpuGeometry& cpu);
 
+/// Page walks as in a virtual machine, where each step in its tables takes a walk of the host's: what was measured of
+/// such; as they are where nothing was.
+void walk_two_tables(events::CpuGeometry& cpu);
+
 /// The part that the CPUs of a virtual machine are of those that share the third level: hosts sell them all. 1: the
 /// machine has all of it.
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu);

@@ -11,32 +11,11 @@ namespace tmaprobe::model {
 namespace {
 
 using core::line_bytes;
-constexpr std::uint64_t small_page = 4096, large_page = 2u << 20, huge_page = 1u << 30;
-constexpr std::uint64_t page_entry_bytes = 8;
 constexpr std::size_t many_pages = 1 << 16;  // more than the buffers of any target hold
 constexpr std::size_t many_lines = 1 << 13;  // some times as many as any first level holds
 
-/// Page tables lie where no traced address does: above the 48 bits that programs have, one area for each page
-/// size, and within 49 bits, which is what the third level's tags have room for.
-constexpr std::uint64_t page_table_area = std::uint64_t{1} << 48;
-constexpr int area_per_size_bits = 40, upper_area_bits = 43;
-
-std::size_t size_index(std::uint64_t page_bytes) {
-    return page_bytes >= huge_page ? 2 : page_bytes >= large_page ? 1 : 0;
-}
-
 SetAssociative cache_of(const CacheGeometry& geometry, SetAssociative::Replacement replacement) {
     return SetAssociative(geometry.size_bytes / line_bytes, static_cast<int>(geometry.ways), replacement);
-}
-
-/// Walks, hits and cycles of loads, stores and instruction fetches stand in the same order.
-MemoryFact of_kind(MemoryFact of_loads, bool store, bool code) {
-    constexpr auto distance = [](MemoryFact from, MemoryFact to) {
-        return static_cast<std::size_t>(to) - static_cast<std::size_t>(from);
-    };
-    constexpr std::size_t to_stores = distance(MemoryFact::load_stlb_hits, MemoryFact::store_stlb_hits);
-    constexpr std::size_t to_code = distance(MemoryFact::load_stlb_hits, MemoryFact::itlb_l2_hits);
-    return further(of_loads, code ? to_code : store ? to_stores : 0);
 }
 
 }  // namespace
@@ -52,6 +31,7 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       from_l3_(geometry.l3.line_cycles),
       into_l1_(geometry.l2.line_cycles),
       into_l1_code_(geometry.l2.line_cycles),
+      second_buffers_(geometry.translation.l2_hit_every),
       l2_banks_(geometry.l2.banks, LineChannel(geometry.l2.bank_cycles)),
       l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
       l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
@@ -72,18 +52,6 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
     }
 }
 
-void MemorySystem::serve(std::size_t tlb, const TlbGeometry& geometry) {
-    if (geometry.level < 1 || geometry.level > 2) return;
-    for (const std::uint64_t page_bytes : geometry.page_bytes) {
-        const auto claim = [&](Serving& serving) {
-            int& server = serving[static_cast<std::size_t>(geometry.level) - 1][size_index(page_bytes)];
-            if (server < 0) server = static_cast<int>(tlb);
-        };
-        if (geometry.holds_data()) claim(serving_data_);
-        if (geometry.holds_code()) claim(serving_code_);
-    }
-}
-
 Facts MemorySystem::facts() const {
     Facts facts;
     for (std::size_t i = 0; i < memory_fact_count; ++i) facts[memory_fact_names[i]] = static_cast<double>(facts_[i]);
@@ -99,6 +67,9 @@ void MemorySystem::begin_window() {
     from_l3_.clear();
     into_l1_.clear();
     into_l1_code_.clear();
+    second_buffers_.clear();
+    translating_.fill({});
+    all_translated_ = 0;
     for (LineChannel& bank : l2_banks_) bank.clear();
     oldest_cycle_ = buffers_full_until_ = 0;
     timed_ = true;
@@ -118,75 +89,6 @@ void MemorySystem::on_its_way(std::uint64_t line, const Filled& filled, std::uin
     if (arrivals_.size() > many)
         std::erase_if(arrivals_, [&](const auto& entry) { return entry.second.end <= oldest_cycle_; });
     arrivals_[line] = {cycle, filled.ready_at, filled.sender()};
-}
-
-SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
-    const int server = (code ? serving_code_ : serving_data_)[static_cast<std::size_t>(level) - 1][size];
-    return server < 0 ? nullptr : &tlbs_[static_cast<std::size_t>(server)];
-}
-
-std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle) {
-    const std::uint64_t start = wait_for_slot(walks_outstanding_, geometry_.translation.walkers, cycle);
-    // The last level's entry is read from memory like any data; levels above it only when the walker does
-    // not remember the directory that they lead to.
-    const std::uint64_t entry_line =
-        (page_table_area + (size_index(page_bytes) << area_per_size_bits) + page * page_entry_bytes) / line_bytes;
-    const std::uint64_t entries_per_table = small_page / page_entry_bytes;
-    const std::uint64_t directory = (page / entries_per_table) ^ page_bytes;
-    std::uint64_t done = start + geometry_.translation.walk_step_cycles;
-    if (!directories_.find(directory)) {
-        directories_.insert(directory);
-        const std::uint64_t upper_line =
-            (page_table_area + (std::uint64_t{1} << upper_area_bits) + page / entries_per_table * page_entry_bytes) /
-            line_bytes;
-        done = below(upper_line, done).ready_at + geometry_.translation.walk_step_cycles;
-    }
-    if (geometry_.translation.walk_starts_at_level > 1) {
-        done = below(entry_line, done).ready_at;
-    } else if (l1_data_.find(entry_line)) {
-        done = std::max(arrival(entry_line, done).ready_at, done) + geometry_.l1_data.latency;
-    } else {
-        done = below(entry_line, done).ready_at;
-        into_l1(entry_line, done);
-    }
-    if (timed_) walks_outstanding_.push_back({start, done});
-    return done;
-}
-
-unsigned MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code) {
-    if (ideal_.translations) return 0;
-    const std::uint64_t page_bytes = page_sizes_(address);
-    const std::uint64_t page = address / page_bytes;
-    const std::size_t size = size_index(page_bytes);
-    SetAssociative* first = buffer(1, code, size);
-    SetAssociative* second = buffer(2, code, size);
-    const std::uint64_t key = page * page_sizes + size;
-    if (first && first->find(key)) return 0;
-    if (!code) count(MemoryFact::dtlb_misses);
-    if (second && second->find(key)) {
-        if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
-        count(of_kind(MemoryFact::load_stlb_hits, store, code));
-        if (first) first->insert(key);
-        return geometry_.translation.l2_hit_cycles;
-    }
-    if (holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes)) {
-        if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
-        count(of_kind(MemoryFact::load_stlb_hits, store, code));
-        second->insert(key);
-        if (first) first->insert(key);
-        return geometry_.translation.l2_hit_cycles;
-    }
-    const std::uint64_t done = walk(page, page_bytes, cycle + geometry_.translation.l2_hit_cycles);
-    count(of_kind(MemoryFact::load_walks, store, code));
-    count(further(of_kind(MemoryFact::load_walks_4k, store, code), size));
-    count(of_kind(MemoryFact::load_walk_cycles, store, code), done - cycle);
-    if (!code) {
-        count(MemoryFact::walks);
-        count(further(MemoryFact::walks_4k, size));
-    }
-    if (second) second->insert(key);
-    if (first) first->insert(key);
-    return static_cast<unsigned>(done - cycle);
 }
 
 std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
@@ -249,12 +151,6 @@ void MemorySystem::into_l1(std::uint64_t line, std::uint64_t cycle) {
     if (!evicted || written_[*evicted % written_.size()] != *evicted) return;
     written_[*evicted % written_.size()] = 0;
     if (timed_) into_l1_.take(cycle, geometry_.l2.write_back_cycles);
-}
-
-std::uint64_t MemorySystem::place_in_l2(std::uint64_t line) const {
-    const std::uint64_t address = line * line_bytes;
-    const bool in_small_page = address >= page_table_area || page_sizes_(address) == small_page;
-    return line_in_frames(line, frames_by_chance_ && in_small_page);
 }
 
 void MemorySystem::into_l2(std::uint64_t line) {
@@ -336,7 +232,7 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
     const std::uint64_t line = address / line_bytes;
     l2_.prepare(place_in_l2(line));
     l3_.prepare(line);
-    const unsigned translation = translate(address, cycle, false, false);
+    const auto [translation, translated] = translate(address, cycle, false, false);
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
     train(line, start, filled.level != 1);
@@ -360,18 +256,24 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
     if (filled.level > 1) count(MemoryFact::loads_l1_miss);
     if (filled.level > 2) count(MemoryFact::loads_l2_miss);
     const std::uint64_t waited = filled.ready_at - cycle;
-    if (filled.level == 1) return {translation, translation ? core::SlotCause::translation : core::SlotCause::l1};
+    if (filled.level == 1)
+        return {translation, translation ? core::SlotCause::translation : core::SlotCause::l1, 1, translation,
+                translated};
     // Latencies are load to use, and the pipeline counts the first level's itself.
     const auto extra =
         static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
     constexpr core::SlotCause by_level[] = {core::SlotCause::line_on_its_way, core::SlotCause::l1, core::SlotCause::l2,
                                             core::SlotCause::l3, core::SlotCause::dram};
-    return {extra, 2 * translation > extra ? core::SlotCause::translation : by_level[std::clamp(filled.level, 0, 4)],
-            filled.sender()};
+    return {extra,
+            2 * translation > extra ? core::SlotCause::translation : by_level[std::clamp(filled.level, 0, 4)],
+            filled.sender(),
+            translation,
+            translated,
+            filled.level > 1};
 }
 
 std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
-    const unsigned translation = translate(address, cycle, true, false);
+    const unsigned translation = translate(address, cycle, true, false).cycles;
     const std::uint64_t line = address / line_bytes;
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
@@ -381,7 +283,7 @@ std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uin
 }
 
 void MemorySystem::prefetch(std::uint64_t address, std::uint64_t cycle) {
-    const unsigned translation = translate(address, cycle, false, false);
+    const unsigned translation = translate(address, cycle, false, false).cycles;
     data(address / line_bytes, cycle + translation, false);
 }
 
@@ -393,7 +295,7 @@ void MemorySystem::bring(std::uint64_t address) {
 }
 
 unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) {
-    const unsigned translation = translate(address, cycle, false, false);
+    const unsigned translation = translate(address, cycle, false, false).cycles;
     const std::uint64_t line = address / line_bytes, start = cycle + translation;
     const Filled filled = data(line, start, false);
     train(line, start, filled.level != 1);
@@ -403,7 +305,7 @@ unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) 
 }
 
 unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
-    const unsigned translation = translate(address, cycle, false, true);
+    const unsigned translation = translate(address, cycle, false, true).cycles;
     const std::uint64_t line = address / line_bytes;
     if (l1_code_.find(line)) return translation;
     l1_code_.insert(line);

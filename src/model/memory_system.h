@@ -99,6 +99,15 @@ class MemorySystem final : public core::MemoryTiming {
     struct Span {
         std::uint64_t begin = 0, end = 0;
     };
+    struct Translation {
+        unsigned cycles = 0;
+        bool asked = false;  ///< of the second level; else the first has it, or will
+    };
+    struct Translating {
+        Span time;
+        std::uint64_t key = 0;  ///< of the page
+        bool code = false;
+    };
     struct OnItsWay {
         std::uint64_t begin = 0, end = 0;
         int sent_by = 1;
@@ -113,8 +122,12 @@ class MemorySystem final : public core::MemoryTiming {
     /// Which of `tlbs_` serve data or code in pages of each size, by level; -1: none.
     using Serving = std::array<std::array<int, page_sizes>, 2>;
 
-    unsigned translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
+    Translation translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
     std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle);
+    /// A translation that was asked for at `cycle` is there at `done`: how long that takes.
+    Translation translated(std::uint64_t key, bool code, std::uint64_t cycle, std::uint64_t done);
+    /// How long one that the first level will have is still on its way; asked earlier, it takes as long as it took.
+    unsigned waits_for_translation(std::uint64_t key, bool code, std::uint64_t cycle) const;
     void serve(std::size_t tlb, const TlbGeometry& geometry);
     SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
@@ -154,7 +167,7 @@ class MemorySystem final : public core::MemoryTiming {
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t memory_cycles_;
-    LineChannel from_memory_, from_l3_, into_l1_, into_l1_code_;
+    LineChannel from_memory_, from_l3_, into_l1_, into_l1_code_, second_buffers_;
     std::vector<LineChannel> l2_banks_;
     SetAssociative l1_data_, l1_code_, l2_, l3_;
     MetAreas met_areas_;
@@ -168,6 +181,9 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<std::uint64_t> written_;  ///< lines of the first level, by their last bits; a few are forgotten
     SetAssociative directories_;          ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
+    std::array<Translating, 16> translating_{};  ///< asked for last
+    std::size_t next_translating_ = 0;
+    std::uint64_t all_translated_ = 0;  ///< none of them comes later
     std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
     std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
     std::uint64_t oldest_cycle_ = 0;                      ///< no question is about one before it

@@ -23,7 +23,7 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
         if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;
         count(MemoryFact::lines_prefetched);
         const std::uint64_t start =
-            same_page ? cycle : cycle + translate(wanted * core::line_bytes, cycle, false, false);
+            same_page ? cycle : cycle + translate(wanted * core::line_bytes, cycle, false, false).cycles;
         if (into_l1)
             data(wanted, start, false);
         else

@@ -67,6 +67,7 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     if (!cpu) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, cpu.error().hint);
     const double own_l3 = part_of_third_level(machine, *cpu);
     double l3_share = 1;
+    if (machine.virtual_cpus > 0) walk_two_tables(*cpu);
     if (machine.calibration)
         calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
     else if (share_third_level(own_l3, *cpu))

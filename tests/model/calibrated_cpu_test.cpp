@@ -85,6 +85,32 @@ TEST(Calibrate, AWalksOwnStepIsWhatTheSecondTlbAndTheCacheLeaveOfIt) {
     EXPECT_EQ(table_figure("lines.l3", cpu), 6.4);
 }
 
+TEST(Calibrate, WalkersAreAsManyAsAreBusyAllTheTime) {
+    const auto walkers = [](double cycles_a_walk) {
+        events::CpuGeometry cpu = sapphire_rapids();
+        EXPECT_EQ(*table_figure("translation.walk_beside", cpu), (5 + 15) / 4.0);
+        calibrate(found({{"translation.walk", "cycles", 63, 60, 64, 7, 0, ""},
+                         {"translation.walk_beside", "cycles", cycles_a_walk, 10, 60, 7, 0, ""}}),
+                  known_facts(), cpu);
+        return cpu.translation.walkers;
+    };
+    EXPECT_EQ(walkers(56), 1u);
+    EXPECT_EQ(walkers(19), 3u);
+    EXPECT_EQ(walkers(11), 4u);  // eight chains show no more
+    EXPECT_EQ(walkers(200), 4u);
+}
+
+TEST(Calibrate, AVirtualMachineWalksTwoTables) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    walk_two_tables(cpu);
+    EXPECT_EQ(table_figure("translation.walk", cpu), 7 + 15 + cpu.translation.nested_walk_step_cycles);
+    EXPECT_EQ(cpu.translation.walkers, cpu.translation.nested_walkers);
+    cpu.translation.nested_walk_step_cycles = cpu.translation.nested_walkers = 0;
+    const unsigned before = cpu.translation.walk_step_cycles;
+    walk_two_tables(cpu);
+    EXPECT_EQ(cpu.translation.walk_step_cycles, before);
+}
+
 TEST(Calibrate, WhatHasAReasonAgainstItOrNoPlaceIsLeftOut) {
     events::CpuGeometry cpu = sapphire_rapids();
     const auto before = table_figure("load.l2", cpu);

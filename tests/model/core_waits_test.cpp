@@ -77,6 +77,44 @@ TEST(Waits, WhatLiesInTwoLinesNeedsBoth) {
     EXPECT_GT(cycles_each(stored, 0x10003c), cycles_each(stored, 0x100038) + 0.5);
 }
 
+/// Answers all loads but those of 0x100000 so.
+class Answers final : public MemoryTiming {
+  public:
+    explicit Answers(Loaded answer) : answer_(answer) {}
+    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
+        return address == 0x100000 ? Loaded{} : answer_;
+    }
+    std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
+    void prefetch(std::uint64_t, std::uint64_t) override {}
+    unsigned load_in_vain(std::uint64_t, std::uint64_t) override { return 0; }
+    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
+
+  private:
+    Loaded answer_;
+};
+
+TEST(Waits, WhatTheFirstLevelDoesNotHaveTakesAPortAgainWhereTheCoreDoesSo) {
+    constexpr std::size_t loads = 9, ports = 3;
+    const std::vector<Bytes> code(loads, {0x8b, 0x41, 0x10});  // mov 0x10(%rcx), %eax
+    const auto slots_of_ports = [&](bool again, Loaded answer) {
+        CoreParameters core = zen4();
+        core.issues_missed_loads_again = again;
+        Answers memory(answer);
+        constexpr std::size_t rounds = 1000;
+        const auto address = [](std::size_t k) { return k % loads ? 0x100000u : 0x200000u; };
+        const auto facts = simulate(core, trace_of(code, rounds * loads, address), memory);
+        return ports * static_cast<double>(facts.cycles) / rounds;
+    };
+    const Loaded held, translated{7, SlotCause::translation, 1, 7, true}, translating{7, SlotCause::translation, 1, 7},
+        sent{11, SlotCause::l2, 2, 0, false, true}, both{18, SlotCause::l2, 2, 7, true, true};
+    for (const Loaded& answer : {held, translated, both}) EXPECT_NEAR(slots_of_ports(false, answer), loads, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, held), loads, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, translating), loads + 1, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, translated), loads + 2, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, sent), loads + 2, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, both), loads + 4, 0.2);
+}
+
 TEST(Waits, OfOperationsThatDoNotDependOnEachOtherAreForTheirPort) {
     const Bytes multiplied = {0x48, 0x6b, 0xc8, 0x03};  // imul $3, %rax, %rcx
     const Waited independent = run(zen4(), {multiplied, multiplied, multiplied, multiplied});

@@ -83,6 +83,36 @@ TEST(MemorySystem, SmallPagesCostWalksBeyondTheReachOfTheTranslationBuffer) {
     EXPECT_GT(beyond, within + 4);
 }
 
+TEST(MemorySystem, ATranslationOnItsWayIsWaitedForAndNotAskedForAgain) {
+    MemorySystem memory(plain(), all(small), {});
+    memory.begin_window();
+    constexpr std::uint64_t page = std::uint64_t{1} << 40;
+    const core::Loaded first = memory.load(page, 0, 1000);
+    EXPECT_TRUE(first.asks_for_translation);
+    const core::Loaded beside = memory.load(page + 64, 0, 1010);
+    EXPECT_FALSE(beside.asks_for_translation);
+    EXPECT_EQ(beside.translation, first.translation - 10);
+    // Younger, and issued before: it would have asked itself.
+    EXPECT_EQ(memory.load(page + 128, 0, 990).translation, first.translation);
+    EXPECT_EQ(memory.load(page + 192, 0, 1000 + first.translation).translation, 0u);
+}
+
+TEST(MemorySystem, TheSecondLevelOfTranslationsAnswersOneAtATime) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 40, many = 128;  // pages: twice what the first level holds
+    for (const double every : {0, 1, 3}) {
+        ModelledCpu geometry = plain();
+        geometry.translation.l2_hit_every = every;
+        MemorySystem memory(geometry, all(small), {});
+        for (std::uint64_t page = 0; page < many; ++page) memory.warm(a_load(), {0, first + page * small, 0});
+        memory.begin_window();
+        std::vector<unsigned> waited;
+        for (std::uint64_t page = 0; page < 20; ++page)
+            waited.push_back(memory.load(first + page * small, 0, 999).translation);
+        EXPECT_NEAR(waited[0], geometry.translation.l2_hit_cycles, every);
+        EXPECT_NEAR(waited[19] - waited[0], 19 * every, 1) << every;
+    }
+}
+
 TEST(MemorySystem, OutstandingMissesAreLimited) {
     ModelledCpu geometry = plain();
     geometry.memory.outstanding_l1_misses = 4;
@@ -100,6 +130,7 @@ TEST(MemorySystem, SaysWhoSendsALineThatIsOnItsWayToo) {
     MemorySystem memory(plain(), all(large), {});
     memory.begin_window();
     constexpr std::uint64_t address = std::uint64_t{1} << 40;
+    memory.load(address + 640, 0, 0);  // the translation
     const core::Loaded first = memory.load(address, 0, 1000);
     EXPECT_EQ(first.sent_by, 4);
     const core::Loaded beside = memory.load(address + 8, 0, 1001);

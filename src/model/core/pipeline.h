@@ -58,6 +58,8 @@ class Pipeline {
     void look_ahead();
     bool prefetches(const InstructionDescriptor& what, const trace::Step& step) const;
     void prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
+    void issue_again(const InstructionDescriptor& what, const Loaded& answer, Times& times);
+    std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);
     bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
     unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
     bool is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const;

@@ -51,6 +51,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         times.loaded += answer.extra;
         times.missed = answer.extra > 0;
         times.waits = answer.waits;
+        if (parameters_.issues_missed_loads_again) issue_again(what, answer, times);
         if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
             // The other line is another access, of the port and of the cache.
             take_ports(what, Part::load, issued, times.renamed);
@@ -79,6 +80,25 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
     }
     if (window_.observer) window_.observer->loaded(step_, times.loaded - issued, times.missed);
     timeline_.lasts(During::load, issued, times.loaded);
+}
+
+/// Once for the translation and once for the line that it waited for, and what it asked for takes as long to be put in
+/// its place: later than it comes where the ports are taken.
+void Pipeline::issue_again(const InstructionDescriptor& what, const Loaded& answer, Times& times) {
+    const auto again = [&](unsigned waited, bool asked) {
+        if (asked) issue_port(what, times.issued + waited);
+        const std::uint64_t there = issue_port(what, times.issued + waited) + what.load_latency;
+        times.loaded = std::max(times.loaded, there);
+    };
+    if (answer.translation) again(answer.translation, answer.asks_for_translation);
+    if (answer.extra > answer.translation) again(answer.extra, answer.asks_for_line);
+}
+
+/// A port of a load that is not its first access.
+std::uint64_t Pipeline::issue_port(const InstructionDescriptor& what, std::uint64_t ready) {
+    for (const PortUse& use : what.ports)
+        if (use.part == Part::load) ready = ports_.take(use.ports, ready);
+    return ready;
 }
 
 /// As far as the core asks for that.
@@ -158,10 +178,7 @@ bool Pipeline::prefetches(const InstructionDescriptor& what, const trace::Step& 
 /// A prefetch instruction of its own, beside the load: a slot, which it has, and a port.
 void Pipeline::prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times) {
     loads_[step.instruction].prefetched = true;
-    std::uint64_t issued = times.renamed + issue_after_renaming;
-    for (const PortUse& use : what.ports)
-        if (use.part == Part::load) issued = ports_.take(use.ports, issued);
-    memory_.prefetch(ahead_[step_], issued);
+    memory_.prefetch(ahead_[step_], issue_port(what, times.renamed + issue_after_renaming));
 }
 
 }  // namespace tmaprobe::model::core

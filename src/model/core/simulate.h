@@ -48,6 +48,8 @@ struct Loaded {
     unsigned extra = 0;               ///< cycles beyond a first-level hit until the data can be used
     SlotCause waits = SlotCause::l1;  ///< for what
     int sent_by = 1;                  ///< 1 to 3: which cache's level, 4: memory
+    unsigned translation = 0;         ///< cycles until the translation was there; 0: the first level has it
+    bool asks_for_translation = false, asks_for_line = false;  ///< else it was on its way already
 };
 
 /// What the memory system answers. Cycles are those of the pipeline.
