@@ -173,7 +173,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (l2_.find(place_in_l2(line))) {
         const Filled coming = arrival(line, cycle);
         if (coming.ready_at > cycle) return {coming.ready_at, 2, coming.sent_by};
-        const std::uint64_t sent = timed_ ? l2_banks_[line % l2_banks_.size()].after(cycle) : cycle;
+        const std::uint64_t sent = timed_ ? l2_bank(line).after(cycle) : cycle;
         return {sent + geometry_.l2.latency, 2};
     }
     const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
@@ -192,7 +192,14 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
     if (timed_ && filled.level == 3)
         filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + geometry_.l3.latency);
-    if (timed_) l2_outstanding_.push_back({start, filled.ready_at});
+    if (timed_) {
+        // Looked for in vain, put in, and what it displaces taken out.
+        LineChannel& bank = l2_bank(line);
+        bank.after(start);
+        filled.ready_at = bank.after(filled.ready_at);
+        bank.after(filled.ready_at);
+        l2_outstanding_.push_back({start, filled.ready_at});
+    }
     on_its_way(line, filled, cycle);
     into_l2(line);
     return filled;

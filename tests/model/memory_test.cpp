@@ -189,10 +189,13 @@ TEST(MemorySystem, LinesOfOneBankOfTheSecondLevelFollowOneAnotherMoreSlowly) {
     geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number
     geometry.l2.banks = 4;
     geometry.l2.bank_cycles = 3;
-    for (const auto& [stride, expected] : {std::pair{64, 1.0}, {256, 3.0}}) {
+    // Of what the third level sends, each line takes three turns.
+    for (const auto& [lines, stride, expected] :
+         {std::tuple{1024, 64, 1.0}, {1024, 256, 3.0}, {16384, 256, 9.0}, {16384, 64, 2.3}}) {
         MemorySystem memory(geometry, all(large), {});
-        const auto address = [&](int i) { return (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i * stride); };
-        constexpr int lines = 1024;
+        const auto address = [step = stride](int i) {
+            return (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step);
+        };
         for (int i = 0; i < lines; ++i) memory.warm(a_load(), {0, address(i), 0});
         memory.begin_window();
         std::uint64_t last = 0;

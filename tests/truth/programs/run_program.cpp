@@ -2,9 +2,10 @@
 //   run_program time REPETITIONS COMMAND...  for each repetition a line "user_ns system_ns clock_hz ipc overlap waited"
 //   run_program count COMMAND...             instructions, as the tracer counts them (a repeated string instruction
 //                                            counts once for every 32 bytes)
-// The command's output goes to /dev/null. Times are the kernel's, of processor time; clock_hz, ipc and overlap are the
-// worse of the canary's readings before and after (timing/canary.h); waited: share of the time that it did not have
-// the CPU.
+// The command's output goes to /dev/null. Times are the kernel's, of processor time; clock_hz is the mean of readings
+// on the same CPU before, after and every 20 ms in between (a core's clock may change each millisecond); ipc and
+// overlap are the worse of the canary's readings before and after (timing/canary.h); waited: share of the time that it
+// did not have the CPU.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,10 @@ void time_once(char** command, timing::ReorderProbe& probe) {
     }
     rusage used{};
     int status = 0;
-    ::wait4(child, &status, 0, &used);
+    std::vector<double> clocks{before.clock_hz};
+    constexpr useconds_t between_readings = 20'000;
+    for (; ::wait4(child, &status, WNOHANG, &used) == 0; clocks.push_back(timing::read_canary().clock_hz))
+        ::usleep(between_readings);
     const double elapsed = static_cast<double>(process::now_ns() - start);
     const auto after = timing::read_canary(&probe);
     const double user = ns_of(used.ru_utime), system = ns_of(used.ru_stime);
@@ -58,7 +63,9 @@ void time_once(char** command, timing::ReorderProbe& probe) {
         std::fprintf(stderr, "%s ended with status %d\n", command[0], status);
         std::exit(1);
     }
-    std::printf("%.0f %.0f %.0f %.3f %.3f %.4f\n", user, system, std::min(before.clock_hz, after.clock_hz),
+    clocks.push_back(after.clock_hz);
+    std::printf("%.0f %.0f %.0f %.3f %.3f %.4f\n", user, system,
+                std::reduce(clocks.begin(), clocks.end()) / static_cast<double>(clocks.size()),
                 std::min(before.ipc, after.ipc), std::max(before.overlap, after.overlap),
                 std::max(0.0, 1 - (user + system) / elapsed));
     std::fflush(stdout);

@@ -1,0 +1,111 @@
+// What loads cost others that the first level has, when it has not their line or not their page, by the clock: lines in
+// any order, so many KiB of them in so many pages of 4 KiB, each with so many loads beside it that never miss. Nothing
+// waits for any of them.
+//   c++ -std=c++20 -O2 -o missed_loads missed_loads.cpp
+//   missed_loads                      the table, cycles a line: x86-64; a quiet machine
+//   missed_loads KIB PAGES OTHERS     one of its places for a second, to ask tmaprobe about
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "by_clock.h"
+
+namespace {
+
+constexpr std::size_t page = 4096, line = 64, most_pages = 4096;
+
+/// rdi: places of the lines, 4 bytes each, up to rsi; rdx: what never misses, no two loads in the same bytes of a line.
+template <int others>
+void round_of(const std::uint32_t* places, const std::uint32_t* end, const char* memory, const char* held) {
+    asm volatile(
+        "1:\nmov (%0), %%eax\nmov (%2,%%rax), %%ecx\n"
+        ".set at, 0\n.rept %c4\nmov 4+68*at(%3), %%r8d\n.set at, at+1\n.endr\n"
+        "add $4, %0\ncmp %1, %0\njne 1b"
+        : "+r"(places)
+        : "r"(end), "r"(memory), "r"(held), "i"(others)
+        : "rax", "rcx", "r8", "memory", "cc");
+}
+
+using Round = void (*)(const std::uint32_t*, const std::uint32_t*, const char*, const char*);
+constexpr std::array<std::pair<int, Round>, 7> rounds{{{0, round_of<0>},
+                                                       {2, round_of<2>},
+                                                       {3, round_of<3>},
+                                                       {4, round_of<4>},
+                                                       {5, round_of<5>},
+                                                       {6, round_of<6>},
+                                                       {8, round_of<8>}}};
+
+char* mapped(std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::exit(1);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    std::fill_n(static_cast<char*>(memory), bytes, 1);
+    return static_cast<char*>(memory);
+}
+
+/// Each page has as many, at other places of it and of a line.
+std::vector<std::uint32_t> places_of(std::size_t lines, std::size_t pages) {
+    std::vector<std::uint32_t> places(lines);
+    for (std::size_t i = 0; i < lines; ++i) {
+        const std::size_t in = i % pages, at = (i / pages + in * 7) % (page / line);
+        places[i] = static_cast<std::uint32_t>(in * page + at * line + (i * 5 + in) % 16 * 4);
+    }
+    std::shuffle(places.begin(), places.end(), std::mt19937(1));
+    return places;
+}
+
+struct Memory {
+    const char* lines = mapped(most_pages * page);
+    const char* held = mapped(page);
+};
+
+double cycles_a_line(const Memory& memory, std::size_t kib, std::size_t pages, Round round, double cycle) {
+    const auto places = places_of(kib * 1024 / line, pages);
+    constexpr std::size_t wanted = 400'000;
+    const std::size_t turns = wanted / places.size() + 1;
+    const double ns = least_ns(15, [&] {
+        for (std::size_t turn = 0; turn < turns; ++turn)
+            round(places.data(), places.data() + places.size(), memory.lines, memory.held);
+    });
+    return ns / static_cast<double>(turns * places.size()) / cycle;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const Memory memory;
+    if (count == 4) {
+        const auto places =
+            places_of(std::strtoul(arguments[1], nullptr, 10) * 1024 / line, std::strtoul(arguments[2], nullptr, 10));
+        const auto* const found = std::ranges::find(rounds, std::atoi(arguments[3]), &std::pair<int, Round>::first);
+        if (found == rounds.end() || places.empty()) return 2;
+        for (const double end = now_ns() + 1e9; now_ns() < end;)
+            for (int turn = 0; turn < 20; ++turn)
+                found->second(places.data(), places.data() + places.size(), memory.lines, memory.held);
+        return 0;
+    }
+    std::printf("loads beside it  ");
+    for (const auto& [others, round] : rounds) std::printf("%7d", others);
+    std::printf("\n");
+    for (const auto& [kib, pages] : {std::pair<std::size_t, std::size_t>{4, 2},
+                                     {16, 256},
+                                     {32, 512},
+                                     {256, 64},
+                                     {512, 512},
+                                     {1024, 1024},
+                                     {256, 4096}}) {
+        std::printf("%5zu KiB %5zu p.", kib, pages);
+        const double cycle = cycle_ns();
+        for (const auto& [others, round] : rounds)
+            std::printf("%7.2f", cycles_a_line(memory, kib, pages, round, cycle));
+        std::printf("\n");
+    }
+    return 0;
+}
