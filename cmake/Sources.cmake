@@ -162,6 +162,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/control_groups.cpp
     src/experiments/software_counts.cpp
     src/experiments/system_metrics.cpp
+    src/experiments/third_level.cpp
 )
 set(TMAPROBE_SOURCES_judge
     src/judge/assess.cpp

@@ -1,4 +1,5 @@
 #include "cli/run_words.h"
+#include "cli/interrupt.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -295,7 +296,10 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
     if (words.regions.listen && words.command.empty())
         return fail(ErrorCode::bad_usage, "--regions is for a command: a program asks once, at its first mark",
                     "start it with tmaprobe, or take a function as a region: --region FILE:SYMBOL");
-    request.counting.calibration = {!words.no_calibration, words.calibration};
+    // Kernels answer at once, a repeatable run hangs on nothing that is measured, and what runs already is not
+    // disturbed.
+    const bool may_measure = !words.command.empty() && !words.repeatable && !words.no_calibration;
+    request.counting.calibration = {!words.no_calibration, words.calibration, may_measure, interrupted};
     if (words.no_calibration && !words.calibration.empty())
         return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");
     if (words.repeatable && words.command.empty() && words.kernel.empty())

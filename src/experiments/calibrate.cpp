@@ -11,6 +11,7 @@
 #include "counters/source.h"
 #include "events/geometry.h"
 #include "experiments/calibrate_memory.h"
+#include "experiments/calibration_file.h"
 #include "experiments/clock_readings.h"
 #include "experiments/cpu_choice.h"
 #include "experiments/setup.h"
@@ -153,12 +154,7 @@ Result<CalibrationReport> calibrate(const CalibrateRequest& request, const machi
 
     CalibrationReport report;
     record::Calibration& calibration = report.calibration;
-    calibration.schema = record::calibration_schema;
-    calibration.tool_version = TMAPROBE_VERSION;
-    calibration.cpu_id = host.cpu_id;
-    calibration.cpu_model = host.cpu_model;
-    calibration.measured = fmt::format(
-        "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+    calibration = started_calibration(host);
     calibration.facts = measuring.facts;
     if (measuring.clock_hz.empty())
         return fail(ErrorCode::unavailable, "the core clock cannot be told here, and no cycles without it");

@@ -31,6 +31,15 @@ class MemoryCalibration {
         split_ = timing::effective_pages(host_, large_, std::nullopt).name == "4k";
     }
 
+    /// measure_share() alone, with a smaller block beyond it.
+    Result<std::optional<record::CalibratedFact>> third_level() {
+        constexpr std::uint64_t beyond = 192 * mib;
+        const std::uint64_t l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
+        if (l3 > 4 * l2 && fitting() > 2 * beyond) TRY(measure_share(3 * l2, l2 + l3, beyond));
+        const record::CalibratedFact* const found = usable("size.l3");
+        return found ? std::optional(*found) : std::nullopt;
+    }
+
     Result<> measure(const OnProgress& on_progress) {
         const auto say = [&](const char* what) {
             if (on_progress) on_progress({what, 1, {}, ProgressOf::step});
@@ -43,7 +52,7 @@ class MemoryCalibration {
         if (l2 > 4 * l1) TRY(measure_cache("load.l2", "lines.l2", std::min(l2 / 2, std::max(l2 / 4, 4 * l1))));
         if (l3 > 4 * l2) {
             TRY(measure_cache("load.l3", "lines.l3", 3 * l2));
-            TRY(measure_share(3 * l2, l2 + l3));
+            TRY(measure_share(3 * l2, l2 + l3, largest_block));
         }
         say("memory");
         return measure_main_memory(share_ > 0 ? share_ : std::max(l2, l3));
@@ -103,12 +112,11 @@ class MemoryCalibration {
     /// The largest block that second and third level hold together: a host may give a virtual machine few ways of the
     /// third. Blocks of growing size are read in any order until a load takes nearer to as long as from memory. Eight
     /// loads at a time, as programs have them: whoever asks seldom keeps less beside neighbours that ask often, and
-    /// how much changes from one second to the next.
-    Result<> measure_share(std::uint64_t held, std::uint64_t all) {
+    /// how much changes from one second to the next. `largest`: of the blocks.
+    Result<> measure_share(std::uint64_t held, std::uint64_t all, std::uint64_t largest) {
         constexpr double told_apart = 2;  // times as long from memory
-        const std::uint64_t most = std::min({all / 2, largest_block / 2, fitting()});
-        const auto near = TRY(loads_at_once(held)),
-                   far = TRY(loads_at_once(std::min({4 * all, largest_block, fitting()})));
+        const std::uint64_t most = std::min({all / 2, largest / 2, fitting()});
+        const auto near = TRY(loads_at_once(held)), far = TRY(loads_at_once(std::min({4 * all, largest, fitting()})));
         if (near.value <= 0 || far.value < told_apart * near.value) return {};
         const double beyond = std::sqrt(near.value * far.value);
         for (std::uint64_t bytes = held * 3 / 2; bytes <= most; bytes += bytes / 2 / page_bytes * page_bytes) {
@@ -171,6 +179,10 @@ class MemoryCalibration {
 
 Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress) {
     return MemoryCalibration(reader, host).measure(on_progress);
+}
+
+Result<std::optional<record::CalibratedFact>> third_level_here(ClockReader& reader, const machine::Host& host) {
+    return MemoryCalibration(reader, host).third_level();
 }
 
 double small_pages_held(int level, const machine::Host& host) {

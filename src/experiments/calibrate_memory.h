@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "experiments/clock_readings.h"
 #include "machine/host.h"
@@ -10,6 +12,10 @@ namespace tmaprobe::experiments {
 /// memory. `host`: complete (events::complete_geometry()), since CPUID's leaf 18h, which tells how many translations
 /// the TLBs hold, is often left out of virtual machines. Errors: interrupted; those of timing.
 Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress);
+
+/// "size.l3" alone, in a second: what second and third level hold together here. Nothing: all that they have, or it
+/// cannot be told, or a block of 192 MiB is more than a quarter of the memory that is left. Errors: as above.
+Result<std::optional<record::CalibratedFact>> third_level_here(ClockReader& reader, const machine::Host& host);
 
 /// Translations of pages of 4 KiB that the TLB of loads holds at a level; 64 and 1024 where nothing tells.
 double small_pages_held(int level, const machine::Host& host);

@@ -1,7 +1,9 @@
 #include "experiments/calibration_file.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
 
@@ -39,11 +41,22 @@ Result<record::Calibration> read_calibration(const fs::path& path, const machine
 
 }  // namespace
 
-fs::path calibration_path(const machine::Host& host) {
+fs::path calibration_path(const machine::Host& host, const std::string& what) {
     const fs::path folder = cache_folder();
     return folder.empty()
                ? folder
-               : folder / "tmaprobe" / ("calibration-" + file_name(host.cpu_id + "-" + host.cpu_model) + ".json");
+               : folder / "tmaprobe" / (what + "-" + file_name(host.cpu_id + "-" + host.cpu_model) + ".json");
+}
+
+record::Calibration started_calibration(const machine::Host& host) {
+    record::Calibration calibration;
+    calibration.schema = record::calibration_schema;
+    calibration.tool_version = TMAPROBE_VERSION;
+    calibration.cpu_id = host.cpu_id;
+    calibration.cpu_model = host.cpu_model;
+    calibration.measured = fmt::format(
+        "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+    return calibration;
 }
 
 Result<> write_calibration(const record::Calibration& calibration, const fs::path& path) {

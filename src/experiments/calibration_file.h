@@ -12,9 +12,12 @@
 
 namespace tmaprobe::experiments {
 
-/// Where the calibration of this CPU is kept: in $XDG_CACHE_HOME/tmaprobe, or ~/.cache/tmaprobe. Empty when the user
-/// has no home.
-std::filesystem::path calibration_path(const machine::Host& host);
+/// Where the calibration of this CPU is kept: in $XDG_CACHE_HOME/tmaprobe, or ~/.cache/tmaprobe; or a part of one that
+/// has a name of its own. Empty when the user has no home.
+std::filesystem::path calibration_path(const machine::Host& host, const std::string& what = "calibration");
+
+/// Of this machine, now, without facts yet.
+record::Calibration started_calibration(const machine::Host& host);
 
 /// Writes it there or where the user wants it, folders included. Errors: system.
 Result<> write_calibration(const record::Calibration& calibration, const std::filesystem::path& path);

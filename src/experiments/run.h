@@ -40,6 +40,9 @@ struct WorkloadRequest {
 struct CalibrationChoice {
     bool use = true;
     std::string file;  ///< empty: the one of this CPU in the user's cache folder, if it is there
+    /// Where there is none, and a host may give this virtual machine but a part of its third level: held_by_caches().
+    bool measure_third_level = false;
+    std::function<bool()> interrupted = {};  ///< asked while that is measured
 };
 
 /// Called with each interval of a run as soon as it is over: seconds since the run began, the metrics of what was

@@ -42,16 +42,6 @@ std::uint64_t held_together(events::CpuGeometry& cpu) {
     return l3->victim ? l2->size_bytes + l3->size_bytes : l3->size_bytes;
 }
 
-/// Gives the third level the share that this machine was found to have of it.
-bool put_share(std::uint64_t found, events::CpuGeometry& cpu) {
-    const std::uint64_t whole = held_together(cpu);
-    const std::uint64_t l2 = whole ? data_cache(cpu, 2)->size_bytes : 0;
-    if (found >= whole || found < 2 * l2) return false;
-    events::CacheGeometry* const l3 = data_cache(cpu, 3);
-    l3->size_bytes = l3->victim ? found - l2 : found;
-    return true;
-}
-
 /// What a page walk takes whose last entry the second level has, beyond the load: as the loop of the fact has it.
 unsigned walk_but_its_step(events::CpuGeometry& cpu) {
     const events::CacheGeometry* const l2 = data_cache(cpu, 2);
@@ -88,7 +78,7 @@ bool put(const record::CalibratedFact& found, const events::CalibrationFact& kno
         return true;
     }
     if (found.name == "translation.walk_beside") return put_walkers(found.value, cpu);
-    if (found.name == "size.l3") return put_share(static_cast<std::uint64_t>(found.value), cpu);
+    if (found.name == "size.l3") return hold_together(static_cast<std::uint64_t>(found.value), cpu);
     if (found.name == "memory.latency") {
         cpu.memory.latency_ns = found.value;
         cpu.memory.latency_low_ns = found.low;
@@ -135,6 +125,15 @@ std::vector<std::string> calibrate(const record::Calibration& found, const std::
     return used;
 }
 
+bool hold_together(std::uint64_t found, events::CpuGeometry& cpu) {
+    const std::uint64_t whole = held_together(cpu);
+    const std::uint64_t l2 = whole ? data_cache(cpu, 2)->size_bytes : 0;
+    if (found >= whole || found < 2 * l2) return false;
+    events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    l3->size_bytes = l3->victim ? found - l2 : found;
+    return true;
+}
+
 void walk_two_tables(events::CpuGeometry& cpu) {
     events::TranslationGeometry& translation = cpu.translation;
     if (translation.nested_walk_step_cycles) translation.walk_step_cycles = translation.nested_walk_step_cycles;
@@ -153,7 +152,7 @@ bool share_third_level(double part, events::CpuGeometry& cpu) {
     const events::CacheGeometry* const l3 = data_cache(cpu, 3);
     if (!l3) return false;
     const double l2 = l3->victim ? static_cast<double>(data_cache(cpu, 2)->size_bytes) : 0;
-    return put_share(static_cast<std::uint64_t>(l2 + part * static_cast<double>(l3->size_bytes)), cpu);
+    return hold_together(static_cast<std::uint64_t>(l2 + part * static_cast<double>(l3->size_bytes)), cpu);
 }
 
 }  // namespace tmaprobe::model

@@ -19,6 +19,10 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
 std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
                                    events::CpuGeometry& cpu);
 
+/// Gives the third level what this machine was found to have of it, by what it and the second hold together. False,
+/// and all as it was: that is all that they have, or hardly more than the second has.
+bool hold_together(std::uint64_t found_bytes, events::CpuGeometry& cpu);
+
 /// Page walks as in a virtual machine, where each step in its tables takes a walk of the host's: what was measured of
 /// such; as they are where nothing was.
 void walk_two_tables(events::CpuGeometry& cpu);

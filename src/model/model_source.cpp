@@ -62,6 +62,10 @@ class ModelSource final : public counters::CounterSource {
         const std::string day =
             options_.machine.calibration ? options_.machine.calibration->measured.substr(0, day_characters) : "";
         if (!day.empty()) detail += "; calibrated on this machine on " + day;
+        if (geometry_.held_by_caches)
+            detail += fmt::format(
+                "; its second and third level hold {:.0f} MiB together in this virtual machine, as just measured",
+                static_cast<double>(geometry_.held_by_caches) / (1 << 20));
         if (geometry_.l3_share < 1)
             detail += fmt::format(
                 "; its third level is taken for {:.0f}% of the whole: the part of this virtual machine's CPUs",

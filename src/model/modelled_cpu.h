@@ -27,9 +27,10 @@ struct ModelledCpu {
     MemoryGeometry memory;
     std::vector<KnownWrong> known_wrong;
     events::CoreError core_error;
-    double frequency_hz = 3e9;  ///< turns nanoseconds into cycles
-    double l3_share = 1;        ///< of the tables' third level, where others are taken to have the rest
-    bool l3_is_others = false;  ///< other virtual machines may have it all, at any time
+    double frequency_hz = 3e9;         ///< turns nanoseconds into cycles
+    double l3_share = 1;               ///< of the tables' third level, where others are taken to have the rest
+    std::uint64_t held_by_caches = 0;  ///< by second and third level, as was measured beside the tables; 0: it was not
+    bool l3_is_others = false;         ///< other virtual machines may have it all, at any time
 };
 
 /// What the tables say of a CPU, and in its place what was found of this very one, if anything was.

@@ -69,6 +69,16 @@ TEST(Calibrate, AVirtualMachineHasThePartOfItsCpus) {
     EXPECT_NEAR(*table_figure("size.l3", cpu), (2 + 7.5) * (1 << 20), 1);
 }
 
+TEST(Calibrate, AThirdLevelHasWhatItWasFoundToHold) {
+    events::CpuGeometry cpu = sapphire_rapids();
+    for (const std::uint64_t of_no_use : {std::uint64_t{0}, std::uint64_t{3} << 20, std::uint64_t{500} << 20}) {
+        EXPECT_FALSE(hold_together(of_no_use, cpu));
+        EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
+    }
+    EXPECT_TRUE(hold_together(std::uint64_t{37} << 20, cpu));
+    EXPECT_EQ(*table_figure("size.l3", cpu), 37 * (1 << 20));
+}
+
 TEST(Calibrate, WhatIsHardlyMoreThanTheSecondLevelIsNoShareOfTheThird) {
     events::CpuGeometry cpu = sapphire_rapids();
     EXPECT_FALSE(share_third_level(0.5 / 105, cpu));
