@@ -61,7 +61,8 @@ struct PrefetcherGeometry {
     bool next_line = true;
     unsigned streams = 16;  ///< 0: no stream prefetcher
     unsigned distance_lines = 12;
-    bool cross_pages = false;  ///< a stream goes on into the next page, its translation fetched on the way
+    unsigned l1_distance_lines = 0;  ///< of these the first ones go to the first level; 0: a fourth
+    bool cross_pages = false;        ///< a stream goes on into the next page, its translation fetched on the way
 };
 
 struct MemoryGeometry {

@@ -58,8 +58,10 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
     if (stream->hits < first_confident_hits) return;
     if (geometry_.prefetchers.next_line && missed) ask(line + static_cast<std::uint64_t>(direction), true);
     const std::int64_t distance = static_cast<std::int64_t>(geometry_.prefetchers.distance_lines);
+    const unsigned first = geometry_.prefetchers.l1_distance_lines;
+    const std::int64_t into_l1 = first ? static_cast<std::int64_t>(first) : distance / 4;
     for (std::int64_t ahead = 1; ahead <= distance; ++ahead)
-        ask(line + static_cast<std::uint64_t>(direction * ahead), ahead <= distance / 4);
+        ask(line + static_cast<std::uint64_t>(direction * ahead), ahead <= into_l1);
 }
 
 }  // namespace tmaprobe::model

@@ -226,6 +226,21 @@ TEST(MemorySystem, PrefetchersRunAheadOfAStream) {
     EXPECT_LT(with, without / 3);
 }
 
+TEST(MemorySystem, TheFirstLinesAheadGoToTheFirstLevel) {
+    constexpr std::uint64_t first = 0x40000000, lines = 4096, last = 10;
+    for (const auto& [given, ahead] : {std::pair{0u, 3u}, {1u, 1u}, {5u, 5u}}) {  // 0: a fourth of twelve
+        ModelledCpu geometry = plain();
+        geometry.prefetchers = {true, 8, 12, given};
+        MemorySystem memory(geometry, all(large), {});
+        for (std::uint64_t line = 0; line < lines; ++line) memory.warm(a_load(), {0, first + line * 64, 0});
+        memory.begin_window();
+        for (std::uint64_t line = 0; line <= last; ++line) memory.load(first + line * 64, 0, 1000 * line);
+        const auto extra = [&](std::uint64_t line) { return memory.load(first + line * 64, 0, 1000 * lines).extra; };
+        EXPECT_EQ(extra(last + ahead + 1), geometry.l2.latency - geometry.l1_data.latency) << given;
+        EXPECT_EQ(extra(last + ahead), 0u) << given;
+    }
+}
+
 TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
     for (const bool cross : {false, true}) {
         ModelledCpu geometry = plain();

@@ -1,8 +1,8 @@
 // What loads cost others that the first level has, when it has not their line or not their page, by the clock: lines in
 // any order, so many KiB of them in so many pages of 4 KiB, each with so many loads beside it that never miss. Nothing
-// waits for any of them.
+// waits for any of them. And lines in order, so many loads of each.
 //   c++ -std=c++20 -O2 -o missed_loads missed_loads.cpp
-//   missed_loads                      the table, cycles a line: x86-64; a quiet machine
+//   missed_loads                      two tables, cycles a line: x86-64; a quiet machine
 //   missed_loads KIB PAGES OTHERS     one of its places for a second, to ask tmaprobe about
 #include <sys/mman.h>
 
@@ -42,6 +42,17 @@ constexpr std::array<std::pair<int, Round>, 7> rounds{{{0, round_of<0>},
                                                        {6, round_of<6>},
                                                        {8, round_of<8>}}};
 
+/// So many loads of each line and so many no-operations beside them, one line after the other.
+template <int loads, int no_operations>
+void in_order(const char* memory, const char* end) {
+    asm volatile(
+        "1:\n.set at, 0\n.rept %c2\nmov 8*(at&7)(%0), %%rax\n.set at, at+1\n.endr\n"
+        ".rept %c3\nnop\n.endr\nadd $64, %0\ncmp %1, %0\njne 1b"
+        : "+r"(memory)
+        : "r"(end), "i"(loads), "i"(no_operations)
+        : "rax", "memory", "cc");
+}
+
 char* mapped(std::size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) std::exit(1);
@@ -77,6 +88,30 @@ double cycles_a_line(const Memory& memory, std::size_t kib, std::size_t pages, R
     return ns / static_cast<double>(turns * places.size()) / cycle;
 }
 
+void print_in_order(const Memory& memory) {
+    struct {
+        const char* name;
+        void (*run)(const char*, const char*);
+    } const kinds[] = {{"2 loads of a line", in_order<2, 0>},
+                       {"4", in_order<4, 0>},
+                       {"6", in_order<6, 0>},
+                       {"8", in_order<8, 0>},
+                       {"12", in_order<12, 0>},
+                       {"1, 16 no-operations", in_order<1, 16>}};
+    for (const auto& kind : kinds) {
+        std::printf("%-20s", kind.name);
+        for (const std::size_t kib : {16, 128, 2048}) {
+            const double cycle = cycle_ns();
+            const std::size_t bytes = kib * 1024, turns = (1 << 20) / kib / 16 + 1;
+            const double ns = least_ns(15, [&] {
+                for (std::size_t turn = 0; turn < turns; ++turn) kind.run(memory.lines, memory.lines + bytes);
+            });
+            std::printf("  %5zu KiB %6.2f", kib, ns / static_cast<double>(turns * bytes / line) / cycle);
+        }
+        std::printf("\n");
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -107,5 +142,6 @@ int main(int count, char** arguments) {
             std::printf("%7.2f", cycles_a_line(memory, kib, pages, round, cycle));
         std::printf("\n");
     }
+    print_in_order(memory);
     return 0;
 }

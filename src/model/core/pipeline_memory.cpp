@@ -91,7 +91,7 @@ void Pipeline::issue_again(const InstructionDescriptor& what, const Loaded& answ
         times.loaded = std::max(times.loaded, there);
     };
     if (answer.translation) again(answer.translation, answer.asks_for_translation);
-    if (answer.extra > answer.translation) again(answer.extra, answer.asks_for_line);
+    if (answer.sent_by > 1) again(answer.extra, answer.asks_for_line);
 }
 
 /// A port of a load that is not its first access.
