@@ -1,5 +1,4 @@
 #include "cli/run_words.h"
-#include "cli/interrupt.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include "base/file.h"
 #include "base/shell.h"
 #include "base/sizes.h"
+#include "cli/interrupt.h"
 #include "cli/option_values.h"
 #include "events/system_metrics.h"
 #include "experiments/control_groups.h"

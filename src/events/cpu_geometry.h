@@ -61,8 +61,8 @@ struct PrefetcherGeometry {
     bool next_line = true;
     unsigned streams = 16;  ///< 0: no stream prefetcher
     unsigned distance_lines = 12;
-    unsigned l1_distance_lines = 0;  ///< of these the first ones go to the first level; 0: a fourth
     bool cross_pages = false;        ///< a stream goes on into the next page, its translation fetched on the way
+    unsigned l1_distance_lines = 0;  ///< of `distance_lines`, that go to the first level; 0: a fourth
 };
 
 struct MemoryGeometry {
@@ -196,7 +196,8 @@ struct CoreGeometry {
     bool renames_read_modify_write = false;      ///< with these, sums and the like into a place in memory, too
     unsigned length_changing_prefix_cycles = 0;  ///< that the decoders take longer for a constant of two bytes
     unsigned same_address_loads = 0;             ///< that one cycle can serve; 0: any number
-    /// A load whose translation or line the first level does not have takes its port again when that comes.
+    /// A load whose translation or line the first level does not have takes its port again when that comes, and what
+    /// it asked for takes one as well.
     bool issues_missed_loads_again = false;
     unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
     unsigned lock_cycles = 0;               ///< of a locked or atomic operation on a line that is owned; 0: as without

@@ -98,16 +98,11 @@ MemorySystem::Translation MemorySystem::translate(std::uint64_t address, std::ui
     const std::uint64_t asked = timed_ ? second_buffers_.after(cycle) : cycle;
     const std::uint64_t looked_up = asked + geometry_.translation.l2_hit_cycles;
     if (!code) count(MemoryFact::dtlb_misses);
-    if (second && second->find(key)) {
+    const bool is_known = second && second->find(key);
+    if (is_known || holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes)) {
         if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
         count(of_kind(MemoryFact::load_stlb_hits, store, code));
-        if (first) first->insert(key);
-        return translated(key, code, cycle, looked_up);
-    }
-    if (holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes)) {
-        if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
-        count(of_kind(MemoryFact::load_stlb_hits, store, code));
-        second->insert(key);
+        if (!is_known) second->insert(key);
         if (first) first->insert(key);
         return translated(key, code, cycle, looked_up);
     }

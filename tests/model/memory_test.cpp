@@ -230,7 +230,7 @@ TEST(MemorySystem, TheFirstLinesAheadGoToTheFirstLevel) {
     constexpr std::uint64_t first = 0x40000000, lines = 4096, last = 10;
     for (const auto& [given, ahead] : {std::pair{0u, 3u}, {1u, 1u}, {5u, 5u}}) {  // 0: a fourth of twelve
         ModelledCpu geometry = plain();
-        geometry.prefetchers = {true, 8, 12, given};
+        geometry.prefetchers = {true, 8, 12, false, given};
         MemorySystem memory(geometry, all(large), {});
         for (std::uint64_t line = 0; line < lines; ++line) memory.warm(a_load(), {0, first + line * 64, 0});
         memory.begin_window();
