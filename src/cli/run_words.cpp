@@ -298,7 +298,7 @@ Result<experiments::RunRequest> understand(const RunWords& words) {
                     "start it with tmaprobe, or take a function as a region: --region FILE:SYMBOL");
     // Kernels answer at once, a repeatable run hangs on nothing that is measured, and what runs already is not
     // disturbed.
-    const bool may_measure = !words.command.empty() && !words.repeatable && !words.no_calibration;
+    const bool may_measure = !words.command.empty() && !words.repeatable;
     request.counting.calibration = {!words.no_calibration, words.calibration, may_measure, interrupted};
     if (words.no_calibration && !words.calibration.empty())
         return fail(ErrorCode::bad_usage, "--calibration and --no-calibration exclude each other");

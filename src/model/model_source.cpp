@@ -64,7 +64,8 @@ class ModelSource final : public counters::CounterSource {
         if (!day.empty()) detail += "; calibrated on this machine on " + day;
         if (geometry_.held_by_caches)
             detail += fmt::format(
-                "; its second and third level hold {:.0f} MiB together in this virtual machine, as just measured",
+                "; its second and third level hold {:.0f} MiB together in this virtual machine, as measured within the "
+                "last hour",
                 static_cast<double>(geometry_.held_by_caches) / (1 << 20));
         if (geometry_.l3_share < 1)
             detail += fmt::format(

@@ -26,9 +26,7 @@ class CalibrationFile : public testing::Test {
         ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
         host_.cpu_id = "GenuineIntel-6-8F-8";
         host_.cpu_model = "A CPU (of a test)";
-        calibration_.schema = record::calibration_schema;
-        calibration_.cpu_id = host_.cpu_id;
-        calibration_.cpu_model = host_.cpu_model;
+        calibration_ = started_calibration(host_);
         calibration_.clock_hz = 3e9;
     }
     ~CalibrationFile() override { fs::remove_all(folder_); }

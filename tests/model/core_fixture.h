@@ -16,20 +16,23 @@ namespace tmaprobe::model::core {
 /// Loads take what the test says; everything else is at hand.
 class FixedMemory final : public MemoryTiming {
   public:
-    explicit FixedMemory(std::function<unsigned(std::uint64_t)> extra) : extra_(std::move(extra)) {}
-    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
-        const unsigned extra = extra_(address);
-        return {extra, extra ? SlotCause::dram : SlotCause::l1, extra ? 4 : 1};
-    }
+    explicit FixedMemory(std::function<Loaded(std::uint64_t)> answer) : answer_(std::move(answer)) {}
+    /// Of so many cycles more than a first-level hit, from DRAM.
+    explicit FixedMemory(std::function<unsigned(std::uint64_t)> extra_cycles)
+        : answer_([extra_cycles = std::move(extra_cycles)](std::uint64_t address) -> Loaded {
+              const unsigned extra = extra_cycles(address);
+              return {extra, extra ? SlotCause::dram : SlotCause::l1, extra ? 4 : 1};
+          }) {}
+    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override { return answer_(address); }
     std::uint64_t store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) override {
-        return cycle + extra_(address);
+        return cycle + answer_(address).extra;
     }
     void prefetch(std::uint64_t, std::uint64_t) override {}
-    unsigned load_in_vain(std::uint64_t address, std::uint64_t) override { return extra_(address); }
+    unsigned load_in_vain(std::uint64_t address, std::uint64_t) override { return answer_(address).extra; }
     unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
 
   private:
-    std::function<unsigned(std::uint64_t)> extra_;
+    std::function<Loaded(std::uint64_t)> answer_;
 };
 
 class NeverWrong final : public BranchOracle {

@@ -77,29 +77,13 @@ TEST(Waits, WhatLiesInTwoLinesNeedsBoth) {
     EXPECT_GT(cycles_each(stored, 0x10003c), cycles_each(stored, 0x100038) + 0.5);
 }
 
-/// Answers all loads but those of 0x100000 so.
-class Answers final : public MemoryTiming {
-  public:
-    explicit Answers(Loaded answer) : answer_(answer) {}
-    Loaded load(std::uint64_t address, std::uint64_t, std::uint64_t) override {
-        return address == 0x100000 ? Loaded{} : answer_;
-    }
-    std::uint64_t store(std::uint64_t, std::uint64_t, std::uint64_t cycle) override { return cycle; }
-    void prefetch(std::uint64_t, std::uint64_t) override {}
-    unsigned load_in_vain(std::uint64_t, std::uint64_t) override { return 0; }
-    unsigned fetch(std::uint64_t, std::uint64_t) override { return 0; }
-
-  private:
-    Loaded answer_;
-};
-
 TEST(Waits, WhatTheFirstLevelDoesNotHaveTakesAPortAgainWhereTheCoreDoesSo) {
     constexpr std::size_t loads = 9, ports = 3;
     const std::vector<Bytes> code(loads, {0x8b, 0x41, 0x10});  // mov 0x10(%rcx), %eax
     const auto slots_of_ports = [&](bool again, Loaded answer) {
         CoreParameters core = zen4();
         core.issues_missed_loads_again = again;
-        Answers memory(answer);
+        FixedMemory memory([&](std::uint64_t at) { return at == 0x100000 ? Loaded{} : answer; });
         constexpr std::size_t rounds = 1000;
         const auto address = [](std::size_t k) { return k % loads ? 0x100000u : 0x200000u; };
         const auto facts = simulate(core, trace_of(code, rounds * loads, address), memory);

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t page = 4096, line = 64, most_pages = 4096;
 
-/// rdi: places of the lines, 4 bytes each, up to rsi; rdx: what never misses, no two loads in the same bytes of a line.
+/// `places` of the lines count from `memory`; `held` never misses, and no two loads of it are of the same bytes of a
+/// line.
 template <int others>
 void round_of(const std::uint32_t* places, const std::uint32_t* end, const char* memory, const char* held) {
     asm volatile(
@@ -117,8 +118,9 @@ void print_in_order(const Memory& memory) {
 int main(int count, char** arguments) {
     const Memory memory;
     if (count == 4) {
-        const auto places =
-            places_of(std::strtoul(arguments[1], nullptr, 10) * 1024 / line, std::strtoul(arguments[2], nullptr, 10));
+        const std::size_t pages = std::strtoul(arguments[2], nullptr, 10);
+        if (pages == 0 || pages > most_pages) return 2;
+        const auto places = places_of(std::strtoul(arguments[1], nullptr, 10) * 1024 / line, pages);
         const auto* const found = std::ranges::find(rounds, std::atoi(arguments[3]), &std::pair<int, Round>::first);
         if (found == rounds.end() || places.empty()) return 2;
         for (const double end = now_ns() + 1e9; now_ns() < end;)
