@@ -108,7 +108,10 @@ struct BranchForetelling {
     /// What the op cache sends in a cycle goes on at the target of a branch that goes forward.
     bool fetches_past_forward = false;
     unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
-    unsigned second_level_targets = 0, second_level_cycles = 0;  ///< that are known later, and how much; 0: all others
+    unsigned first_level_line_targets = 0;  ///< of these, in one line of code at most; 0: any number
+    unsigned second_level_targets = 0;  ///< that are known later; 0: all others
+    double second_level_cycles = 0;     ///< how much later
+    bool second_in_line_later = false;  ///< so is one that goes forward in the line of code of the one taken before
     bool calls_by_line =
         false;  ///< calls and returns at the same place of lines a power of 2 apart clash, in both levels
     unsigned unknown_target_cycles = 0;  ///< until the decoder finds the target of a branch that is in neither
@@ -152,6 +155,7 @@ struct CoreGeometry {
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
     bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
+    unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
     unsigned decode_width = 4, decode_bytes = 16;
     unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any
     BranchForetelling foretelling;
@@ -184,6 +188,8 @@ struct CoreGeometry {
     unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
                                        ///< it, which is in the store buffer; 0: none, or not known
     bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time
+    /// Only on ways to the load that it knows, of the last so many taken branches; 0: on any.
+    unsigned renaming_paths = 0, renaming_branches = 16;
     bool renames_memory_operands =
         false;  ///< so does a load of another size at that place, and one that an operation needs
     /// So does only what names its address by the same registers, none of them written since: the stack pointer may

@@ -48,21 +48,32 @@ std::uint64_t key(const trace::StaticInstruction& branch, std::uint64_t sets) {
     return (branch.address * golden_factor) >> (64 - kept_bits);
 }
 
+/// What a table is found by whose sets are of lines of code: branches of one line compete with each other.
+std::uint64_t key_of_line(const trace::StaticInstruction& branch, std::uint64_t sets) {
+    const std::uint64_t line = branch.address / core::line_bytes, place = branch.address % core::line_bytes;
+    return (line / sets * core::line_bytes + place) * sets + line % sets;
+}
+
 }  // namespace
 
 BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
     : has_first_(foretelling.first_level_targets > 0),
       has_second_(foretelling.second_level_targets > 0),
+      line_sets_(foretelling.first_level_line_targets
+                     ? foretelling.first_level_targets / foretelling.first_level_line_targets
+                     : 0),
       first_sets_(foretelling.calls_by_line ? foretelling.first_level_targets / target_ways : 0),
       second_sets_(foretelling.calls_by_line ? foretelling.second_level_targets / target_ways : 0),
-      first_(foretelling.first_level_targets, target_ways, SetAssociative::Replacement::random),
+      first_(foretelling.first_level_targets,
+             line_sets_ ? static_cast<int>(foretelling.first_level_line_targets) : target_ways,
+             SetAssociative::Replacement::random),
       second_(foretelling.second_level_targets, target_ways, SetAssociative::Replacement::random),
       met_(std::size_t{1} << by_address_bits, 1, 0) {}
 
 BranchTargets::Found BranchTargets::find(const trace::StaticInstruction& branch) {
     using enum core::TargetKnown;
     if (!has_first_) return {};
-    const std::uint64_t in_first_as = key(branch, first_sets_), in_second_as = key(branch, second_sets_);
+    const std::uint64_t in_first_as = line_sets_ ? key_of_line(branch, line_sets_) : key(branch, first_sets_), in_second_as = key(branch, second_sets_);
     const bool in_first = first_.find(in_first_as);
     const bool in_second = !has_second_ || second_.find(in_second_as);
     if (!in_first) first_.insert(in_first_as);

@@ -25,7 +25,7 @@ class BranchTargets {
 
   private:
     bool has_first_, has_second_;
-    std::uint64_t first_sets_, second_sets_;  ///< in which calls are looked for by their lines; 0: as all others
+    std::uint64_t line_sets_, first_sets_, second_sets_;  ///< in which calls are looked for by their lines; 0: as all others
     SetAssociative first_, second_;
     SharedRows<std::uint8_t> met_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tmaprobe::model::core {
 namespace {
@@ -37,6 +38,12 @@ void FrontEnd::fetch_line(std::uint64_t address) {
     ahead_.take(static_cast<std::uint64_t>(fetched_until_));
 }
 
+/// A short loop that goes round and round comes without being looked for.
+bool FrontEnd::streams_loop() const {
+    return parameters_.op_cache_loop_rounds && rounds_ >= parameters_.op_cache_loop_rounds &&
+           round_ <= parameters_.slot_width;
+}
+
 void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission) {
     if (at_hand || parameters_.changes.perfect_front_end) {
         admission.supplied = static_cast<std::uint64_t>(fetched_until_);
@@ -69,7 +76,7 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (parameters_.op_cache_windows) {
         if (const std::uint64_t window = address / parameters_.op_cache_window_bytes; window != last_window_) {
             const bool hit = op_cache_.touch(window);
-            if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull)
+            if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull && !streams_loop())
                 wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
             last_window_ = window;
             window_began_ = fetched_until_;
@@ -77,6 +84,7 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
             from_op_cache_ = hit;
         }
     }
+    since_taken_ += what.slots;
     const double from_cache =
         static_cast<double>(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries)) /
         parameters_.op_cache_width;
@@ -111,6 +119,10 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     if (parameters_.changes.perfect_front_end) return;
     const events::BranchForetelling& foretelling = parameters_.foretelling;
     const bool goes_back = target <= branch.address;
+    const bool follows = last_taken_ / line_bytes == branch.address / line_bytes;
+    rounds_ = last_taken_ == branch.address ? rounds_ + 1 : 0;
+    last_taken_ = branch.address;
+    round_ = std::exchange(since_taken_, 0);
     // It ends its fetch group.
     if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
         wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
@@ -120,7 +132,8 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
                        : branch.indirect                                    ? foretelling.indirect_cycles
                        : goes_back && foretelling.taken_backward_cycles > 0 ? foretelling.taken_backward_cycles
                                                                             : foretelling.taken_cycles;
-    if (known == TargetKnown::second_level) foretold_until_ += foretelling.second_level_cycles;
+    if (known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later))
+        foretold_until_ += foretelling.second_level_cycles;
     const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
     if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);

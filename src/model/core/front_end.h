@@ -33,6 +33,7 @@ class FrontEnd {
   private:
     void wait_until(double cycle, SlotCause cause);
     void fetch_line(std::uint64_t address);
+    bool streams_loop() const;
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
@@ -44,6 +45,9 @@ class FrontEnd {
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
+    std::uint64_t last_taken_ = 0;  ///< address of the last branch that was taken
+    unsigned rounds_ = 0;           ///< that it was taken in a row
+    unsigned since_taken_ = 0, round_ = 0;  ///< slots since then, and between it and the one before
     unsigned string_pieces_ = 0;  ///< after the first of a repeated string instruction
     bool from_op_cache_ = false, line_missed_ = false;
 };

@@ -28,6 +28,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       vector_registers_(parameters.vector_registers),
       stores_retire_(parameters.store_buffer),
       foretold_(parameters.foretold_forwards),
+      paths_(parameters.renaming_paths, parameters.renaming_branches),
       wrong_path_(parameters, trace, memory,
                   [this](std::size_t step) -> const InstructionDescriptor& { return descriptor(step, false); }),
       seen_(2 * trace.instructions.size(), nullptr),
@@ -424,6 +425,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     if (foretold == Foretold::late && !never_waits_) front_end_.foretold_late(what.conditional);
     if (taken) {
         ++facts_.branches_taken;
+        paths_.took(branch.address);
         front_end_.took_branch(branch, next, known);
         if (known == TargetKnown::decoder) slots_.unknown_target(step_);
     }

@@ -100,6 +100,7 @@ class Pipeline {
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
     StoreForwarding forwarding_;
     ForwardingPredictor foretold_;
+    KnownPaths paths_;
     NamedPlaces places_;
     NamedPlace named_;  ///< by what is executed
     PagePlaces page_places_;

@@ -35,7 +35,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         const bool renamable =
             parameters_.renames_memory && whole && what.renamable_load && from->plain && from->address == step.load;
         const bool foretold = renamable && foretold_.foretells(what.what.address, forwarding_.stores_since(*from));
-        const bool renamed = foretold || (renamable && is_named_alike(*from, what));
+        const bool renamed = foretold || (renamable && paths_.is_known() && is_named_alike(*from, what));
         const bool never_fails = parameters_.changes.forwarding_never_fails && !whole;
         // What would be forwarded could be renamed, too.
         if (renamed || (never_fails && parameters_.renames_memory))

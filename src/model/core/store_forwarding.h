@@ -2,11 +2,13 @@
 
 // What a load gets from a store that has not left the store buffer.
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <vector>
 
 #include "model/core/named_places.h"
+#include "model/core/op_cache.h"
 
 namespace tmaprobe::model::core {
 
@@ -58,6 +60,29 @@ class ForwardingPredictor {
     };
     std::vector<Entry> entries_;  ///< the one that was not used for longest gives way
     std::uint64_t uses_ = 0;
+};
+
+/// The ways to here by the last taken branches: a core that renames memory foretells on few of them which store a load
+/// gets its data from.
+class KnownPaths {
+  public:
+    KnownPaths(unsigned paths, unsigned branches)
+        : known_(paths, ways), all_(paths == 0), bits_each_(64 / std::max(1u, branches)) {}
+    void took(std::uint64_t branch) {
+        if (all_) return;
+        last_ = (bits_each_ < 64 ? last_ << bits_each_ : 0) | (branch * scatter) >> (64 - bits_each_);
+        is_known_ = known_.touch(last_ * scatter >> 8);
+    }
+    /// Whether this way was met a short while ago.
+    bool is_known() const { return all_ || is_known_; }
+
+  private:
+    static constexpr unsigned ways = 8;
+    static constexpr std::uint64_t scatter = 0x9e3779b97f4a7c15u;
+    OpCache known_;
+    bool all_, is_known_ = false;
+    unsigned bits_each_;
+    std::uint64_t last_ = 0;
 };
 
 /// The last store to each eight bytes of a page, whichever page: what a core compares first.
