@@ -204,10 +204,12 @@ struct Description<BranchForetelling> {
         added("first_level_targets", &S::first_level_targets),
         added("first_level_line_targets", &S::first_level_line_targets), added("second_level_targets", &S::second_level_targets),
         added("second_level_cycles", &S::second_level_cycles),
+        added("second_level_least_cycles", &S::second_level_least_cycles),
         added("second_in_line_later", &S::second_in_line_later), added("calls_by_line", &S::calls_by_line),
         added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
         added("far_target_cycles", &S::far_target_cycles),
-        added("direction_entries", &S::direction_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
+        added("direction_entries", &S::direction_entries).at_least(2),
+        added("target_entries", &S::target_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
         added("quick_taken_branches", &S::quick_taken_branches),
         added("quick_counter_bits", &S::quick_counter_bits).at_least(1),
         added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
@@ -217,7 +219,8 @@ struct Description<BranchForetelling> {
              {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,
               foretelling.taken_backward_cycles, foretelling.late_direction_cycles, foretelling.late_target_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
-        if (!std::has_single_bit(foretelling.direction_entries)) node.complain("has tables of no power of 2");
+        if (!std::has_single_bit(foretelling.direction_entries) || !std::has_single_bit(foretelling.target_entries))
+            node.complain("has tables of no power of 2");
         if (foretelling.quick_taken_branches > 15)
             node.complain("has a first level that looks back upon more than 15 branches");
         if (foretelling.quick_counter_bits > 8) node.complain("has counters of more than 8 bits");
@@ -236,6 +239,7 @@ struct Description<CoreGeometry> {
         added("op_cache_one_window", &S::op_cache_one_window),
         added("op_cache_loop_rounds", &S::op_cache_loop_rounds), added("decode_width", &S::decode_width).at_least(1),
         added("decode_bytes", &S::decode_bytes).at_least(1), added("missed_line_bytes", &S::missed_line_bytes),
+        added("missed_line_cycles", &S::missed_line_cycles),
         added("foretelling", &S::foretelling), added("micro_op_queue", &S::micro_op_queue).at_least(1),
         added("mispredict_penalty", &S::mispredict_penalty), added("indirect_penalty", &S::indirect_penalty),
         added("history_bits", &S::history_bits), added("history_first_bit", &S::history_first_bit),

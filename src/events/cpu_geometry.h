@@ -111,6 +111,7 @@ struct BranchForetelling {
     unsigned first_level_line_targets = 0;  ///< of these, in one line of code at most; 0: any number
     unsigned second_level_targets = 0;  ///< that are known later; 0: all others
     double second_level_cycles = 0;     ///< how much later
+    double second_level_least_cycles = 0;  ///< that such a branch takes, of whatever kind
     bool second_in_line_later = false;  ///< so is one that goes forward in the line of code of the one taken before
     bool calls_by_line =
         false;  ///< calls and returns at the same place of lines a power of 2 apart clash, in both levels
@@ -119,6 +120,7 @@ struct BranchForetelling {
     /// returns; 0 cycles: none does.
     unsigned near_target_bits = 0, far_target_cycles = 0;
     unsigned direction_entries = 4096;  ///< of each table of directions, a power of 2
+    unsigned target_entries = 4096;     ///< of each table of targets of indirect branches, a power of 2
     /// Of directions, a first level knows at once so many contexts that went another way than their branch mostly does,
     /// by so many branches before it, each with a counter of so many bits; what it has wrong is corrected so many
     /// cycles later. 0 contexts: all is known at once.
@@ -157,6 +159,7 @@ struct CoreGeometry {
     bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
     unsigned decode_width = 4, decode_bytes = 16;
+    double missed_line_cycles = 0;   ///< from one line of code that the first level does not have to the next
     unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any
     BranchForetelling foretelling;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch

@@ -1,6 +1,7 @@
 #include "model/branch_predictor.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "model/core/descriptor.h"
@@ -17,7 +18,6 @@ constexpr HistoryLengths history_lengths{4, 9, 18, 36, 72, 144, 388};
 /// for patterns of many thousand directions, which a Zen 4 knows (tests/truth/branch_patterns.cpp).
 constexpr unsigned shortest_for_targets = 2, shortest_for_directions = 6;
 constexpr std::size_t by_address_bits = 14;
-constexpr unsigned target_table_bits = 12;
 constexpr std::size_t return_stack = 32;
 constexpr int target_ways = 8;
 constexpr std::uint64_t no_target = 0;
@@ -96,8 +96,9 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
                   {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches,
                    core.foretelling.quick_counter_bits}),
       tagged_targets_(history_lengths.size(),
-                      SharedRows<std::uint64_t>(std::size_t{1} << target_table_bits, 2, no_target)),
+                      SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),
+      target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
       known_targets_(core.foretelling),
       history_bits_(core.history_bits),
       history_first_bit_(core.history_first_bit),
@@ -187,7 +188,7 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
     const std::uint64_t with_recent = address ^ of_recent_branches();
     std::array<std::uint64_t, history_lengths.size()> hashes{};
     for (std::size_t table = 0; table < hashes.size(); ++table) hashes[table] = history.hash(table, with_recent);
-    const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_table_bits); };
+    const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_bits_); };
     const auto tag = [&](std::size_t table) { return (hashes[table] >> 8 & tag_mask) + 1; };
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table) {
         const std::uint64_t* entry = tagged_targets_[table].look(place(table));

@@ -55,6 +55,7 @@ class BranchPredictor final : public core::BranchOracle {
     DirectionPredictor directions_;
     std::vector<SharedRows<std::uint64_t>> tagged_targets_;  ///< the target, then tag and confidence
     SharedRows<std::uint64_t> targets_;
+    unsigned target_bits_;  ///< of the number of rows of each of these tables
     BranchTargets known_targets_;
     unsigned history_bits_, history_first_bit_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before

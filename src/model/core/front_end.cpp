@@ -9,6 +9,16 @@ namespace {
 
 constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misses after a hit
 
+/// Cycles to foretell a taken branch that is known at once.
+double cycles_of(const trace::StaticInstruction& branch, bool goes_back,
+                 const events::BranchForetelling& foretelling) {
+    if (branch.call) return foretelling.call_cycles;
+    if (branch.returns) return foretelling.return_cycles;
+    if (branch.indirect) return foretelling.indirect_cycles;
+    if (goes_back && foretelling.taken_backward_cycles > 0) return foretelling.taken_backward_cycles;
+    return foretelling.taken_cycles;
+}
+
 }  // namespace
 
 FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before)
@@ -34,7 +44,10 @@ void FrontEnd::fetch_line(std::uint64_t address) {
     const auto asked = static_cast<std::uint64_t>(std::min(foretold_until_, fetched_until_));
     const unsigned extra = memory_.fetch(address, asked);
     line_missed_ = extra > 0;
-    if (extra) wait_until(static_cast<double>(asked + extra), SlotCause::instruction_cache);
+    if (extra) {
+        line_came_ = std::max(static_cast<double>(asked + extra), line_came_ + parameters_.missed_line_cycles);
+        wait_until(line_came_, SlotCause::instruction_cache);
+    }
     ahead_.take(static_cast<std::uint64_t>(fetched_until_));
 }
 
@@ -127,13 +140,11 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
         wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
     last_window_ = last_line_ = ~0ull;
-    foretold_until_ += branch.call                                          ? foretelling.call_cycles
-                       : branch.returns                                     ? foretelling.return_cycles
-                       : branch.indirect                                    ? foretelling.indirect_cycles
-                       : goes_back && foretelling.taken_backward_cycles > 0 ? foretelling.taken_backward_cycles
-                                                                            : foretelling.taken_cycles;
-    if (known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later))
-        foretold_until_ += foretelling.second_level_cycles;
+    const bool later =
+        known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later);
+    const double takes = cycles_of(branch, goes_back, foretelling);
+    foretold_until_ += later ? std::max(takes + foretelling.second_level_cycles, foretelling.second_level_least_cycles)
+                             : takes;
     const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
     if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);

@@ -42,6 +42,7 @@ class FrontEnd {
     InOrder ahead_;  ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;
     double window_began_ = 0;  ///< to come from the op cache
+    double line_came_ = 0;     ///< the last one that the first level did not have
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
