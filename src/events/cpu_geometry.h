@@ -107,12 +107,12 @@ struct BranchForetelling {
     double taken_backward_cycles = 0;  ///< one that goes back, as a loop does; 0: as any
     /// What the op cache sends in a cycle goes on at the target of a branch that goes forward.
     bool fetches_past_forward = false;
-    unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
+    unsigned first_level_targets = 0;       ///< taken branches whose targets are known at once; 0: all
     unsigned first_level_line_targets = 0;  ///< of these, in one line of code at most; 0: any number
-    unsigned second_level_targets = 0;  ///< that are known later; 0: all others
-    double second_level_cycles = 0;     ///< how much later
-    double second_level_least_cycles = 0;  ///< that such a branch takes, of whatever kind
-    bool second_in_line_later = false;  ///< so is one that goes forward in the line of code of the one taken before
+    unsigned second_level_targets = 0;      ///< that are known later; 0: all others
+    double second_level_cycles = 0;         ///< how much later
+    double second_level_least_cycles = 0;   ///< that such a branch takes, of whatever kind
+    bool second_in_line_later = false;      ///< so is one that goes forward in the line of code of the one taken before
     bool calls_by_line =
         false;  ///< calls and returns at the same place of lines a power of 2 apart clash, in both levels
     unsigned unknown_target_cycles = 0;  ///< until the decoder finds the target of a branch that is in neither
@@ -156,7 +156,7 @@ struct CoreGeometry {
     unsigned slot_width = 4;     ///< slots per cycle, as the CPU's top-down formulas count them
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
-    bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
+    bool op_cache_one_window = false;   ///< a cycle brings what is in one window, and nothing of the next
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
     unsigned decode_width = 4, decode_bytes = 16;
     double missed_line_cycles = 0;   ///< from one line of code that the first level does not have to the next
@@ -191,7 +191,7 @@ struct CoreGeometry {
     unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
                                        ///< it, which is in the store buffer; 0: none, or not known
     bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time
-    /// Only on ways to the load that it knows, of the last so many taken branches; 0: on any.
+    /// Only on so many paths to the load, each of the last so many taken branches, 2 to 64; 0 paths: on any.
     unsigned renaming_paths = 0, renaming_branches = 16;
     bool renames_memory_operands =
         false;  ///< so does a load of another size at that place, and one that an operation needs

@@ -73,7 +73,8 @@ BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
 BranchTargets::Found BranchTargets::find(const trace::StaticInstruction& branch) {
     using enum core::TargetKnown;
     if (!has_first_) return {};
-    const std::uint64_t in_first_as = line_sets_ ? key_of_line(branch, line_sets_) : key(branch, first_sets_), in_second_as = key(branch, second_sets_);
+    const std::uint64_t in_first_as = line_sets_ ? key_of_line(branch, line_sets_) : key(branch, first_sets_);
+    const std::uint64_t in_second_as = key(branch, second_sets_);
     const bool in_first = first_.find(in_first_as);
     const bool in_second = !has_second_ || second_.find(in_second_as);
     if (!in_first) first_.insert(in_first_as);
@@ -95,10 +96,9 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
     : directions_(history_lengths.size(), core.foretelling.direction_entries,
                   {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches,
                    core.foretelling.quick_counter_bits}),
-      tagged_targets_(history_lengths.size(),
-                      SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
-      targets_(std::size_t{1} << by_address_bits, 1, no_target),
+      tagged_targets_(history_lengths.size(), SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
+      targets_(std::size_t{1} << by_address_bits, 1, no_target),
       known_targets_(core.foretelling),
       history_bits_(core.history_bits),
       history_first_bit_(core.history_first_bit),

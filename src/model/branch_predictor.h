@@ -25,7 +25,8 @@ class BranchTargets {
 
   private:
     bool has_first_, has_second_;
-    std::uint64_t line_sets_, first_sets_, second_sets_;  ///< in which calls are looked for by their lines; 0: as all others
+    std::uint64_t line_sets_;                 ///< of lines of code, in the first level; 0: it has none such
+    std::uint64_t first_sets_, second_sets_;  ///< in which calls are looked for by their lines; 0: as all others
     SetAssociative first_, second_;
     SharedRows<std::uint8_t> met_;
 };
@@ -54,8 +55,8 @@ class BranchPredictor final : public core::BranchOracle {
 
     DirectionPredictor directions_;
     std::vector<SharedRows<std::uint64_t>> tagged_targets_;  ///< the target, then tag and confidence
+    unsigned target_bits_;                                   ///< of the number of rows of each of these
     SharedRows<std::uint64_t> targets_;
-    unsigned target_bits_;  ///< of the number of rows of each of these tables
     BranchTargets known_targets_;
     unsigned history_bits_, history_first_bit_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before

@@ -212,7 +212,7 @@ class WindowSimulator {
     std::vector<OwnInstruction> own_instructions_;
     MemorySystem memory_;
     BranchPredictor predictor_;
-    core::OpCache op_cache_;
+    core::RecentSets op_cache_;
     CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;

@@ -52,8 +52,8 @@ TEST(BranchPredictor, ReturnsGoBackToTheirCalls) {
 }
 
 /// Share of mispredictions of an indirect branch after it has seen much, whose targets follow one another like this.
-double missed_of(const std::vector<std::uint64_t>& targets) {
-    BranchPredictor predictor;
+double missed_of(const std::vector<std::uint64_t>& targets, const events::CoreGeometry& core = {}) {
+    BranchPredictor predictor(core);
     trace::StaticInstruction dispatch;
     dispatch.address = 0x5000;
     dispatch.length = 2;
@@ -64,6 +64,18 @@ double missed_of(const std::vector<std::uint64_t>& targets) {
         if (i >= 10000) missed += wrong;
     }
     return missed / 10000.0;
+}
+
+TEST(BranchPredictor, SmallTablesOfTargetsForgetLongOrders) {
+    std::mt19937 random(3);
+    std::vector<std::uint64_t> order;
+    for (int i = 0; i < 3000; ++i) order.push_back(0x8000 + 64 * (random() % 6));
+    events::CoreGeometry core;
+    EXPECT_LT(missed_of(order, core), 0.05);
+    core.foretelling.target_entries = 256;
+    EXPECT_GT(missed_of(order, core), 0.5);
+    order.resize(300);
+    EXPECT_LT(missed_of(order, core), 0.05);
 }
 
 TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <random>
 
+#include "model/core/store_forwarding.h"
 #include "tests/model/core_fixture.h"
 
 namespace tmaprobe::model::core {
@@ -47,6 +48,28 @@ TEST(StoreForwarding, ALoadWaitsForTheStoreToItsAddress) {
     // Other addresses do not wait for one another.
     parameters.renames_memory = false;
     EXPECT_LT(cycles_per_step(parameters, {store_rax, load_rax}, 64), 1.2);
+}
+
+TEST(StoreForwarding, MemoryIsRenamedOnKnownPathsOnly) {
+    EXPECT_TRUE(KnownPaths(0, 16).is_known());
+    EXPECT_TRUE(KnownPaths(64, 16).is_known()) << "no branch was taken so far";
+    // So many branches, taken in a row, over and over: as many paths.
+    const auto known_of = [](std::size_t branches) {
+        KnownPaths paths(64, 16);
+        std::size_t known = 0;
+        constexpr std::size_t rounds = 100;
+        for (std::size_t i = 0; i < rounds * branches; ++i) {
+            paths.took(0x401000 + i % branches * 12);
+            known += paths.is_known();
+        }
+        return static_cast<double>(known) / static_cast<double>(rounds * branches);
+    };
+    EXPECT_GT(known_of(1), 0.8);
+    EXPECT_GT(known_of(20), 0.8);
+    EXPECT_LT(known_of(400), 0.1);
+    KnownPaths all(0, 16);
+    all.took(0x401000);
+    EXPECT_TRUE(all.is_known());
 }
 
 TEST(StoreForwarding, AnIncrementInMemoryIsAChain) {

@@ -235,6 +235,58 @@ TEST(FrontEnd, ACycleBringsWhatIsInOneWindowOfTheOpCache) {
     EXPECT_NEAR(cycles_of_round(0x401000 + 56, false), 1, 0.1);
 }
 
+TEST(FrontEnd, WindowsCostNothingInAShortLoopThatGoesRoundOften) {
+    // A no-operation and a jump back, across the end of a window.
+    const std::vector<std::pair<std::uint64_t, Bytes>> code{{0x401038, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}},
+                                                            {0x401040, {0xeb, 0xf6}}};
+    const auto cycles_of_rounds = [&](std::size_t rounds, unsigned streamed_after) {
+        CoreParameters parameters = zen4();
+        parameters.op_cache_one_window = true;
+        parameters.op_cache_loop_rounds = streamed_after;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, rounds), memory, branches);
+    };
+    EXPECT_NEAR(cycles_of_rounds(1000, 0), 2000, 100);
+    EXPECT_NEAR(cycles_of_rounds(1000, 8), 1000, 100);
+    EXPECT_EQ(cycles_of_rounds(8, 8), cycles_of_rounds(8, 0));
+}
+
+TEST(FrontEnd, TwoTakenBranchesOfALineOneAfterAnotherTakeAsLongAsThoseOfTheSecondLevel) {
+    constexpr std::size_t times = 1000;
+    const auto cycles_of_round = [&](std::uint64_t second, bool later) {
+        CoreParameters parameters = foretelling_zen4();
+        parameters.foretelling.fetches_past_forward = true;
+        parameters.foretelling.taken_backward_cycles = 1;
+        parameters.foretelling.second_level_least_cycles = 4;
+        parameters.foretelling.second_in_line_later = later;
+        const auto to_second = static_cast<std::uint8_t>(second - 0x401002);
+        const auto back = static_cast<std::uint8_t>(0x401000 - (second + 4));
+        // Two jumps forward, of which the first comes after the one back.
+        const std::vector<std::pair<std::uint64_t, Bytes>> code{
+            {0x401000, {0xeb, to_second}},
+            {second, {0xeb, 0}},
+            {second + 2, {0xeb, back}},
+        };
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, times), memory, branches) / times;
+    };
+    EXPECT_NEAR(cycles_of_round(0x401010, true) - cycles_of_round(0x401010, false), 2 * 3.5, 0.2);
+    EXPECT_NEAR(cycles_of_round(0x401040, true), cycles_of_round(0x401040, false), 0.1);
+}
+
+TEST(FrontEnd, WhatTheSecondLevelKnowsTakesSoManyCyclesAtLeast) {
+    CoreParameters parameters = foretelling_zen4();
+    parameters.foretelling.second_level_least_cycles = 2;
+    const auto later = [&](std::size_t jumps) {
+        return cycles_of_calls(parameters, jumps, TargetKnown::second_level) -
+               cycles_of_calls(parameters, jumps, TargetKnown::first_level);
+    };
+    EXPECT_NEAR(later(0), 0, 0.1) << "a call and its return take two cycles each anyway";
+    EXPECT_NEAR(later(4), 4 * 1.5, 0.3);
+}
+
 /// Cycles of one repeated string instruction that moves so many pieces, between two others.
 double cycles_of_string(const Bytes& code, std::size_t pieces, unsigned start_cycles, unsigned longer_cycles = 0) {
     CoreParameters parameters = zen4();
@@ -311,6 +363,24 @@ TEST(FrontEnd, ALineThatTheFirstLevelDoesNotHaveComesAtItsOwnRate) {
     EXPECT_LT(because_of_the_cache(at_once) / lines, 1);
 }
 
+TEST(FrontEnd, LinesThatTheFirstLevelDoesNotHaveComeSoManyCyclesApart) {
+    constexpr std::size_t lines = 500;
+    const auto cycles_a_line = [&](double apart) {
+        CoreParameters parameters = foretelling_zen4();
+        parameters.op_cache_windows = 0;
+        parameters.decode_bytes = 64;
+        parameters.missed_line_cycles = apart;
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        for (std::uint64_t i = 0; i < lines; ++i) code.push_back({0x401000 + 64 * i, {0xeb, 62}});
+        CodeFromSecondLevel memory(14);
+        NeverWrong branches;
+        return cycles(parameters, around(code, 1), memory, branches) / lines;
+    };
+    EXPECT_LT(cycles_a_line(0), 2);
+    EXPECT_NEAR(cycles_a_line(4), 4, 0.2);
+    EXPECT_NEAR(cycles_a_line(7), 7, 0.2);
+}
+
 events::BranchForetelling two_levels() {
     events::BranchForetelling foretelling;
     foretelling.first_level_targets = 64;
@@ -342,6 +412,28 @@ TEST(BranchTargets, AsManyAreKnownAsEachLevelHolds) {
     EXPECT_EQ(mostly_known(60), TargetKnown::first_level);
     EXPECT_EQ(mostly_known(200), TargetKnown::second_level);
     EXPECT_EQ(mostly_known(2000), TargetKnown::decoder);
+}
+
+TEST(BranchTargets, OfALineTheFirstLevelKnowsSoMany) {
+    const auto known_at_once = [](std::size_t lines, std::size_t of_each) {
+        events::BranchForetelling foretelling = two_levels();
+        foretelling.first_level_line_targets = 2;
+        BranchTargets targets(foretelling);
+        std::size_t known = 0;
+        constexpr int rounds = 200;
+        for (int round = 0; round < rounds; ++round)
+            for (std::size_t i = 0; i < lines * of_each; ++i) {
+                trace::StaticInstruction branch;
+                constexpr std::size_t line = 64;
+                branch.address = 0x401000 + line * (i / of_each) + line / of_each * (i % of_each);
+                known += targets.find(branch).where == TargetKnown::first_level;
+            }
+        return static_cast<double>(known) / static_cast<double>(rounds * lines * of_each);
+    };
+    EXPECT_GT(known_at_once(8, 2), 0.98);
+    EXPECT_LT(known_at_once(1, 4), 0.4) << "although it holds 64";
+    EXPECT_GT(known_at_once(32, 1), 0.98);
+    EXPECT_LT(known_at_once(128, 1), 0.4);
 }
 
 TEST(BranchTargets, CallsAndReturnsAPowerOfTwoApartClash) {

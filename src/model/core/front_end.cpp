@@ -10,8 +10,7 @@ namespace {
 constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misses after a hit
 
 /// Cycles to foretell a taken branch that is known at once.
-double cycles_of(const trace::StaticInstruction& branch, bool goes_back,
-                 const events::BranchForetelling& foretelling) {
+double cycles_of(const trace::StaticInstruction& branch, bool goes_back, const events::BranchForetelling& foretelling) {
     if (branch.call) return foretelling.call_cycles;
     if (branch.returns) return foretelling.return_cycles;
     if (branch.indirect) return foretelling.indirect_cycles;
@@ -21,10 +20,10 @@ double cycles_of(const trace::StaticInstruction& branch, bool goes_back,
 
 }  // namespace
 
-FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before)
+FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const RecentSets* before)
     : parameters_(parameters),
       memory_(memory),
-      op_cache_(before ? *before : OpCache(parameters.op_cache_windows, parameters.op_cache_ways)),
+      op_cache_(before ? *before : RecentSets(parameters.op_cache_windows, parameters.op_cache_ways)),
       queue_(std::max(1u, parameters.micro_op_queue)),
       ahead_(parameters.foretelling.lines_ahead) {}
 
@@ -143,8 +142,8 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     const bool later =
         known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later);
     const double takes = cycles_of(branch, goes_back, foretelling);
-    foretold_until_ += later ? std::max(takes + foretelling.second_level_cycles, foretelling.second_level_least_cycles)
-                             : takes;
+    foretold_until_ +=
+        later ? std::max(takes + foretelling.second_level_cycles, foretelling.second_level_least_cycles) : takes;
     const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
     if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);

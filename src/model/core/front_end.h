@@ -4,7 +4,7 @@
 
 #include "model/core/descriptor.h"
 #include "model/core/occupancy.h"
-#include "model/core/op_cache.h"
+#include "model/core/recent_sets.h"
 #include "model/core/simulate.h"
 #include "model/core/slots.h"
 
@@ -17,7 +17,7 @@ namespace tmaprobe::model::core {
 class FrontEnd {
   public:
     /// `before`: what the op cache holds at first; null: nothing.
-    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before);
+    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const RecentSets* before);
     /// Sets when and why not earlier an instruction reaches the micro-op queue. In program order.
     /// `at_hand`: it is there at once, whatever that takes.
     void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
@@ -37,7 +37,7 @@ class FrontEnd {
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
-    OpCache op_cache_;
+    RecentSets op_cache_;
     InOrder queue_;  ///< instructions, when renamed
     InOrder ahead_;  ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;
@@ -46,10 +46,10 @@ class FrontEnd {
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
-    std::uint64_t last_taken_ = 0;  ///< address of the last branch that was taken
-    unsigned rounds_ = 0;           ///< that it was taken in a row
+    std::uint64_t last_taken_ = 0;          ///< address of the last branch that was taken
+    unsigned rounds_ = 0;                   ///< that it was taken in a row
     unsigned since_taken_ = 0, round_ = 0;  ///< slots since then, and between it and the one before
-    unsigned string_pieces_ = 0;  ///< after the first of a repeated string instruction
+    unsigned string_pieces_ = 0;            ///< after the first of a repeated string instruction
     bool from_op_cache_ = false, line_missed_ = false;
 };
 

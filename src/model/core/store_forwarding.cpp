@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace tmaprobe::model::core {
+namespace {
+
+// Of known paths.
+constexpr unsigned history_bits = 64, unused_bits = 8, ways = 8;
+constexpr std::uint64_t scatter = 0x9e3779b97f4a7c15u;
+
+}  // namespace
 
 const RecentStore* StoreForwarding::find(std::uint64_t address, unsigned count, bool& whole) const {
     const RecentStore* youngest = nullptr;
@@ -44,6 +51,17 @@ bool ForwardingPredictor::foretells(std::uint64_t instruction, std::uint64_t sto
     const bool foretold = known && entry->seen >= sure;
     *entry = {instruction, stores_since, ++uses_, known ? entry->seen + 1 : 1};
     return foretold;
+}
+
+KnownPaths::KnownPaths(unsigned paths, unsigned branches)
+    : known_(paths, ways), knows_all_(paths == 0), bits_each_(history_bits / std::clamp(branches, 2u, 64u)) {}
+
+void KnownPaths::took(std::uint64_t branch) {
+    if (knows_all_) return;
+    // Twice, so that branches at regular distances leave no regular bits.
+    const std::uint64_t mixed = branch * scatter, digest = (mixed ^ mixed >> 29) * scatter;
+    last_ = last_ << bits_each_ | digest >> (history_bits - bits_each_);
+    is_known_ = known_.touch((last_ * scatter) >> unused_bits);
 }
 
 const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const {

@@ -2,13 +2,12 @@
 
 // What a load gets from a store that has not left the store buffer.
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <vector>
 
 #include "model/core/named_places.h"
-#include "model/core/op_cache.h"
+#include "model/core/recent_sets.h"
 
 namespace tmaprobe::model::core {
 
@@ -62,27 +61,21 @@ class ForwardingPredictor {
     std::uint64_t uses_ = 0;
 };
 
-/// The ways to here by the last taken branches: a core that renames memory foretells on few of them which store a load
-/// gets its data from.
+/// Paths through the code, told apart by the last taken branches: a core that renames memory knows but some of them, on
+/// which it foretells which store a load gets its data from.
 class KnownPaths {
   public:
-    KnownPaths(unsigned paths, unsigned branches)
-        : known_(paths, ways), all_(paths == 0), bits_each_(64 / std::max(1u, branches)) {}
-    void took(std::uint64_t branch) {
-        if (all_) return;
-        last_ = (bits_each_ < 64 ? last_ << bits_each_ : 0) | (branch * scatter) >> (64 - bits_each_);
-        is_known_ = known_.touch(last_ * scatter >> 8);
-    }
-    /// Whether this way was met a short while ago.
-    bool is_known() const { return all_ || is_known_; }
+    /// `paths` 0: it knows all. `branches`: that tell paths apart, 2 to 64.
+    KnownPaths(unsigned paths, unsigned branches);
+    void took(std::uint64_t branch);
+    /// Whether the path to here is known: it was taken a short while ago, or no branch was taken so far.
+    bool is_known() const { return is_known_; }
 
   private:
-    static constexpr unsigned ways = 8;
-    static constexpr std::uint64_t scatter = 0x9e3779b97f4a7c15u;
-    OpCache known_;
-    bool all_, is_known_ = false;
+    RecentSets known_;
+    bool knows_all_, is_known_ = true;
     unsigned bits_each_;
-    std::uint64_t last_ = 0;
+    std::uint64_t last_ = 0;  ///< branches, some bits of each
 };
 
 /// The last store to each eight bytes of a page, whichever page: what a core compares first.
