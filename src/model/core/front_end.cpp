@@ -139,8 +139,10 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
         wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
     last_window_ = last_line_ = ~0ull;
+    // What puts a direction or a target right knows these targets, too.
     const bool later =
-        known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later);
+        !std::exchange(put_right_, false) &&
+        (known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later));
     const double takes = cycles_of(branch, goes_back, foretelling);
     foretold_until_ +=
         later ? std::max(takes + foretelling.second_level_cycles, foretelling.second_level_least_cycles) : takes;
@@ -151,8 +153,9 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     restart(static_cast<std::uint64_t>(fetched_until_) + foretelling.unknown_target_cycles);
 }
 
-void FrontEnd::foretold_late(bool direction) {
+void FrontEnd::foretold_late(bool direction, bool taken) {
     if (parameters_.changes.perfect_front_end) return;
+    put_right_ = taken;
     foretold_until_ +=
         direction ? parameters_.foretelling.late_direction_cycles : parameters_.foretelling.late_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);

@@ -26,7 +26,7 @@ class FrontEnd {
     void took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known);
     /// The next branch, taken or not, is foretold some cycles after the first level of the predictor was wrong: of a
     /// direction, or of a target.
-    void foretold_late(bool direction);
+    void foretold_late(bool direction, bool taken);
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.
     void restart(std::uint64_t cycle);
 
@@ -51,6 +51,7 @@ class FrontEnd {
     unsigned since_taken_ = 0, round_ = 0;  ///< slots since then, and between it and the one before
     unsigned string_pieces_ = 0;            ///< after the first of a repeated string instruction
     bool from_op_cache_ = false, line_missed_ = false;
+    bool put_right_ = false;  ///< the next branch was foretold late
 };
 
 }  // namespace tmaprobe::model::core
