@@ -158,6 +158,9 @@ struct CoreGeometry {
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
     bool op_cache_one_window = false;   ///< a cycle brings what is in one window, and nothing of the next
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
+    /// Where no branch was taken in more than so many windows, of which one has more than so many slots, code comes
+    /// from the decoders, so many bytes a cycle, until one is; 0 slots: none is too dense.
+    unsigned op_cache_window_slots = 0, op_cache_straight_windows = 0, dense_decode_bytes = 16;
     unsigned decode_width = 4, decode_bytes = 16;
     double missed_line_cycles = 0;   ///< from one line of code that the first level does not have to the next
     unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any

@@ -252,6 +252,49 @@ TEST(FrontEnd, WindowsCostNothingInAShortLoopThatGoesRoundOften) {
     EXPECT_EQ(cycles_of_rounds(8, 8), cycles_of_rounds(8, 0));
 }
 
+TEST(FrontEnd, LongStraightCodeOfTooManySlotsComesFromTheDecoders) {
+    // No-operations of so many bytes, and a jump back.
+    const auto cycles_of_one = [&](std::uint8_t bytes, std::size_t count, unsigned most_slots) {
+        CoreParameters parameters = zen4();
+        parameters.op_cache_window_slots = most_slots;
+        parameters.op_cache_straight_windows = 8;
+        parameters.dense_decode_bytes = 8;
+        Bytes no_operation{0x0f, 0x1f, 0x40, 0x00};
+        if (bytes == 3) no_operation = {0x0f, 0x1f, 0x00};
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        for (std::size_t i = 0; i < count; ++i) code.push_back({0x401000 + bytes * i, no_operation});
+        const auto back = static_cast<std::int32_t>(bytes * count + 5);
+        code.push_back({0x401000 + bytes * count,
+                        {0xe9, static_cast<std::uint8_t>(-back & 0xff), static_cast<std::uint8_t>(-back >> 8 & 0xff),
+                         0xff, 0xff}});
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        constexpr std::size_t times = 20;
+        return cycles(parameters, around(code, times), memory, branches) / static_cast<double>(times * count);
+    };
+    EXPECT_NEAR(cycles_of_one(3, 2000, 0), 1 / 6.0, 0.01) << "of no kind of code";
+    EXPECT_NEAR(cycles_of_one(3, 2000, 18), 3 / 8.0, 0.03);
+    EXPECT_NEAR(cycles_of_one(4, 2000, 18), 1 / 6.0, 0.01) << "16 of them in a window";
+    EXPECT_NEAR(cycles_of_one(3, 150, 18), 1 / 6.0, 0.02) << "too short";
+}
+
+TEST(FrontEnd, WhatPutsADirectionRightKnowsItsTarget) {
+    const auto cycles_a_jump = [](bool later) {
+        CoreParameters parameters = foretelling_zen4();
+        parameters.foretelling.late_direction_cycles = 3;
+        parameters.foretelling.second_level_least_cycles = later ? 6 : 0;
+        parameters.foretelling.second_in_line_later = later;
+        // Two conditional jumps of a line, which are taken, and one back.
+        const std::vector<std::pair<std::uint64_t, Bytes>> code{
+            {0x401000, {0x74, 0x0e}}, {0x401010, {0x74, 0x0e}}, {0x401020, {0x74, 0xde}}};
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        AlwaysLate branches;
+        constexpr std::size_t times = 500;
+        return cycles(parameters, around(code, times), memory, branches) / (3 * times);
+    };
+    EXPECT_NEAR(cycles_a_jump(true), cycles_a_jump(false), 0.05);
+}
+
 TEST(FrontEnd, TwoTakenBranchesOfALineOneAfterAnotherTakeAsLongAsThoseOfTheSecondLevel) {
     constexpr std::size_t times = 1000;
     const auto cycles_of_round = [&](std::uint64_t second, bool later) {

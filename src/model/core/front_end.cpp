@@ -56,6 +56,24 @@ bool FrontEnd::streams_loop() const {
            round_ <= parameters_.slot_width;
 }
 
+/// Long code in which no branch is taken leaves the op cache at a window of too many slots.
+void FrontEnd::enter_window(std::uint64_t window) {
+    bool hit = op_cache_.touch(window);
+    if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull && !streams_loop())
+        wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
+    windows_in_order_ = last_window_ == ~0ull ? 0 : windows_in_order_ + 1;
+    if (windows_in_order_ <= parameters_.op_cache_straight_windows)
+        too_dense_ = false;
+    else if (parameters_.op_cache_window_slots && window_slots_ > parameters_.op_cache_window_slots)
+        too_dense_ = true;
+    window_slots_ = 0;
+    hit = hit && !too_dense_;
+    last_window_ = window;
+    window_began_ = fetched_until_;
+    if (from_op_cache_ && !hit) wait_until(fetched_until_ + switch_to_decoders, SlotCause::decoder_switch);
+    from_op_cache_ = hit;
+}
+
 void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission) {
     if (at_hand || parameters_.changes.perfect_front_end) {
         admission.supplied = static_cast<std::uint64_t>(fetched_until_);
@@ -85,25 +103,20 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     }
     if (address <= last_address_) last_window_ = ~0ull;  // entered again
     last_address_ = address;
-    if (parameters_.op_cache_windows) {
-        if (const std::uint64_t window = address / parameters_.op_cache_window_bytes; window != last_window_) {
-            const bool hit = op_cache_.touch(window);
-            if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull && !streams_loop())
-                wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
-            last_window_ = window;
-            window_began_ = fetched_until_;
-            if (from_op_cache_ && !hit) wait_until(fetched_until_ + switch_to_decoders, SlotCause::decoder_switch);
-            from_op_cache_ = hit;
-        }
-    }
+    if (const std::uint64_t window = address / parameters_.op_cache_window_bytes;
+        parameters_.op_cache_windows && window != last_window_)
+        enter_window(window);
+    window_slots_ += what.slots;
     since_taken_ += what.slots;
     const double from_cache =
         static_cast<double>(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries)) /
         parameters_.op_cache_width;
     const double length = what.length;
     const double decoded = from_op_cache_ ? from_cache
-                                          : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
-                                                      length / parameters_.decode_bytes, from_cache});
+                           // Decoders that wait for bytes take what has come.
+                           : too_dense_ ? length / parameters_.dense_decode_bytes
+                                        : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
+                                                    length / parameters_.decode_bytes, from_cache});
     // Of a line that the first level does not have, bytes come more slowly than they are decoded.
     const bool comes_slowly = line_missed_ && !from_op_cache_ && parameters_.missed_line_bytes;
     const double came = comes_slowly ? length / parameters_.missed_line_bytes : 0;

@@ -34,6 +34,7 @@ class FrontEnd {
     void wait_until(double cycle, SlotCause cause);
     void fetch_line(std::uint64_t address);
     bool streams_loop() const;
+    void enter_window(std::uint64_t window);
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
@@ -46,10 +47,12 @@ class FrontEnd {
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
     std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
-    std::uint64_t last_taken_ = 0;          ///< address of the last branch that was taken
-    unsigned rounds_ = 0;                   ///< that it was taken in a row
-    unsigned since_taken_ = 0, round_ = 0;  ///< slots since then, and between it and the one before
-    unsigned string_pieces_ = 0;            ///< after the first of a repeated string instruction
+    std::uint64_t last_taken_ = 0;                      ///< address of the last branch that was taken
+    unsigned rounds_ = 0;                               ///< that it was taken in a row
+    unsigned windows_in_order_ = 0, window_slots_ = 0;  ///< since then, and slots of the last of them so far
+    bool too_dense_ = false;                            ///< of these windows, for the op cache: until a branch is taken
+    unsigned since_taken_ = 0, round_ = 0;              ///< slots since then, and between it and the one before
+    unsigned string_pieces_ = 0;                        ///< after the first of a repeated string instruction
     bool from_op_cache_ = false, line_missed_ = false;
     bool put_right_ = false;  ///< the next branch was foretold late
 };
