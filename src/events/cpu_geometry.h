@@ -158,6 +158,7 @@ struct CoreGeometry {
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
     bool op_cache_one_window = false;   ///< a cycle brings what is in one window, and nothing of the next
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
+    double decoder_switch_cycles = 2;   ///< lost where the op cache misses after a hit
     /// Where no branch was taken in more than so many windows, of which one has more than so many slots, code comes
     /// from the decoders, so many bytes a cycle, until one is; 0 slots: none is too dense.
     unsigned op_cache_window_slots = 0, op_cache_straight_windows = 0, dense_decode_bytes = 16;

@@ -256,6 +256,7 @@ TEST(FrontEnd, LongStraightCodeOfTooManySlotsComesFromTheDecoders) {
     // No-operations of so many bytes, and a jump back.
     const auto cycles_of_one = [&](std::uint8_t bytes, std::size_t count, unsigned most_slots) {
         CoreParameters parameters = zen4();
+        parameters.op_cache_windows = 512;
         parameters.op_cache_window_slots = most_slots;
         parameters.op_cache_straight_windows = 8;
         parameters.dense_decode_bytes = 8;

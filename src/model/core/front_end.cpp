@@ -7,8 +7,6 @@
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr double switch_to_decoders = 2;  // cycles lost when the op cache misses after a hit
-
 /// Cycles to foretell a taken branch that is known at once.
 double cycles_of(const trace::StaticInstruction& branch, bool goes_back, const events::BranchForetelling& foretelling) {
     if (branch.call) return foretelling.call_cycles;
@@ -70,7 +68,8 @@ void FrontEnd::enter_window(std::uint64_t window) {
     hit = hit && !too_dense_;
     last_window_ = window;
     window_began_ = fetched_until_;
-    if (from_op_cache_ && !hit) wait_until(fetched_until_ + switch_to_decoders, SlotCause::decoder_switch);
+    if (from_op_cache_ && !hit)
+        wait_until(fetched_until_ + parameters_.decoder_switch_cycles, SlotCause::decoder_switch);
     from_op_cache_ = hit;
 }
 
