@@ -2,6 +2,7 @@
 //   c++ -std=c++20 -O2 -o taken_branches taken_branches.cpp && ./taken_branches        x86-64; a quiet machine
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -47,7 +48,6 @@ class Code {
 double cycles_a_round(std::uint8_t* memory, const std::function<void(Code&)>& body, std::size_t rounds) {
     Code code;
     code.put({0x41, 0x57, 0x49, 0x89, 0xff});  // push r15; mov r15, rdi
-    code.fill_to(code.size());
     while (code.size() % line) code.put({0x90});
     const std::size_t start = code.size();
     body(code);
@@ -76,9 +76,8 @@ void jumps(Code& code, std::size_t count, std::size_t apart, std::size_t skipped
 void loop(Code& code, std::size_t no_operations, std::size_t behind, int rounds) {
     code.put({0xb9, rounds, 0, 0, 0});  // mov ecx, rounds
     const std::size_t start = (code.size() / line + 1) * line + behind;
-    constexpr std::size_t jump = 5;
     code.branch({0xe9}, start);
-    code.fill_to(std::max(code.size(), start - jump + jump));
+    code.fill_to(start);
     code.no_operations(no_operations);
     code.put({0xff, 0xc9});            // dec ecx
     code.branch({0x0f, 0x85}, start);  // jnz
