@@ -151,13 +151,13 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
         wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
     last_window_ = last_line_ = ~0ull;
-    // What puts a direction or a target right knows these targets, too.
     const bool later =
-        !std::exchange(put_right_, false) &&
-        (known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later));
-    const double takes = cycles_of(branch, goes_back, foretelling);
+        known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later);
+    // What puts a direction or a target right knows these targets, too.
+    const bool put_right = std::exchange(put_right_, false);
+    const double least = later && !put_right ? foretelling.second_level_least_cycles : 0;
     foretold_until_ +=
-        later ? std::max(takes + foretelling.second_level_cycles, foretelling.second_level_least_cycles) : takes;
+        std::max(cycles_of(branch, goes_back, foretelling) + (later ? foretelling.second_level_cycles : 0), least);
     const bool is_far = (branch.address ^ target) >> foretelling.near_target_bits;
     if (is_far && !branch.returns) foretold_until_ += foretelling.far_target_cycles;
     wait_until(foretold_until_, SlotCause::taken_branch);
