@@ -36,22 +36,20 @@ HistoryLengths lengths_of(unsigned first, unsigned last, unsigned bits_each) {
     return lengths;
 }
 
+/// What a table of so many sets finds a branch by whose sets are of lines of code: branches of one line compete with
+/// each other. `scatter`: by how many sets places of a line, one after another, are apart.
+std::uint64_t key_of_line(const trace::StaticInstruction& branch, std::uint64_t sets, std::uint64_t scatter = 0) {
+    const std::uint64_t line = branch.address / core::line_bytes, place = branch.address % core::line_bytes;
+    return (line / sets * core::line_bytes + place) * sets + (line + place * scatter) % sets;
+}
+
 /// What a table of targets finds a branch by. `sets`: those of a table in which calls and returns clash that lie at the
 /// same place of lines a power of 2 apart; 0: it finds all by a mixture of their address's bits.
 std::uint64_t key(const trace::StaticInstruction& branch, std::uint64_t sets) {
-    if ((branch.call || branch.returns) && sets) {
-        const std::uint64_t line = branch.address / core::line_bytes, place = branch.address % core::line_bytes;
-        constexpr std::uint64_t scatter = 61;
-        return (line / sets * core::line_bytes + place) * sets + (line + place * scatter) % sets;
-    }
+    constexpr std::uint64_t scatter = 61;
+    if ((branch.call || branch.returns) && sets) return key_of_line(branch, sets, scatter);
     constexpr unsigned kept_bits = 40;
     return (branch.address * golden_factor) >> (64 - kept_bits);
-}
-
-/// What a table is found by whose sets are of lines of code: branches of one line compete with each other.
-std::uint64_t key_of_line(const trace::StaticInstruction& branch, std::uint64_t sets) {
-    const std::uint64_t line = branch.address / core::line_bytes, place = branch.address % core::line_bytes;
-    return (line / sets * core::line_bytes + place) * sets + line % sets;
 }
 
 }  // namespace

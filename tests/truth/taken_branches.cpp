@@ -44,6 +44,15 @@ class Code {
     std::vector<std::uint8_t> bytes_;
 };
 
+using Run = void (*)(std::uint64_t rounds, const void*, const void*);
+
+Run put_into(std::uint8_t* memory, const Code& code) {
+    std::memcpy(memory, code.bytes().data(), code.size());
+    Run run;
+    std::memcpy(&run, &memory, sizeof run);
+    return run;
+}
+
 /// Cycles of a round of what `body` writes, from the beginning of a line on; its rounds are counted in r15.
 double cycles_a_round(std::uint8_t* memory, const std::function<void(Code&)>& body, std::size_t rounds) {
     Code code;
@@ -54,9 +63,7 @@ double cycles_a_round(std::uint8_t* memory, const std::function<void(Code&)>& bo
     code.put({0x49, 0xff, 0xcf});      // dec r15
     code.branch({0x0f, 0x85}, start);  // jnz
     code.put({0x41, 0x5f, 0xc3});      // pop r15; ret
-    std::memcpy(memory, code.bytes().data(), code.size());
-    void (*run)(std::uint64_t, const void*, const void*);
-    std::memcpy(&run, &memory, sizeof run);
+    const Run run = put_into(memory, code);
     const double cycle = cycle_ns();
     return least_ns(15, [&] { run(rounds, nullptr, nullptr); }) / static_cast<double>(rounds) / cycle;
 }
@@ -172,9 +179,7 @@ void print_targets(std::uint8_t* memory) {
         code.put({0x8d, 0x4c, 0x00, i});  // lea i(rax, rax), ecx
         code.branch({0xe9}, back);
     }
-    std::memcpy(memory, code.bytes().data(), code.size());
-    void (*run)(std::uint64_t, const void*, const void*);
-    std::memcpy(&run, &memory, sizeof run);
+    const Run run = put_into(memory, code);
     std::mt19937 random(1);
     for (const std::size_t turns : {256, 512, 1024, 1400, 2048, 4096, 20000, 100000}) {
         std::vector<std::uint8_t> order(turns);
