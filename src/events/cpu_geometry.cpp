@@ -210,6 +210,8 @@ struct Description<BranchForetelling> {
         added("unknown_target_cycles", &S::unknown_target_cycles), added("near_target_bits", &S::near_target_bits),
         added("far_target_cycles", &S::far_target_cycles),
         added("direction_entries", &S::direction_entries).at_least(2),
+        added("direction_half_bit", &S::direction_half_bit),
+        added("direction_counter_bits", &S::direction_counter_bits),
         added("target_entries", &S::target_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
         added("quick_taken_branches", &S::quick_taken_branches),
         added("quick_counter_bits", &S::quick_counter_bits).at_least(1),
@@ -222,6 +224,8 @@ struct Description<BranchForetelling> {
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries) || !std::has_single_bit(foretelling.target_entries))
             node.complain("has tables of no power of 2");
+        if (foretelling.direction_counter_bits < 2 || foretelling.direction_counter_bits > 3)
+            node.complain("has counters of directions of neither 2 nor 3 bits");
         if (foretelling.quick_taken_branches > 15)
             node.complain("has a first level that looks back upon more than 15 branches");
         if (foretelling.quick_counter_bits > 8) node.complain("has counters of more than 8 bits");
@@ -247,12 +251,13 @@ struct Description<CoreGeometry> {
         added("missed_line_cycles", &S::missed_line_cycles).at_least(0), added("foretelling", &S::foretelling),
         added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
         added("indirect_penalty", &S::indirect_penalty), added("history_bits", &S::history_bits),
-        added("history_first_bit", &S::history_first_bit), added("target_history", &S::target_history),
-        added("direction_history", &S::direction_history), added("recent_branches", &S::recent_branches),
-        added("recent_target_bits", &S::recent_target_bits), added("recent_return_bits", &S::recent_return_bits),
-        added("recent_place_bits", &S::recent_place_bits), added("recovery_cycles", &S::recovery_cycles),
-        added("microcode_above", &S::microcode_above), added("microcode_alone", &S::microcode_alone),
-        added("microcode_penalty", &S::microcode_penalty), added("repeated_string_cycles", &S::repeated_string_cycles),
+        added("history_first_bit", &S::history_first_bit), added("history_target_bits", &S::history_target_bits),
+        optional("target_history", &S::target_history), optional("direction_history", &S::direction_history),
+        added("recent_branches", &S::recent_branches), added("recent_target_bits", &S::recent_target_bits),
+        added("recent_return_bits", &S::recent_return_bits), added("recent_place_bits", &S::recent_place_bits),
+        added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
+        added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
+        added("repeated_string_cycles", &S::repeated_string_cycles),
         added("longer_string_cycles", &S::longer_string_cycles),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_compare", &S::fuses_memory_compare), added("fuses_by_condition", &S::fuses_by_condition),
@@ -291,6 +296,17 @@ struct Description<CoreGeometry> {
         added("memory_vector_bytes", &S::memory_vector_bytes).at_least(0),
         optional("llvm_cpu_by_id", &S::llvm_cpu_by_id), optional("slot_width_by_id", &S::slot_width_by_id));
     static void check(const Node& node, S& core) {
+        constexpr std::size_t most_tables = 8;
+        constexpr unsigned longest = 511;
+        for (const auto& history : {core.target_history, core.direction_history}) {
+            if (history.size() > most_tables) node.complain("has a history for more than 8 tables");
+            for (const unsigned branches : history)
+                if (branches == 0 || branches > longest)
+                    node.complain("has a history of 0 or of more than 511 branches");
+            if (!history.empty() && core.history_bits + core.history_target_bits == 0)
+                node.complain("has a history of nothing");
+        }
+        if (core.history_bits + core.history_target_bits > 32) node.complain("has a history of more than 32 bits each");
         for (const auto& [id, width] : core.slot_width_by_id)
             if (width == 0) node.complain("has a 'slot_width_by_id' of 0");
     }

@@ -119,8 +119,10 @@ struct BranchForetelling {
     /// A target whose address differs from the branch's in this bit or a higher one takes so many cycles more, but for
     /// returns; 0 cycles: none does.
     unsigned near_target_bits = 0, far_target_cycles = 0;
-    unsigned direction_entries = 4096;  ///< of each table of directions, a power of 2
-    unsigned target_entries = 4096;     ///< of each table of targets of indirect branches, a power of 2
+    unsigned direction_entries = 4096;    ///< of each table of directions, a power of 2
+    unsigned direction_half_bit = 0;      ///< of a branch's address, which half of each it has; 0: it may have any
+    unsigned direction_counter_bits = 3;  ///< of each of their entries, 2 or 3
+    unsigned target_entries = 4096;       ///< of each table of targets of indirect branches, a power of 2
     /// Of directions, a first level knows at once so many contexts that went another way than their branch mostly does,
     /// by so many branches before it, each with a counter of so many bits; what it has wrong is corrected so many
     /// cycles later. 0 contexts: all is known at once.
@@ -169,12 +171,12 @@ struct CoreGeometry {
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
     unsigned indirect_penalty = 0;     ///< beyond that, of an indirect jump or call
-    /// Of the address of a taken branch's last byte: what it adds to the history by which indirect branches are
-    /// foretold. No bits: not known, the model's own.
-    unsigned history_bits = 0, history_first_bit = 0;
-    /// How many taken branches that history reaches back for an indirect branch (0: as far as in other cores) and for a
-    /// conditional one (0: that is foretold by directions, as in other cores).
-    unsigned target_history = 0, direction_history = 0;
+    /// What a taken branch adds to the history by which branches are foretold: so many bits of the address of its last
+    /// byte, from the first on, and so many of the lowest ones of its target. No bits: not known, the model's own.
+    unsigned history_bits = 0, history_first_bit = 0, history_target_bits = 0;
+    /// How many taken branches each table of targets of indirect branches looks back upon, and each of directions, the
+    /// shortest first, up to 8; none: not known, the model's own.
+    std::vector<unsigned> target_history, direction_history;
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.
     unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0, recent_place_bits = 0;

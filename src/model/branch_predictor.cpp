@@ -2,7 +2,7 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
+#include <span>
 
 #include "model/core/descriptor.h"
 #include "model/predictor_parts.h"
@@ -10,30 +10,23 @@
 namespace tmaprobe::model {
 namespace {
 
-/// Bits that each table looks back upon.
-using HistoryLengths = std::array<unsigned, 7>;
-
-constexpr HistoryLengths history_lengths{4, 9, 18, 36, 72, 144, 388};
-/// Where taken branches alone are looked back upon, the fewest of them: with fewer, too little of the tables is left
-/// for patterns of many thousand directions, which a Zen 4 knows (tests/truth/branch_patterns.cpp).
-constexpr unsigned shortest_for_targets = 2, shortest_for_directions = 6;
+/// Bits that each table looks back upon where nothing is known of the core.
+constexpr std::array<unsigned, 7> bits_of_directions{4, 9, 18, 36, 72, 144, 388};
 constexpr std::size_t by_address_bits = 14;
 constexpr std::size_t return_stack = 32;
 constexpr int target_ways = 8;
 constexpr std::uint64_t no_target = 0;
 
+std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+
 std::size_t by_address(std::uint64_t address) {
     return static_cast<std::size_t>((address * golden_factor) >> (64 - by_address_bits));
 }
 
-/// From the first number of taken branches to the last, each length as many times the one before; to 0: as usual.
-HistoryLengths lengths_of(unsigned first, unsigned last, unsigned bits_each) {
-    HistoryLengths lengths = history_lengths;
-    if (last == 0) return lengths;
-    const double times = std::pow(static_cast<double>(last) / first, 1 / (static_cast<double>(lengths.size()) - 1));
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-        lengths[i] = bits_each * static_cast<unsigned>(std::lround(first * std::pow(times, static_cast<double>(i))));
-    return lengths;
+/// What is looked back upon over these numbers of taken branches, if the core's data has any.
+std::span<const unsigned> lengths_of(const std::vector<unsigned>& taken_branches) {
+    if (taken_branches.empty()) return bits_of_directions;
+    return taken_branches;
 }
 
 /// What a table of so many sets finds a branch by whose sets are of lines of code: branches of one line compete with
@@ -91,22 +84,26 @@ core::TargetKnown BranchPredictor::knows_target(const trace::StaticInstruction& 
 }
 
 BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
-    : directions_(history_lengths.size(), core.foretelling.direction_entries,
+    : directions_({lengths_of(core.direction_history).size(), core.foretelling.direction_entries,
+                   core.foretelling.direction_half_bit, core.foretelling.direction_counter_bits},
                   {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches,
                    core.foretelling.quick_counter_bits}),
-      tagged_targets_(history_lengths.size(), SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
+      tagged_targets_(lengths_of(core.target_history).size(),
+                      SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
       targets_(std::size_t{1} << by_address_bits, 1, no_target),
       known_targets_(core.foretelling),
       history_bits_(core.history_bits),
       history_first_bit_(core.history_first_bit),
-      directions_by_taken_(core.history_bits && core.direction_history),
+      history_target_bits_(core.history_target_bits),
+      directions_by_taken_(!core.direction_history.empty()),
+      targets_by_taken_(!core.target_history.empty()),
       recent_branches_(core.recent_branches),
       recent_target_bits_(core.recent_target_bits),
       recent_return_bits_(core.recent_return_bits),
       recent_place_bits_(core.recent_place_bits),
-      history_(lengths_of(shortest_for_directions, directions_by_taken_ ? core.direction_history : 0, history_bits_)),
-      taken_for_targets_(lengths_of(shortest_for_targets, core.target_history, history_bits_)) {}
+      history_(lengths_of(core.direction_history)),
+      taken_for_targets_(lengths_of(core.target_history)) {}
 
 core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     using enum core::Foretold;
@@ -131,10 +128,13 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
 }
 
 void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::uint64_t target) {
-    if (history_bits_) {
+    if (directions_by_taken_ || targets_by_taken_) {
         const std::uint64_t last_byte = branch.address + branch.length - 1;
-        taken_for_targets_.add_bits(last_byte, history_first_bit_, history_bits_);
-        if (directions_by_taken_) history_.add_bits(last_byte, history_first_bit_, history_bits_);
+        const auto known =
+            static_cast<std::uint32_t>((last_byte >> history_first_bit_ & mask(history_bits_)) << history_target_bits_ |
+                                       (target & mask(history_target_bits_)));
+        if (targets_by_taken_) taken_for_targets_.add_step(known);
+        if (directions_by_taken_) history_.add_step(known);
     }
     if (recent_branches_) {
         constexpr unsigned bits_each = 16, most = 64 / bits_each;
@@ -182,10 +182,11 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
     constexpr unsigned tag_at = 2;
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
-    const BranchHistory& history = history_bits_ ? taken_for_targets_ : history_;
+    const BranchHistory& history = targets_by_taken_ ? taken_for_targets_ : history_;
     const std::uint64_t with_recent = address ^ of_recent_branches();
-    std::array<std::uint64_t, history_lengths.size()> hashes{};
-    for (std::size_t table = 0; table < hashes.size(); ++table) hashes[table] = history.hash(table, with_recent);
+    std::array<std::uint64_t, DirectionPredictor::most_tables> hashes{};
+    for (std::size_t table = 0; table < tagged_targets_.size(); ++table)
+        hashes[table] = history.hash(table, with_recent);
     const auto place = [&](std::size_t table) { return hashes[table] >> (64 - target_bits_); };
     const auto tag = [&](std::size_t table) { return (hashes[table] >> 8 & tag_mask) + 1; };
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table) {

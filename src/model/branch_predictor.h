@@ -58,13 +58,14 @@ class BranchPredictor final : public core::BranchOracle {
     unsigned target_bits_;                                   ///< of the number of rows of each of these
     SharedRows<std::uint64_t> targets_;
     BranchTargets known_targets_;
-    unsigned history_bits_, history_first_bit_;
+    unsigned history_bits_, history_first_bit_, history_target_bits_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
+    bool targets_by_taken_;     ///< and indirect ones, by a history of their own
     unsigned recent_branches_, recent_target_bits_, recent_return_bits_, recent_place_bits_;
     /// What is known of the last branches, the latest lowest.
     std::uint64_t recent_targets_ = 0, recent_places_ = 0;
     BranchHistory history_;            ///< of conditional branches, and of all where nothing else is known
-    BranchHistory taken_for_targets_;  ///< of indirect branches, with history_bits_
+    BranchHistory taken_for_targets_;  ///< of indirect branches, with targets_by_taken_
     std::vector<std::uint64_t> returns_;
     std::uint64_t lost_returns_ = 0, unknown_ = 0;
     std::uint32_t random_ = 1;

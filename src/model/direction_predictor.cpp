@@ -10,36 +10,33 @@ namespace {
 
 constexpr std::size_t by_branch_bits = 14;
 /// Of each taken branch that the first level looks back upon.
-constexpr unsigned bits_of_taken = 4, most_taken = 15;
+constexpr unsigned bits_of_taken = 4, most_looked_back = 15;
 constexpr std::uint8_t weakly_taken = 2, strongest = 3, never_met = 0xff;
 constexpr std::uint8_t mostly_taken = 4, mostly_most = 7;
 
 // An entry of a tagged table.
-constexpr std::uint32_t counter_mask = 7, counter_taken = 4, counter_most = 7, counter_weak_taken = 4,
-                        counter_weak_not = 3;
+constexpr std::uint32_t counter_mask = 7;
 constexpr unsigned use_shift = 3, tag_shift = 8, tag_bits = 16;
 constexpr std::uint32_t use_mask = 3u << use_shift, empty = ~0u;
 
-bool is_taken(std::uint32_t entry) { return (entry & counter_mask) >= counter_taken; }
-bool is_weak(std::uint32_t entry) {
-    return (entry & counter_mask) == counter_weak_taken || (entry & counter_mask) == counter_weak_not;
-}
 std::uint32_t use_of(std::uint32_t entry) { return (entry & use_mask) >> use_shift; }
 std::uint32_t tag_of(std::uint32_t entry) { return entry >> tag_shift; }
 std::uint32_t with_use(std::uint32_t entry, std::uint32_t use) { return (entry & ~use_mask) | use << use_shift; }
-std::uint32_t trained(std::uint32_t entry, bool taken) {
+std::uint32_t trained(std::uint32_t entry, bool taken, std::uint32_t most) {
     std::uint32_t counter = entry & counter_mask;
-    train(counter, taken, counter_most);
+    train(counter, taken, most);
     return (entry & ~counter_mask) | counter;
 }
 
 }  // namespace
 
-DirectionPredictor::DirectionPredictor(std::size_t tables, std::size_t entries, const Quick& quick)
-    : tagged_(std::min(tables, most_tables), SharedRows<std::uint32_t>(entries, 1, empty)),
+DirectionPredictor::DirectionPredictor(const Tables& tables, const Quick& quick)
+    : tagged_(std::min(tables.count, most_tables), SharedRows<std::uint32_t>(tables.entries, 1, empty)),
       by_branch_(std::size_t{1} << by_branch_bits, 1, never_met),
-      entry_bits_(static_cast<unsigned>(std::bit_width(entries) - 1)),
-      quick_history_(std::min(quick.taken_branches, most_taken)),
+      entry_bits_(static_cast<unsigned>(std::bit_width(tables.entries) - 1)),
+      half_bit_(tables.half_bit),
+      most_taken_((1u << std::clamp(tables.counter_bits, 2u, 3u)) - 1),
+      quick_history_(std::min(quick.taken_branches, most_looked_back)),
       has_quick_(quick.contexts > 0),
       mostly_(std::size_t{1} << by_branch_bits, 1, mostly_taken),
       contexts_(quick.contexts, 16),
@@ -50,11 +47,13 @@ std::uint32_t& DirectionPredictor::entry(int table) {
     return *tagged_[static_cast<std::size_t>(table)].change(at_[static_cast<std::size_t>(table)]);
 }
 
-DirectionPredictor::Found DirectionPredictor::find(const BranchHistory& history, std::uint64_t branch) {
+DirectionPredictor::Found DirectionPredictor::find(const BranchHistory& history, std::uint64_t branch,
+                                                   std::uint64_t besides) {
     Found found;
     for (std::size_t table = 0; table < tagged_.size(); ++table) {
-        const std::uint64_t hash = history.hash(table, branch);
+        const std::uint64_t hash = history.hash(table, branch ^ besides);
         at_[table] = static_cast<std::uint32_t>(hash >> (64 - entry_bits_));
+        if (half_bit_) at_[table] = at_[table] >> 1 | (branch >> half_bit_ & 1) << (entry_bits_ - 1);
         tags_[table] = static_cast<std::uint32_t>(hash >> 8) & ((1u << tag_bits) - 1);
         const std::uint32_t* known = tagged_[table].look(at_[table]);
         if (!known || *known == empty || tag_of(*known) != tags_[table]) continue;
@@ -71,6 +70,9 @@ bool DirectionPredictor::foretell(Found found, std::uint8_t& base, bool taken) {
         if (by_base != taken) allocate(found, taken);
         return by_base;
     }
+    const std::uint32_t weakly_not = most_taken_ / 2;
+    const auto is_taken = [&](std::uint32_t entry) { return (entry & counter_mask) > weakly_not; };
+    const auto is_weak = [&](std::uint32_t entry) { return ((entry & counter_mask) - weakly_not) < 2; };
     std::uint32_t& known = entry(found.table);
     const bool own = is_taken(known), other = found.other >= 0 ? is_taken(entry(found.other)) : by_base;
     const bool is_untried = is_weak(known) && use_of(known) == 0;
@@ -83,11 +85,11 @@ bool DirectionPredictor::foretell(Found found, std::uint8_t& base, bool taken) {
     }
     if (use_of(known) == 0) {
         if (found.other >= 0)
-            entry(found.other) = trained(entry(found.other), taken);
+            entry(found.other) = trained(entry(found.other), taken, most_taken_);
         else
             train(base, taken, strongest);
     }
-    known = trained(known, taken);
+    known = trained(known, taken, most_taken_);
     if (predicted != taken) allocate(found, taken);
     return predicted;
 }
@@ -105,7 +107,7 @@ void DirectionPredictor::allocate(Found found, bool taken) {
     for (std::size_t table = first; table < tagged_.size() && allocated < at_once; ++table) {
         std::uint32_t& old = entry(static_cast<int>(table));
         if (old != empty && use_of(old) > 0) continue;
-        old = tags_[table] << tag_shift | (taken ? counter_weak_taken : counter_weak_not);
+        old = tags_[table] << tag_shift | (most_taken_ / 2 + (taken ? 1 : 0));
         ++allocated;
     }
     if (allocated) return;
@@ -141,7 +143,7 @@ void DirectionPredictor::took(std::uint64_t branch) {
 
 DirectionPredictor::Answer DirectionPredictor::meet(const BranchHistory& history, std::uint64_t branch, bool taken,
                                                     std::uint64_t besides) {
-    const Found found = find(history, branch ^ besides);
+    const Found found = find(history, branch, besides);
     std::uint8_t& base = *by_branch_.change((branch * golden_factor) >> (64 - by_branch_bits));
     Answer answer;
     answer.is_new = base == never_met;

@@ -18,6 +18,7 @@ namespace tmaprobe::model {
 /// branches apart than where they lie is the caller's affair.
 class DirectionPredictor {
   public:
+    static constexpr std::size_t most_tables = 8;
     /// A first level that answers at once, and that the tables correct some cycles later.
     struct Quick {
         unsigned contexts = 0;  ///< that went another way than their branch mostly does; 0: the tables answer at once
@@ -25,8 +26,14 @@ class DirectionPredictor {
         unsigned counter_bits = 1;    ///< of each, up to 8: how often in a row it may go the other way before it is
                                       ///< foretold to; with one bit it goes as it did last
     };
-    /// `entries`: of each table, a power of 2. `tables`: as many as the histories that it is asked with have lengths.
-    DirectionPredictor(std::size_t tables, std::size_t entries, const Quick& quick);
+    /// The tables that have the last word.
+    struct Tables {
+        std::size_t count = 0;      ///< as many as the histories that it is asked with have lengths, up to most_tables
+        std::size_t entries = 0;    ///< of each, a power of 2
+        unsigned half_bit = 0;      ///< of a branch's address, which half of each table it has; 0: it may have any
+        unsigned counter_bits = 3;  ///< of each entry, 2 or 3
+    };
+    DirectionPredictor(const Tables& tables, const Quick& quick);
 
     struct Answer {
         core::Foretold foretold = core::Foretold::right;
@@ -39,11 +46,10 @@ class DirectionPredictor {
     void took(std::uint64_t branch);
 
   private:
-    static constexpr std::size_t most_tables = 8;
     struct Found {
         int table = -1, other = -1;  ///< with the longest history, and with the next longest; -1: by branch
     };
-    Found find(const BranchHistory& history, std::uint64_t branch);
+    Found find(const BranchHistory& history, std::uint64_t branch, std::uint64_t besides);
     std::uint32_t& entry(int table);
     bool foretell(Found found, std::uint8_t& base, bool taken);
     void allocate(Found found, bool taken);
@@ -53,7 +59,8 @@ class DirectionPredictor {
     std::vector<SharedRows<std::uint32_t>> tagged_;
     SharedRows<std::uint8_t> by_branch_;
     std::array<std::uint32_t, most_tables> at_{}, tags_{};
-    unsigned entry_bits_;
+    unsigned entry_bits_, half_bit_;
+    std::uint32_t most_taken_;  ///< a tagged counter's largest value
     std::uint32_t random_ = 1;
     int trusts_new_ = 8;      ///< 0..15: whether entries that are new do better than the ones before them
     unsigned quick_history_;  ///< taken branches

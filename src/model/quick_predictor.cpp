@@ -14,7 +14,7 @@ constexpr unsigned target_bits = 12;
 
 QuickPredictor::QuickPredictor(unsigned entries)
     : history_(lengths),
-      directions_(lengths.size(), 2 * std::size_t{entries}, {}),
+      directions_({lengths.size(), 2 * std::size_t{entries}}, {}),
       targets_(std::size_t{1} << target_bits) {}
 
 bool QuickPredictor::conditional(std::uint64_t branch, bool taken) {
@@ -33,7 +33,7 @@ bool QuickPredictor::indirect(std::uint64_t branch, std::uint64_t target) {
     known = target;
     const std::uint64_t footprint = (target * golden_factor) >> (64 - footprint_bits);
     recent_ = recent_ << footprint_bits ^ footprint;
-    history_.add_bits(footprint, 0, footprint_bits);
+    for (unsigned bit = 0; bit < footprint_bits; ++bit) history_.add((footprint >> bit & 1) != 0);
     return missed;
 }
 

@@ -138,5 +138,20 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{R"({"corrections": [{"instructions": "LEA", "ports": {"P0": "x"}}]})",
               ": corrections[0].ports.P0 is not a whole number of 0 or more"}));
 
+TEST(Geometry, HistoriesOfBranchesAreOnesThatAPredictorCanHave) {
+    const auto refused = [](const std::string& core) {
+        const auto cpu = parse_cpu_geometry(R"({"core": {"llvm_cpu": "x", )" + core + "}}", "x/geometry.json");
+        return cpu ? std::string("nothing") : cpu.error().what;
+    };
+    EXPECT_EQ(refused(R"("history_bits": 2, "direction_history": [3, 9], "target_history": [511])"), "nothing");
+    EXPECT_NE(refused(R"("history_bits": 2, "direction_history": [3, 512])").find("more than 511"), std::string::npos);
+    EXPECT_NE(refused(R"("history_bits": 2, "target_history": [0])").find("of 0"), std::string::npos);
+    EXPECT_NE(refused(R"("history_bits": 2, "target_history": [1, 2, 3, 4, 5, 6, 7, 8, 9])").find("8 tables"),
+              std::string::npos);
+    EXPECT_NE(refused(R"("direction_history": [3])").find("of nothing"), std::string::npos);
+    EXPECT_NE(refused(R"("history_bits": 30, "history_target_bits": 6)").find("32 bits"), std::string::npos);
+    EXPECT_NE(refused(R"("foretelling": {"direction_counter_bits": 4})").find("2 nor 3"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tmaprobe::events

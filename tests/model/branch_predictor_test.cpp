@@ -115,6 +115,7 @@ double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t 
     events::CoreGeometry core;
     core.history_bits = bits;
     core.history_first_bit = first_bit;
+    core.target_history = {2, 4, 9, 18, 36, 72, 194};
     BranchPredictor predictor(core);
     trace::StaticInstruction call, back;
     call.address = 0x5000;
@@ -164,8 +165,8 @@ events::CoreGeometry looks_back() {
     events::CoreGeometry core;
     core.history_bits = 2;
     core.history_first_bit = 2;
-    core.target_history = 18;
-    core.direction_history = 48;
+    core.target_history = {2, 3, 4, 6, 9, 12, 18};
+    core.direction_history = {6, 8, 12, 17, 24, 34, 48};
     core.recent_branches = 3;
     core.recent_target_bits = 0x1f;
     core.recent_return_bits = 0x1c0;
@@ -249,6 +250,54 @@ TEST(BranchPredictor, LooksBackUponAsManyTakenBranchesAsTheCoreDoes) {
     EXPECT_GT(missed_behind(18, false, 0, 4), by_chance);
     EXPECT_LT(missed_behind(47, true, 0, 4), told);
     EXPECT_GT(missed_behind(48, true, 0, 4), by_chance);
+}
+
+/// Of ten branches by chance, one more, so many jumps and a branch that goes as that one did (as
+/// tests/truth/direction_tables.cpp has them), in tables of these lengths: share of mispredictions of the last.
+double missed_copy(const std::vector<unsigned>& lengths, int jumps, bool indirect) {
+    events::CoreGeometry core;
+    core.history_bits = 12;
+    core.history_target_bits = 6;
+    core.direction_history = core.target_history = lengths;
+    BranchPredictor predictor(core);
+    std::vector<trace::StaticInstruction> code;
+    constexpr int by_chance = 10;
+    for (int i = 0; i < by_chance + 1 + jumps + 1; ++i) {
+        trace::StaticInstruction& each = code.emplace_back();
+        each.address = 0x5000 + 16 * static_cast<std::uint64_t>(i);
+        each.length = 2;
+        each.branch = true;
+        each.conditional = i <= by_chance;
+    }
+    (indirect ? code.back().indirect : code.back().conditional) = true;
+    std::mt19937 random(11);
+    constexpr int turns = 60'000, learning = 40'000;
+    int missed = 0;
+    for (int turn = 0; turn < turns; ++turn) {
+        bool last_by_chance = false;
+        for (std::size_t i = 0; i <= by_chance; ++i) {
+            last_by_chance = random() & 1;
+            predictor.mispredicts(code[i], last_by_chance, code[i].address + 8);
+        }
+        for (std::size_t i = by_chance + 1; i + 1 < code.size(); ++i)
+            predictor.mispredicts(code[i], true, code[i].address + 16);
+        const bool wrong = predictor.mispredicts(code.back(), indirect || last_by_chance,
+                                                 code.back().address + (last_by_chance ? 8 : 16));
+        if (turn >= learning) missed += wrong;
+    }
+    return missed / static_cast<double>(turns - learning);
+}
+
+TEST(BranchPredictor, ForetellsByATableThatLooksBackJustFarEnough) {
+    constexpr double told = 0.08, by_chance = 0.35;
+    for (const bool indirect : {false, true}) {
+        for (const int length : {3, 9, 34}) {
+            const std::vector<unsigned> one_table{static_cast<unsigned>(length)};
+            EXPECT_LT(missed_copy(one_table, length - 1, indirect), told) << length;
+            EXPECT_GT(missed_copy(one_table, length, indirect), by_chance) << length;
+        }
+        EXPECT_GT(missed_copy({194}, 20, indirect), by_chance) << "what is by chance hides what is not";
+    }
 }
 
 TEST(BranchPredictor, TheLastBranchesTellMoreThanTheHistory) {

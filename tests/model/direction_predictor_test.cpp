@@ -18,12 +18,13 @@ struct Shares {
 
 /// In the last of so many rounds. `branches`: in turns, in a loop, whose own branch is always taken.
 Shares of_pattern(std::size_t directions, std::size_t branches, std::size_t rounds,
-                  const DirectionPredictor::Quick& quick = {}, std::size_t entries = 8192) {
+                  const DirectionPredictor::Quick& quick = {},
+                  const DirectionPredictor::Tables& tables = {lengths.size(), 8192}, std::uint64_t apart = 16) {
     std::mt19937 random(3);
     std::vector<bool> pattern(directions);
     for (std::size_t i = 0; i < directions; ++i) pattern[i] = random() & 1;
     BranchHistory history(lengths);
-    DirectionPredictor predictor(lengths.size(), entries, quick);
+    DirectionPredictor predictor(tables, quick);
     const auto meet = [&](std::uint64_t branch, bool taken) {
         const auto foretold = predictor.meet(history, branch, taken).foretold;
         history.add(taken);
@@ -33,7 +34,7 @@ Shares of_pattern(std::size_t directions, std::size_t branches, std::size_t roun
     for (std::size_t round = 0; round < rounds; ++round) {
         std::size_t wrong = 0, late = 0;
         for (std::size_t i = 0; i < directions; ++i) {
-            const auto foretold = meet(0x401000 + 16 * (i % branches), pattern[i]);
+            const auto foretold = meet(0x401000 + apart * (i % branches), pattern[i]);
             wrong += foretold == core::Foretold::wrong;
             late += foretold == core::Foretold::late;
             if (i % branches == branches - 1) meet(0x402000, true);
@@ -55,7 +56,36 @@ TEST(DirectionPredictor, PatternsAreKnownAfterFewRoundsWhateverIsInBetween) {
 TEST(DirectionPredictor, TablesHoldAsMuchAsTheyHaveEntries) {
     EXPECT_LT(of_pattern(32768, 1, 10).wrong, 0.01);
     EXPECT_GT(of_pattern(131072, 1, 8).wrong, 0.3);
-    EXPECT_GT(of_pattern(32768, 1, 10, {}, 1024).wrong, 0.3);
+    EXPECT_GT(of_pattern(32768, 1, 10, {}, {lengths.size(), 1024}).wrong, 0.3);
+}
+
+TEST(DirectionPredictor, ABranchHasHalfOfEachTableByABitOfItsAddress) {
+    constexpr unsigned half_bit = 5;
+    const auto wrong = [](std::uint64_t apart) {
+        return of_pattern(6144, 2, 10, {}, {lengths.size(), 1024, half_bit}, apart).wrong;
+    };
+    EXPECT_LT(wrong(32), 0.05);
+    EXPECT_GT(wrong(64), 0.1);
+    EXPECT_GT(wrong(128), 0.1);
+}
+
+TEST(DirectionPredictor, SmallCountersFollowChance) {
+    const auto wrong = [](unsigned counter_bits) {
+        std::mt19937 random(9);
+        BranchHistory history(lengths);
+        DirectionPredictor predictor({lengths.size(), 2048, 0, counter_bits}, {});
+        constexpr int turns = 100'000, learning = 50'000;
+        int wrong = 0;
+        for (int turn = 0; turn < turns; ++turn) {
+            const bool taken = random() % 4 == 0;
+            wrong += predictor.meet(history, 0x401000, taken).foretold == core::Foretold::wrong && turn >= learning;
+            history.add(taken);
+        }
+        return wrong / static_cast<double>(turns - learning);
+    };
+    // A counter of two bits that is met by chance: 30%.
+    EXPECT_NEAR(wrong(2), 0.305, 0.015);
+    EXPECT_NEAR(wrong(3), 0.265, 0.015);
 }
 
 TEST(DirectionPredictor, TheFirstLevelKnowsFewContextsAndTheRestComesLate) {
@@ -70,7 +100,7 @@ TEST(DirectionPredictor, TheFirstLevelKnowsFewContextsAndTheRestComesLate) {
 /// How often a round of a loop of so many, in a loop, is late.
 double late_of_short_loop(int rounds, const DirectionPredictor::Quick& quick) {
     BranchHistory history(lengths);
-    DirectionPredictor predictor(lengths.size(), 8192, quick);
+    DirectionPredictor predictor({lengths.size(), 8192}, quick);
     int late = 0;
     constexpr int times = 200, learning = 100;
     const auto meet = [&](std::uint64_t branch, bool taken, bool counts) {
@@ -100,7 +130,7 @@ TEST(DirectionPredictor, WhatIsAlwaysTakenTakesRoomInWhatTheFirstLevelLooksBackU
     const auto late = [](int jumps) {
         std::mt19937 random(5);
         BranchHistory history(lengths);
-        DirectionPredictor predictor(lengths.size(), 8192, {768, 14});
+        DirectionPredictor predictor({lengths.size(), 8192}, {768, 14});
         int late = 0;
         for (int i = 0; i < 4000; ++i) {
             const bool taken = random() & 1;

@@ -2,63 +2,35 @@
 // way in each round. What is mispredicted costs a round tens of cycles, and what the predictor's first level has wrong,
 // some.
 //   c++ -std=c++20 -O2 -o branch_patterns branch_patterns.cpp && ./branch_patterns    x86-64; a quiet machine
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <vector>
 
 #include "by_clock.h"
+#include "written_code.h"
 
 namespace {
 
 using Directions = std::vector<std::uint8_t>;
 using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
 
-/// Code that is written byte by byte and then executed; it stays for as long as the process.
-class Code {
-  public:
-    explicit Code(std::size_t room) {
-        void* memory = mmap(nullptr, room, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory != MAP_FAILED) code_ = static_cast<unsigned char*>(memory);
-    }
-    bool is_there() const { return code_ != nullptr; }
-    std::size_t size() const { return at_; }
-    void bytes(std::initializer_list<int> values) {
-        for (const int value : values) code_[at_++] = static_cast<unsigned char>(value);
-    }
-    void number(std::uint32_t value) {
-        std::memcpy(code_ + at_, &value, sizeof value);
-        at_ += sizeof value;
-    }
-    template <class Function>
-    Function as() const {
-        return reinterpret_cast<Function>(code_);
-    }
-
-  private:
-    unsigned char* code_ = nullptr;
-    std::size_t at_ = 0;
-};
-
 /// Of each turn, so many branches, each over a sum, and three no-operations behind it.
 Loop loop(std::uint32_t branches) {
-    Code code(1 << 16);
-    if (!code.is_there()) return nullptr;
+    Code code;
     for (std::uint32_t i = 0; i < branches; ++i) {
-        code.bytes({0x80, 0xbf});  // cmpb $0, i(%rdi)
+        code.put({0x80, 0xbf});  // cmpb $0, i(%rdi)
         code.number(i);
-        code.bytes({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
+        code.put({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
     }
-    code.bytes({0x48, 0x81, 0xc7});  // add $branches, %rdi
+    code.put({0x48, 0x81, 0xc7});  // add $branches, %rdi
     code.number(branches);
-    code.bytes({0x48, 0x39, 0xf7, 0x0f, 0x85});  // cmp %rsi, %rdi; jne
-    code.number(static_cast<std::uint32_t>(-static_cast<std::int32_t>(code.size() + sizeof(std::uint32_t))));
-    code.bytes({0xc3});
-    return code.as<Loop>();
+    code.put({0x48, 0x39, 0xf7});  // cmp %rsi, %rdi
+    code.branch({0x0f, 0x85}, 0);  // jne
+    code.put({0xc3});
+    const CodeMemory memory(1 << 16);
+    return memory.is_there() ? memory.hold<Loop>(code) : nullptr;
 }
 
 Directions by_chance(std::size_t count, unsigned percent_taken) {
@@ -111,19 +83,21 @@ void print_mispredictions(double cycle) {
 
 /// Short loops of so many rounds, one after the other, in a loop: what leaving one costs that is known to end there.
 double short_loop_ns(std::uint32_t loops, std::uint32_t rounds) {
-    Code code(1 << 12);
-    if (!code.is_there()) return 0;
+    Code code;
     for (std::uint32_t i = 0; i < loops; ++i) {
-        code.bytes({0xb8});  // mov $rounds, %eax
+        code.put({0xb8});  // mov $rounds, %eax
         code.number(rounds);
-        code.bytes({0xff, 0xc8, 0x75, 0xfc});  // dec %eax; jnz
+        code.put({0xff, 0xc8, 0x75, 0xfc});  // dec %eax; jnz
     }
     constexpr int size_of_the_end = 5;
     const int back = -static_cast<int>(code.size()) - size_of_the_end;
-    code.bytes({0x48, 0xff, 0xcf, 0x75, back, 0xc3});  // dec %rdi; jnz; ret
+    code.put({0x48, 0xff, 0xcf, 0x75, back, 0xc3});  // dec %rdi; jnz; ret
     constexpr std::uint64_t turns = 10'000;
     constexpr int tries = 100;
-    return least_ns(tries, [&] { code.as<void (*)(std::uint64_t)>()(turns); }) / static_cast<double>(turns * loops);
+    const CodeMemory memory(1 << 12);
+    if (!memory.is_there()) return 0;
+    const auto run = memory.hold<void (*)(std::uint64_t)>(code);
+    return least_ns(tries, [&] { run(turns); }) / static_cast<double>(turns * loops);
 }
 
 void print_short_loops(double cycle) {

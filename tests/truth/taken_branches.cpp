@@ -1,69 +1,29 @@
 // What taken branches cost by where they lie, and how many targets of indirect branches are foretold, by the clock.
 //   c++ -std=c++20 -O2 -o taken_branches taken_branches.cpp && ./taken_branches        x86-64; a quiet machine
-#include <sys/mman.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <functional>
-#include <initializer_list>
 #include <random>
 #include <vector>
 
 #include "by_clock.h"
+#include "written_code.h"
 
 namespace {
 
-constexpr std::size_t line = 64, code_bytes = 1 << 20;
-
-/// Code that is written from its beginning on.
-class Code {
-  public:
-    std::size_t size() const { return bytes_.size(); }
-    void put(std::initializer_list<int> bytes) {
-        for (const int byte : bytes) bytes_.push_back(static_cast<std::uint8_t>(byte));
-    }
-    /// Of four bytes each.
-    void no_operations(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) put({0x0f, 0x1f, 0x40, 0});
-    }
-    /// What is never executed.
-    void fill_to(std::size_t size) { bytes_.resize(std::max(size, bytes_.size()), 0xcc); }
-    /// A jump or call, by its opcode, to that place.
-    void branch(std::initializer_list<int> opcode, std::size_t target) {
-        put(opcode);
-        const auto distance = static_cast<std::int32_t>(target - (bytes_.size() + sizeof(std::int32_t)));
-        std::uint8_t as_bytes[sizeof distance];
-        std::memcpy(as_bytes, &distance, sizeof distance);
-        bytes_.insert(bytes_.end(), as_bytes, as_bytes + sizeof distance);
-    }
-    const std::vector<std::uint8_t>& bytes() const { return bytes_; }
-
-  private:
-    std::vector<std::uint8_t> bytes_;
-};
-
 using Run = void (*)(std::uint64_t rounds, const void*, const void*);
 
-Run put_into(std::uint8_t* memory, const Code& code) {
-    std::memcpy(memory, code.bytes().data(), code.size());
-    Run run;
-    std::memcpy(&run, &memory, sizeof run);
-    return run;
-}
-
 /// Cycles of a round of what `body` writes, from the beginning of a line on; its rounds are counted in r15.
-double cycles_a_round(std::uint8_t* memory, const std::function<void(Code&)>& body, std::size_t rounds) {
+double cycles_a_round(const CodeMemory& memory, const std::function<void(Code&)>& body, std::size_t rounds) {
     Code code;
     code.put({0x41, 0x57, 0x49, 0x89, 0xff});  // push r15; mov r15, rdi
-    while (code.size() % line) code.put({0x90});
+    while (code.size() % line_bytes) code.put({0x90});
     const std::size_t start = code.size();
     body(code);
     code.put({0x49, 0xff, 0xcf});      // dec r15
     code.branch({0x0f, 0x85}, start);  // jnz
     code.put({0x41, 0x5f, 0xc3});      // pop r15; ret
-    const Run run = put_into(memory, code);
+    const Run run = memory.hold<Run>(code);
     const double cycle = cycle_ns();
     return least_ns(15, [&] { run(rounds, nullptr, nullptr); }) / static_cast<double>(rounds) / cycle;
 }
@@ -82,7 +42,7 @@ void jumps(Code& code, std::size_t count, std::size_t apart, std::size_t skipped
 /// time.
 void loop(Code& code, std::size_t no_operations, std::size_t behind, int rounds) {
     code.put({0xb9, rounds, 0, 0, 0});  // mov ecx, rounds
-    const std::size_t start = (code.size() / line + 1) * line + behind;
+    const std::size_t start = (code.size() / line_bytes + 1) * line_bytes + behind;
     code.branch({0xe9}, start);
     code.fill_to(start);
     code.no_operations(no_operations);
@@ -90,7 +50,7 @@ void loop(Code& code, std::size_t no_operations, std::size_t behind, int rounds)
     code.branch({0x0f, 0x85}, start);  // jnz
 }
 
-void print_jumps(std::uint8_t* memory) {
+void print_jumps(const CodeMemory& memory) {
     constexpr std::size_t times = 200'000;
     std::printf("16 jumps, cycles of one, by bytes from one to the next and bytes between a jump and its target\n");
     for (const std::size_t skipped : {0, 8, 24, 56}) {
@@ -114,10 +74,10 @@ void print_jumps(std::uint8_t* memory) {
     }
 }
 
-void print_loops(std::uint8_t* memory) {
+void print_loops(const CodeMemory& memory) {
     std::printf("a loop in a loop, cycles of all its rounds, in one line and over the end of one\n");
     for (const std::size_t no_operations : {1, 3, 5, 7, 9})
-        for (const std::size_t behind : {std::size_t{0}, line - 4 - 2 * no_operations}) {
+        for (const std::size_t behind : {std::size_t{0}, line_bytes - 4 - 2 * no_operations}) {
             std::printf("  %zu micro-ops, %2zu bytes behind", no_operations + 1, behind);
             for (const int rounds : {2, 4, 8, 12, 16, 32, 64})
                 std::printf("  %d: %.1f", rounds,
@@ -128,7 +88,7 @@ void print_loops(std::uint8_t* memory) {
         }
 }
 
-void print_calls(std::uint8_t* memory) {
+void print_calls(const CodeMemory& memory) {
     std::printf(
         "calls of functions of two instructions, cycles of a call and its return, by bytes from one to the next\n");
     for (const std::size_t functions : {1, 8}) {
@@ -138,17 +98,17 @@ void print_calls(std::uint8_t* memory) {
                         cycles_a_round(
                             memory,
                             [&](Code& code) {
-                                const std::size_t to = code.size() + functions * line;
+                                const std::size_t to = code.size() + functions * line_bytes;
                                 code.branch({0xe9}, to);
                                 for (std::size_t i = 0; i < functions; ++i) {
-                                    code.fill_to(to - (functions - i) * line + (i == 0 ? 8 : 0));
+                                    code.fill_to(to - (functions - i) * line_bytes + (i == 0 ? 8 : 0));
                                     code.put({0x8d, 0x48, 1, 0xc3});  // lea 1(rax), ecx; ret
                                 }
                                 code.fill_to(to);
                                 for (std::size_t i = 0; i < 64; ++i) {
                                     code.no_operations((apart - 5) / 4);
                                     const std::size_t of = i % functions;
-                                    code.branch({0xe8}, to - (functions - of) * line + (of == 0 ? 8 : 0));
+                                    code.branch({0xe8}, to - (functions - of) * line_bytes + (of == 0 ? 8 : 0));
                                 }
                             },
                             4000) /
@@ -158,28 +118,28 @@ void print_calls(std::uint8_t* memory) {
 }
 
 /// Of an indirect jump to one of six places, which it finds through two loads, in an order by chance that comes again.
-void print_targets(std::uint8_t* memory) {
+void print_targets(const CodeMemory& memory) {
     std::printf("an indirect jump to six places by chance, cycles of a turn, by how many turns come again\n ");
     Code code;
     std::vector<std::uint64_t> places;
     code.put({0x41, 0x57, 0x49, 0x89, 0xff});        // push r15; mov r15, rdi
     code.put({0x49, 0x89, 0xf0, 0x49, 0x89, 0xd1});  // mov r8, rsi; mov r9, rdx
-    while (code.size() % line) code.put({0x90});
+    while (code.size() % line_bytes) code.put({0x90});
     const std::size_t start = code.size();
     code.put(
         {0x41, 0x0f, 0xb6, 0x00, 0x49, 0xff, 0xc0, 0x41, 0xff, 0x24, 0xc1});  // movzbl (r8); inc r8; jmp *(r9, rax, 8)
-    code.fill_to((code.size() / line + 1) * line);
+    code.fill_to((code.size() / line_bytes + 1) * line_bytes);
     const std::size_t back = code.size();
     code.put({0x49, 0xff, 0xcf});      // dec r15
     code.branch({0x0f, 0x85}, start);  // jnz
     code.put({0x41, 0x5f, 0xc3});
     for (int i = 0; i < 6; ++i) {
-        code.fill_to((code.size() / line + 1) * line);
-        places.push_back(reinterpret_cast<std::uint64_t>(memory) + code.size());
+        code.fill_to((code.size() / line_bytes + 1) * line_bytes);
+        places.push_back(reinterpret_cast<std::uint64_t>(memory.begin()) + code.size());
         code.put({0x8d, 0x4c, 0x00, i});  // lea i(rax, rax), ecx
         code.branch({0xe9}, back);
     }
-    const Run run = put_into(memory, code);
+    const Run run = memory.hold<Run>(code);
     std::mt19937 random(1);
     for (const std::size_t turns : {256, 512, 1024, 1400, 2048, 4096, 20000, 100000}) {
         std::vector<std::uint8_t> order(turns);
@@ -197,11 +157,11 @@ void print_targets(std::uint8_t* memory) {
 }  // namespace
 
 int main() {
-    void* memory = mmap(nullptr, code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return 1;
-    print_jumps(static_cast<std::uint8_t*>(memory));
-    print_loops(static_cast<std::uint8_t*>(memory));
-    print_calls(static_cast<std::uint8_t*>(memory));
-    print_targets(static_cast<std::uint8_t*>(memory));
+    const CodeMemory memory(1 << 20);
+    if (!memory.is_there()) return 1;
+    print_jumps(memory);
+    print_loops(memory);
+    print_calls(memory);
+    print_targets(memory);
     return 0;
 }

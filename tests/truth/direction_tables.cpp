@@ -1,0 +1,169 @@
+// How many taken branches each table of a core's branch predictor looks back upon, and which bit of a branch's address
+// decides where in a table it may be, by the clock.
+//   c++ -std=c++20 -O2 -o direction_tables direction_tables.cpp && ./direction_tables      x86-64; a quiet machine
+//
+// In each turn some branches go by chance, then one more, then come so many jumps, and a last branch goes as that one
+// did. A table that looks back upon fewer taken branches than there are jumps cannot know how; one that looks back upon
+// many more sees the branches by chance as well, too often another way to learn any. So where the last branch is
+// foretold, there is a table that looks back just as far.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "by_clock.h"
+#include "written_code.h"
+
+namespace {
+
+using Run = void (*)(const std::uint64_t* from, const std::uint64_t* to);
+enum class Last { condition, jump };
+constexpr int by_chance = 10, first_free_bit = 16, never_set = 63;
+
+/// A branch over a no-operation by that bit of rdx.
+void branch_by_bit(Code& code, int bit) {
+    code.put({0x48, 0x0f, 0xba, 0xe2, bit});  // bt bit, rdx
+    code.put({0x72, 1, 0x90});                // jc, over nop
+}
+
+/// A jump to one of two places, by that bit of rdx.
+void jump_by_bit(Code& code, int bit) {
+    code.put({0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8, bit, 0x83, 0xe0, 1});  // mov rax, rdx; shr rax, bit; and eax, 1
+    code.put({0x48, 0x8d, 0x0d, 8, 0, 0, 0});                            // lea rcx, 8(rip): behind the jump, 2 bytes on
+    code.put({0x48, 0x8d, 0x0c, 0xc1, 0xff, 0xe1, 0x66, 0x90});          // lea rcx, (rcx,rax,8); jmp rcx; nop
+    code.no_operations(4);
+}
+
+/// Turns by one number each, whose bit 0 decides the branch before the jumps, and `last_bit` the one behind them.
+Code turns_of(int jumps, Last last, int last_bit) {
+    Code code;
+    code.branch({0xe9}, line_bytes);
+    code.fill_to(line_bytes);
+    code.put({0x48, 0x8b, 0x17, 0x48, 0x83, 0xc7, 8});  // mov rdx, (rdi); add rdi, 8
+    for (int i = 0; i < by_chance; ++i) branch_by_bit(code, 1 + i);
+    branch_by_bit(code, 0);
+    for (int i = 0; i < jumps; ++i) {
+        constexpr std::size_t jump_bytes = 5;
+        const std::size_t next = (code.size() + jump_bytes + line_bytes - 1) / line_bytes * line_bytes;
+        code.branch({0xe9}, next);
+        code.fill_to(next);
+    }
+    if (last == Last::condition)
+        branch_by_bit(code, last_bit);
+    else
+        jump_by_bit(code, last_bit);
+    code.put({0x48, 0x39, 0xf7});           // cmp rdi, rsi
+    code.branch({0x0f, 0x85}, line_bytes);  // jne
+    code.put({0xc3});
+    return code;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// The median of turns by these numbers, each time some of them, after the branches are known as far as they will be.
+double turn_ns(Run run, const std::vector<std::uint64_t>& numbers) {
+    constexpr std::size_t parts = 4, learning = 3, times = 9;
+    const std::size_t turns = numbers.size() / parts;
+    std::vector<double> took;
+    for (std::size_t time = 0; time < times; ++time) {
+        const std::uint64_t* from = numbers.data() + time % parts * turns;
+        const double start = now_ns();
+        run(from, from + turns);
+        if (time >= learning) took.push_back((now_ns() - start) / static_cast<double>(turns));
+    }
+    return median(took);
+}
+
+/// The share of the last branches that are not foretold, by turns whose last branch always goes one way, and turns
+/// where it goes by a chance of its own: one after the other, since what else the machine does changes, and in the same
+/// place, since what is known of the jumps depends on it.
+double not_foretold(const CodeMemory& memory, int jumps, Last last, const std::vector<std::uint64_t>& numbers) {
+    constexpr int times = 7;
+    std::vector<double> as_before, by_itself;
+    for (int time = 0; time < times; ++time) {
+        const auto with_last = [&](int bit) { return turn_ns(memory.hold<Run>(turns_of(jumps, last, bit)), numbers); };
+        const double known = with_last(never_set);
+        as_before.push_back(with_last(0) - known);
+        by_itself.push_back(with_last(first_free_bit) - known);
+    }
+    return median(as_before) / median(by_itself);
+}
+
+void print_reach(Last last, const std::vector<std::uint64_t>& numbers) {
+    const CodeMemory memory(1 << 16);
+    if (!memory.is_there()) return;
+    std::printf("%s that goes as one before so many jumps, share not foretold:",
+                last == Last::condition ? "a condition" : "an indirect jump");
+    std::vector<int> jumps;
+    for (int each = 0; each <= 20; ++each) jumps.push_back(each);
+    for (int each = 22; each <= 74; each += each < 60 ? 4 : 1) jumps.push_back(each);
+    for (int each = 98; each <= 178; each += 20) jumps.push_back(each);
+    for (int each = 186; each <= 198; each += 2) jumps.push_back(each);
+    for (const int between : jumps) {
+        std::printf("  %d: %.0f%%", between, 100 * not_foretold(memory, between, last, numbers));
+        std::fflush(stdout);
+    }
+    std::printf("\n");
+}
+
+using Directions = std::vector<std::uint8_t>;
+
+/// Branches by one byte each, in turns; the first at a place in a line, the others so many bytes apart.
+double pattern_ns(const CodeMemory& memory, std::size_t branches, std::size_t apart, std::size_t length) {
+    using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
+    constexpr std::size_t first = 16, compare_bytes = 7;
+    Code code;
+    for (std::size_t i = 0; i < branches; ++i) {
+        while (code.size() + compare_bytes < first + i * apart) code.put({0x90});
+        code.put({0x80, 0xbf});  // cmpb $0, i(%rdi)
+        code.number(static_cast<std::uint32_t>(i));
+        code.put({0, 0x74, 4, 0x48, 0x83, 0xc0, 1});  // je, over add $1, %rax
+    }
+    code.put({0x48, 0x81, 0xc7});  // add $branches, %rdi
+    code.number(static_cast<std::uint32_t>(branches));
+    code.put({0x48, 0x39, 0xf7});  // cmp %rsi, %rdi
+    code.branch({0x0f, 0x85}, 0);  // jne
+    code.put({0xc3});
+    const auto run = memory.hold<Loop>(code);
+    std::mt19937 random(1);
+    Directions directions(length);
+    for (std::uint8_t& direction : directions) direction = random() & 1;
+    const std::size_t rounds = std::max<std::size_t>(100, 500'000 / length);
+    const auto all = [&] { run(directions.data(), directions.data() + directions.size()); };
+    for (std::size_t round = 0; round < rounds; ++round) all();
+    return least_ns(40, all) / static_cast<double>(length);
+}
+
+void print_halves() {
+    const CodeMemory memory(1 << 16);
+    if (!memory.is_there()) return;
+    constexpr std::size_t known_length = 256, too_long = 1 << 18;
+    for (const auto& [branches, apart] :
+         {std::array<std::size_t, 2>{1, 0}, {2, 16}, {2, 32}, {2, 64}, {2, 128}, {4, 64}, {8, 16}}) {
+        const double known = pattern_ns(memory, branches, apart, known_length);
+        const double unknown = pattern_ns(memory, branches, apart, too_long);
+        std::printf("%zu branches by chance in turns, %zu bytes apart, share not foretold by how long the order is:",
+                    branches, apart);
+        for (const std::size_t length : {2048, 4096, 6144, 8192, 12288, 16384, 24576, 32768})
+            std::printf("  %zu: %.0f%%", length,
+                        100 * (pattern_ns(memory, branches, apart, length) - known) / (unknown - known));
+        std::printf("\n");
+    }
+}
+
+}  // namespace
+
+int main() {
+    std::mt19937_64 random(1);
+    std::vector<std::uint64_t> numbers(1 << 17);
+    for (std::uint64_t& number : numbers) number = random() & ~(std::uint64_t{1} << never_set);
+    print_reach(Last::condition, numbers);
+    print_reach(Last::jump, numbers);
+    print_halves();
+    return 0;
+}
