@@ -160,9 +160,9 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/allocated_blocks.cpp
     src/experiments/basic_metrics.cpp
     src/experiments/control_groups.cpp
+    src/experiments/memory_here.cpp
     src/experiments/software_counts.cpp
     src/experiments/system_metrics.cpp
-    src/experiments/third_level.cpp
 )
 set(TMAPROBE_SOURCES_judge
     src/judge/assess.cpp

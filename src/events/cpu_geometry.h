@@ -55,6 +55,9 @@ struct TranslationGeometry {
     unsigned nested_walkers = 0;           ///< that are as good as these there; 0: not known
     unsigned upper_level_entries = 32;     ///< of the caches of page directory entries
     unsigned walk_starts_at_level = 2;     ///< first cache level that the walker asks
+    /// Of a virtual machine whose host splits large pages, so that an entry of a TLB holds 4 KiB of one: what a walk in
+    /// one takes, of a walk in a small page. 0: an entry holds the page. Never in the tables: it is measured.
+    double large_page_walk = 0;
 };
 
 struct PrefetcherGeometry {

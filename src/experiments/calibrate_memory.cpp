@@ -28,16 +28,18 @@ class MemoryCalibration {
         const auto mode = memory::parse_page_mode("thp");
         if (!mode) return;
         large_ = *mode;
-        split_ = timing::effective_pages(host_, large_, std::nullopt).name == "4k";
+        measure_large_pages();
     }
 
-    /// measure_share() alone, with a smaller block beyond it.
-    Result<std::optional<record::CalibratedFact>> third_level() {
+    /// measure_large_pages() and measure_share() alone, with a smaller block beyond it.
+    Result<std::vector<record::CalibratedFact>> here() {
         constexpr std::uint64_t beyond = 192 * mib;
         const std::uint64_t l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
         if (l3 > 4 * l2 && fitting() > 2 * beyond) TRY(measure_share(3 * l2, l2 + l3, beyond));
-        const record::CalibratedFact* const found = usable("size.l3");
-        return found ? std::optional(*found) : std::nullopt;
+        std::vector<record::CalibratedFact> found;
+        for (const char* const name : {"size.l3", "translation.large_page_walk"})
+            if (const record::CalibratedFact* const fact = usable(name)) found.push_back(*fact);
+        return found;
     }
 
     Result<> measure(const OnProgress& on_progress) {
@@ -59,6 +61,22 @@ class MemoryCalibration {
     }
 
   private:
+    /// Whether the hypervisor splits large pages, and what a walk in one takes then: never more than one in a small
+    /// page, since it has fewer steps. What is measured beyond that is where the pages lie.
+    void measure_large_pages() {
+        constexpr int times = 3;
+        std::vector<double> shares;
+        for (int time = 0; time < times; ++time) {
+            const auto found = timing::effective_pages(host_, large_, std::nullopt);
+            if (found.name != "4k") return;
+            shares.push_back(std::min(1.0, found.kept_share));
+        }
+        std::ranges::sort(shares);
+        split_ = true;
+        reader_.add(
+            {"translation.large_page_walk", "share", shares[times / 2], shares.front(), shares.back(), times, 0, ""});
+    }
+
     Result<> measure_translation(std::uint64_t l2) {
         constexpr std::uint64_t few = 256, many = 8192;
         const auto dense = TRY(reader_.chase("load.few_lines", "random", 16 * kib, {}));
@@ -181,8 +199,8 @@ Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const 
     return MemoryCalibration(reader, host).measure(on_progress);
 }
 
-Result<std::optional<record::CalibratedFact>> third_level_here(ClockReader& reader, const machine::Host& host) {
-    return MemoryCalibration(reader, host).third_level();
+Result<std::vector<record::CalibratedFact>> memory_facts_here(ClockReader& reader, const machine::Host& host) {
+    return MemoryCalibration(reader, host).here();
 }
 
 double small_pages_held(int level, const machine::Host& host) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "experiments/clock_readings.h"
@@ -13,9 +13,10 @@ namespace tmaprobe::experiments {
 /// the TLBs hold, is often left out of virtual machines. Errors: interrupted; those of timing.
 Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress);
 
-/// "size.l3" alone, in a second: what second and third level hold together here. Nothing: all that they have, or it
-/// cannot be told, or a block of 192 MiB is more than a quarter of the memory that is left. Errors: as above.
-Result<std::optional<record::CalibratedFact>> third_level_here(ClockReader& reader, const machine::Host& host);
+/// Two of these facts alone, in a second. "size.l3", what second and third level hold together here: none if that is
+/// all that they have, or cannot be told, or a block of 192 MiB is more than a quarter of the memory that is left.
+/// "translation.large_page_walk": none if large pages are not split. Errors: as above.
+Result<std::vector<record::CalibratedFact>> memory_facts_here(ClockReader& reader, const machine::Host& host);
 
 /// Translations of pages of 4 KiB that the TLB of loads holds at a level; 64 and 1024 where nothing tells.
 double small_pages_held(int level, const machine::Host& host);

@@ -246,7 +246,7 @@ void add_effective_pages(const timing::EffectivePages& effective, MeasuredRun& m
         measured.warnings.push_back({"split_huge_pages",
                                      fmt::format("--pages {}: {}", name_of(pages->requested), effective.why),
                                      "knees stay where they are with 4k pages; only the host can map this machine with "
-                                     "huge pages; the model takes the "
+                                     "huge pages; without a calibration the model takes the "
                                      "guest's page sizes: --assume-pages 4k models what this machine does"});
     const bool all_huge =
         !pages->obtained_bytes.empty() && !pages->obtained_bytes.contains(format_page_size(memory::base_page_bytes()));

@@ -40,8 +40,8 @@ struct WorkloadRequest {
 struct CalibrationChoice {
     bool use = true;
     std::string file;  ///< empty: the one of this CPU in the user's cache folder, if it is there
-    /// Where there is none, and a host may give this virtual machine but a part of its third level: held_by_caches().
-    bool measure_third_level = false;
+    /// Where there is none, and a host may give this virtual machine less than CPUID says: memory_here().
+    bool measure_memory_here = false;
     std::function<bool()> interrupted = {};  ///< asked while that is measured
 };
 

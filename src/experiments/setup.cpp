@@ -18,7 +18,7 @@
 #include "experiments/calibration_file.h"
 #include "experiments/count_warnings.h"
 #include "experiments/measured_host.h"
-#include "experiments/third_level.h"
+#include "experiments/memory_here.h"
 #include "judge/assess.h"
 #include "machine/cores.h"
 #include "machine/perf_access.h"
@@ -106,9 +106,12 @@ Result<> take_machine(const CalibrationChoice& choice, Setup& setup) {
     setup.machine.calibration = std::move(found.calibration);
     if (!setup.host.hypervisor.empty()) setup.machine.virtual_cpus = setup.host.logical_cpus;
     setup.machine.are_siblings = setup.host.smt_active;
-    if (choice.use && choice.measure_third_level && !setup.machine.calibration && setup.machine.virtual_cpus > 0 &&
-        !setup.host.is_emulated)
-        setup.machine.held_by_caches = held_by_caches(setup.host, choice.interrupted);
+    if (choice.use && choice.measure_memory_here && !setup.machine.calibration && setup.machine.virtual_cpus > 0 &&
+        !setup.host.is_emulated) {
+        const MemoryHere here = memory_here(setup.host, choice.interrupted);
+        setup.machine.held_by_caches = here.held_by_caches;
+        setup.machine.large_page_walk = here.large_page_walk;
+    }
     if (found.warning) setup.warnings.push_back(std::move(*found.warning));
     return {};
 }

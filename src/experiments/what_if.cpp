@@ -14,6 +14,7 @@
 #include "events/smt.h"
 #include "experiments/located_code.h"
 #include "experiments/setup.h"
+#include "model/calibrated_cpu.h"
 #include "process/cpus_to_use.h"
 #include "symbols/function_places.h"
 
@@ -63,6 +64,23 @@ bool asks_for_large_pages(const model::WhatIfQuestions& questions) {
     return std::ranges::any_of(questions.answers, [](const model::WhatIfQuestion& question) {
         return question.changes == std::vector{record::Change::pages_2m};
     });
+}
+
+/// Whatever large pages are asked for, this machine's host decides what an entry of its TLBs holds.
+void add_split_pages(const Setup& setup, const record::WhatIf& asked, std::vector<record::Warning>& warnings) {
+    const double walk = model::large_page_walk(setup.machine);
+    const bool asks = std::ranges::any_of(asked.answers, [](const record::WhatIfAnswer& answer) {
+        return std::ranges::any_of(answer.changes, [](record::Change change) {
+            return change == record::Change::pages_2m || change == record::Change::pages_1g;
+        });
+    });
+    if (walk <= 0 || !asks) return;
+    warnings.push_back(
+        {"large_pages_split",
+         fmt::format("the host of this virtual machine splits large pages: what they would win is that a "
+                     "page walk takes {:.0f}% of one in a small page, and none is saved",
+                     100 * walk),
+         "what they win where they are whole: --no-calibration, or --target names another CPU"});
 }
 
 Result<record::WhatIf> ask(const std::string& file, const CountingRequest& counting, const Setup& setup,
@@ -139,6 +157,7 @@ Result<record::Record> what_if(const RunRequest& request, const WhatIfRequest& w
         run.time.reason = "nothing was run: a saved trace was asked";
         run.extra.what_if = TRY(ask(what.trace, request.counting, setup, what.questions));
         run.kernel = run.extra.what_if->workload;
+        add_split_pages(setup, *run.extra.what_if, record.warnings);
         record.source.kind = record::SourceKind::model;
         return record;
     }
@@ -155,11 +174,13 @@ Result<record::Record> what_if(const RunRequest& request, const WhatIfRequest& w
     if (on_progress) on_progress({"simulating it with changes", 0, "", ProgressOf::step});
     auto asked = ask(traced.counting.save_trace, request.counting, setup, what.questions);
     // It has run: what is known of it is told all the same, and a command's status is its own.
-    if (asked)
+    if (asked) {
+        add_split_pages(setup, *asked, record.warnings);
         record.runs.front().extra.what_if = std::move(*asked);
-    else
+    } else {
         record.warnings.push_back(
             {"what_if_unknown", "what changes would win is not known: " + asked.error().what, asked.error().hint});
+    }
     return record;
 }
 

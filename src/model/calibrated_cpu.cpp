@@ -78,6 +78,10 @@ bool put(const record::CalibratedFact& found, const events::CalibrationFact& kno
         return true;
     }
     if (found.name == "translation.walk_beside") return put_walkers(found.value, cpu);
+    if (found.name == "translation.large_page_walk") {
+        cpu.translation.large_page_walk = found.value;
+        return true;
+    }
     if (found.name == "size.l3") return hold_together(static_cast<std::uint64_t>(found.value), cpu);
     if (found.name == "memory.latency") {
         cpu.memory.latency_ns = found.value;
@@ -138,6 +142,13 @@ void walk_two_tables(events::CpuGeometry& cpu) {
     events::TranslationGeometry& translation = cpu.translation;
     if (translation.nested_walk_step_cycles) translation.walk_step_cycles = translation.nested_walk_step_cycles;
     if (translation.nested_walkers) translation.walkers = translation.nested_walkers;
+}
+
+double large_page_walk(const ThisMachine& machine) {
+    if (!machine.calibration) return machine.large_page_walk;
+    const auto& facts = machine.calibration->facts;
+    const auto found = std::ranges::find(facts, "translation.large_page_walk", &record::CalibratedFact::name);
+    return found != facts.end() && found->reason.empty() ? found->value : 0;
 }
 
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu) {

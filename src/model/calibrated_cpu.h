@@ -27,6 +27,10 @@ bool hold_together(std::uint64_t found_bytes, events::CpuGeometry& cpu);
 /// such; as they are where nothing was.
 void walk_two_tables(events::CpuGeometry& cpu);
 
+/// TranslationGeometry::large_page_walk of this machine, by its calibration if it has one. 0: its large pages are
+/// whole, or it is not known.
+double large_page_walk(const ThisMachine& machine);
+
 /// The part that the CPUs of a virtual machine are of those that share the third level: hosts sell them all. 1: the
 /// machine has all of it.
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu);

@@ -123,7 +123,10 @@ class MemorySystem final : public core::MemoryTiming {
     using Serving = std::array<std::array<int, page_sizes>, 2>;
 
     Translation translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code);
-    std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle);
+    /// Of a page that is mapped so large, what an entry of a TLB holds.
+    std::uint64_t held_bytes(std::uint64_t mapped_bytes) const;
+    /// When the walk is done. `is_split`: the guest's page is larger.
+    std::uint64_t walk(std::uint64_t page, std::uint64_t page_bytes, bool is_split, std::uint64_t cycle);
     /// A translation that was asked for at `cycle` is there at `done`: how long that takes.
     Translation translated(std::uint64_t key, bool code, std::uint64_t cycle, std::uint64_t done);
     /// How long one that the first level will have is still on its way; asked earlier, it takes as long as it took.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "model/core/descriptor.h"
@@ -49,8 +50,12 @@ void MemorySystem::serve(std::size_t tlb, const TlbGeometry& geometry) {
 
 std::uint64_t MemorySystem::place_in_l2(std::uint64_t line) const {
     const std::uint64_t address = line * line_bytes;
-    const bool in_small_page = address >= page_table_area || page_sizes_(address) == small_page;
+    const bool in_small_page = address >= page_table_area || held_bytes(page_sizes_(address)) == small_page;
     return line_in_frames(line, frames_by_chance_ && in_small_page);
+}
+
+std::uint64_t MemorySystem::held_bytes(std::uint64_t mapped_bytes) const {
+    return geometry_.translation.large_page_walk > 0 ? small_page : mapped_bytes;
 }
 
 SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
@@ -58,7 +63,7 @@ SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
     return server < 0 ? nullptr : &tlbs_[static_cast<std::size_t>(server)];
 }
 
-std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, std::uint64_t cycle) {
+std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, bool is_split, std::uint64_t cycle) {
     const std::uint64_t start = wait_for_slot(walks_outstanding_, geometry_.translation.walkers, cycle);
     // The last level's entry is read from memory like any data; levels above it only when the walker does
     // not remember the directory that they lead to.
@@ -82,13 +87,17 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, s
         done = below(entry_line, done).ready_at;
         into_l1(entry_line, done);
     }
+    // Where the host alone has small pages, the walk leaves a level of the guest's tables out.
+    if (is_split)
+        done = start + static_cast<std::uint64_t>(
+                           std::lround(static_cast<double>(done - start) * geometry_.translation.large_page_walk));
     if (timed_) walks_outstanding_.push_back({start, done});
     return done;
 }
 
 MemorySystem::Translation MemorySystem::translate(std::uint64_t address, std::uint64_t cycle, bool store, bool code) {
     if (ideal_.translations) return {};
-    const std::uint64_t page_bytes = page_sizes_(address);
+    const std::uint64_t mapped_bytes = page_sizes_(address), page_bytes = held_bytes(mapped_bytes);
     const std::uint64_t page = address / page_bytes;
     const std::size_t size = size_index(page_bytes);
     SetAssociative* first = buffer(1, code, size);
@@ -106,7 +115,7 @@ MemorySystem::Translation MemorySystem::translate(std::uint64_t address, std::ui
         if (first) first->insert(key);
         return translated(key, code, cycle, looked_up);
     }
-    const std::uint64_t done = walk(page, page_bytes, looked_up);
+    const std::uint64_t done = walk(page, page_bytes, page_bytes != mapped_bytes, looked_up);
     count(of_kind(MemoryFact::load_walks, store, code));
     count(further(of_kind(MemoryFact::load_walks_4k, store, code), size));
     count(of_kind(MemoryFact::load_walk_cycles, store, code), done - cycle);

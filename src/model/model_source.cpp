@@ -67,6 +67,12 @@ class ModelSource final : public counters::CounterSource {
                 "; its second and third level hold {:.0f} MiB together in this virtual machine, as measured within the "
                 "last hour",
                 static_cast<double>(geometry_.held_by_caches) / (1 << 20));
+        if (geometry_.translation.large_page_walk > 0)
+            detail += fmt::format(
+                "; the host of this virtual machine splits large pages: an entry of a TLB holds 4 KiB of one, and a "
+                "walk "
+                "in one takes {:.0f}% of one in a small page",
+                100 * geometry_.translation.large_page_walk);
         if (geometry_.l3_share < 1)
             detail += fmt::format(
                 "; its third level is taken for {:.0f}% of the whole: the part of this virtual machine's CPUs",
@@ -173,6 +179,7 @@ class ModelSource final : public counters::CounterSource {
             };
             detail.variations.push_back({variation.what, of("cycles"), of("instructions")});
         }
+        detail.splits_large_pages = geometry_.translation.large_page_walk > 0;
         detail.assumed_pages = value_named<record::PageKind>(options_.assume_pages).value_or(record::PageKind::none);
         return detail;
     }
@@ -265,6 +272,8 @@ Result<std::unique_ptr<counters::CounterSource>> make_model_source(const events:
             "covered: " + covered_targets(library) + "; tmaprobe list targets says whose core each is modelled as");
     }
     geometry->core.architecture = host.architecture;
+    // What pages would be is asked, not what the host makes of them.
+    if (!options.assume_pages.empty()) geometry->translation.large_page_walk = 0;
     const bool arm_target = target.format == events::PmuFormat::arm;
     if (arm_target != (host.architecture == "aarch64"))
         return fail(

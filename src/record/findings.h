@@ -265,6 +265,7 @@ struct ModelDetail {
     std::vector<ModelVariation> variations;
     std::map<std::string, std::string> not_modelled;  ///< event: why
     PageKind assumed_pages = PageKind::none;
+    bool splits_large_pages = false;
     std::optional<ClockCheck> clock_check;  ///< of a model of this machine
     std::optional<Sampling> sampling;       ///< of a command or process that was sampled
     std::optional<double> measured_ns;      ///< how long it took by the clock

@@ -10,6 +10,7 @@ bool has_value(const Metric& metric) { return has_value(metric.status) && std::i
 
 PageKind modelled_pages_apart(const Run& run) {
     if (!run.pages || run.pages->effective == PageKind::none) return PageKind::none;
+    if (run.extra.model && run.extra.model->splits_large_pages) return PageKind::none;
     PageKind taken = run.pages->requested;
     if (run.extra.model && run.extra.model->assumed_pages != PageKind::none) taken = run.extra.model->assumed_pages;
     return taken == run.pages->effective ? PageKind::none : taken;

@@ -10,7 +10,7 @@
 #include "events/geometry.h"
 #include "experiments/calibrate_memory.h"
 #include "experiments/calibration_file.h"
-#include "experiments/third_level.h"
+#include "experiments/memory_here.h"
 #include "timing/core_probes.h"
 
 namespace tmaprobe::experiments {
@@ -96,21 +96,24 @@ TEST_F(CalibrationFile, OfAnotherMachineIsRefused) {
     EXPECT_THAT(found.error().what, testing::HasSubstr("this is A CPU (of a test) (AuthenticAMD-25-1-1)"));
 }
 
-TEST_F(CalibrationFile, OfTheThirdLevelIsKeptForAnHour) {
-    const auto path = calibration_path(host_, "third-level");
+TEST_F(CalibrationFile, OfMemoryHereIsKeptForAnHour) {
+    const auto path = calibration_path(host_, "memory");
     EXPECT_NE(path, calibration_path(host_));
     record::Calibration found = started_calibration(host_);
     found.clock_hz = 3e9;
-    found.facts = {{"size.l3", "bytes", 39e6, 31e6, 47e6, 7, 0, ""}};
+    found.facts = {{"size.l3", "bytes", 39e6, 31e6, 47e6, 7, 0, ""},
+                   {"translation.large_page_walk", "share", 0.6, 0.5, 0.7, 3, 0, ""}};
     ASSERT_TRUE(write_calibration(found, path));
     const auto never = [] { return true; };  // interrupted: nothing is measured
-    EXPECT_EQ(held_by_caches(host_, never), 39'000'000u);
+    EXPECT_EQ(memory_here(host_, never).held_by_caches, 39'000'000u);
+    EXPECT_EQ(memory_here(host_, never).large_page_walk, 0.6);
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(61));
-    EXPECT_EQ(held_by_caches(host_, never), 0u);
+    EXPECT_EQ(memory_here(host_, never).held_by_caches, 0u);
+    EXPECT_EQ(memory_here(host_, never).large_page_walk, 0);
     // That nothing could be told is kept as well.
     found.facts.clear();
     ASSERT_TRUE(write_calibration(found, path));
-    EXPECT_EQ(held_by_caches(host_, {}), 0u);
+    EXPECT_EQ(memory_here(host_, {}).held_by_caches, 0u);
     EXPECT_FALSE(find_calibration({}, host_)->calibration) << "it is no calibration of this CPU";
 }
 

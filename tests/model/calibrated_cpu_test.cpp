@@ -121,6 +121,21 @@ TEST(Calibrate, AVirtualMachineWalksTwoTables) {
     EXPECT_EQ(cpu.translation.walk_step_cycles, before);
 }
 
+TEST(Calibrate, WhatAWalkInASplitPageTakesIsOfTheCalibrationIfThereIsOne) {
+    ThisMachine machine;
+    EXPECT_EQ(large_page_walk(machine), 0);
+    machine.large_page_walk = 0.7;
+    EXPECT_EQ(large_page_walk(machine), 0.7);
+    machine.calibration = found({{"translation.large_page_walk", "share", 0.6, 0.5, 0.7, 3, 0, ""}});
+    EXPECT_EQ(large_page_walk(machine), 0.6);
+    events::CpuGeometry cpu = sapphire_rapids();
+    EXPECT_EQ(calibrate(*machine.calibration, known_facts(), cpu),
+              std::vector<std::string>{"translation.large_page_walk"});
+    EXPECT_EQ(cpu.translation.large_page_walk, 0.6);
+    machine.calibration->facts.clear();
+    EXPECT_EQ(large_page_walk(machine), 0) << "its large pages are whole";
+}
+
 TEST(Calibrate, WhatHasAReasonAgainstItOrNoPlaceIsLeftOut) {
     events::CpuGeometry cpu = sapphire_rapids();
     const auto before = table_figure("load.l2", cpu);

@@ -83,6 +83,18 @@ TEST(MemorySystem, SmallPagesCostWalksBeyondTheReachOfTheTranslationBuffer) {
     EXPECT_GT(beyond, within + 4);
 }
 
+TEST(MemorySystem, ALargePageThatTheHostSplitsHasEntriesOfSmallOnesAndShorterWalks) {
+    ModelledCpu split = plain();
+    const double whole = chase(split, 14 * mib, large), in_small = chase(split, 14 * mib, small);
+    split.translation.large_page_walk = 1;
+    EXPECT_NEAR(chase(split, 14 * mib, large), in_small, 0.02 * in_small);
+    EXPECT_EQ(chase(split, 14 * mib, small), in_small);
+    split.translation.large_page_walk = 0.5;
+    const double between = chase(split, 14 * mib, large);
+    EXPECT_GT(between, whole + 1);
+    EXPECT_LT(between, in_small - 1);
+}
+
 TEST(MemorySystem, ATranslationOnItsWayIsWaitedForAndNotAskedForAgain) {
     MemorySystem memory(plain(), all(small), {});
     memory.begin_window();

@@ -117,6 +117,9 @@ struct Description<record::ModelDetail> {
         optional("each_window", &T::each_window, "Windows by themselves"),
         optional("variations", &T::variations, "The same with one thing of the model changed"),
         optional("not_modelled", &T::not_modelled, "Events that the model cannot give: why"),
+        added(
+            "splits_large_pages", &T::splits_large_pages,
+            "Entries of the TLBs were taken to hold 4 KiB of a large page, as the host of this virtual machine has it"),
         optional("assumed_pages", &T::assumed_pages, "--assume-pages: page size that the model took for all memory"),
         optional("clock_check", &T::clock_check, "The model against this machine's clock"),
         optional("sampling", &T::sampling, "Of a command or process that was sampled"),

@@ -1,11 +1,13 @@
-#include "experiments/third_level.h"
+#include "experiments/memory_here.h"
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/statistics.h"
 #include "experiments/calibrate_memory.h"
@@ -20,8 +22,12 @@ namespace fs = std::filesystem;
 /// Neighbours come and go: what was found is not kept for longer.
 constexpr auto kept_for = std::chrono::hours(1);
 
-std::uint64_t held(const record::Calibration& found) {
-    return found.facts.empty() ? 0 : static_cast<std::uint64_t>(found.facts.front().value);
+MemoryHere of(const record::Calibration& found) {
+    const auto value = [&](const char* name) {
+        const auto fact = std::ranges::find(found.facts, name, &record::CalibratedFact::name);
+        return fact == found.facts.end() ? 0 : fact->value;
+    };
+    return {static_cast<std::uint64_t>(value("size.l3")), value("translation.large_page_walk")};
 }
 
 std::optional<record::Calibration> found_lately(const fs::path& path, const machine::Host& host) {
@@ -33,7 +39,7 @@ std::optional<record::Calibration> found_lately(const fs::path& path, const mach
     return read ? read->calibration : std::nullopt;
 }
 
-/// The thread keeps its CPU, and what the caller starts later may have any. Errors: as third_level_here().
+/// The thread keeps its CPU, and what the caller starts later may have any. Errors: as memory_facts_here().
 Result<record::Calibration> measured(const machine::Host& host, const std::function<bool()>& interrupted) {
     Result<record::Calibration> calibration = started_calibration(host);
     std::thread([&] {
@@ -41,12 +47,11 @@ Result<record::Calibration> measured(const machine::Host& host, const std::funct
         request.interrupted = interrupted;
         ClockReader reader(request, host);
         const auto pinned = machine::pin_this_thread(::sched_getcpu());
-        const auto found = pinned ? third_level_here(reader, host) : pass_on(pinned);
-        if (!found) {
+        auto found = pinned ? memory_facts_here(reader, host) : pass_on(pinned);
+        if (!found)
             calibration = pass_on(found);
-        } else if (*found) {
-            calibration->facts.push_back(**found);
-        }
+        else
+            calibration->facts = std::move(*found);
         if (calibration) calibration->clock_hz = reader.clock_hz.empty() ? 0 : median(reader.clock_hz);
     }).join();
     return calibration;
@@ -54,14 +59,14 @@ Result<record::Calibration> measured(const machine::Host& host, const std::funct
 
 }  // namespace
 
-std::uint64_t held_by_caches(const machine::Host& host, const std::function<bool()>& interrupted) {
-    const fs::path path = calibration_path(host, "third-level");
-    if (const auto lately = path.empty() ? std::nullopt : found_lately(path, host)) return held(*lately);
+MemoryHere memory_here(const machine::Host& host, const std::function<bool()>& interrupted) {
+    const fs::path path = calibration_path(host, "memory");
+    if (const auto lately = path.empty() ? std::nullopt : found_lately(path, host)) return of(*lately);
     const auto found = measured(host, interrupted);
-    if (!found) return 0;
+    if (!found) return {};
     // Where it cannot be kept, it is measured again.
     if (!path.empty() && found->clock_hz > 0) static_cast<void>(write_calibration(*found, path));
-    return held(*found);
+    return of(*found);
 }
 
 }  // namespace tmaprobe::experiments

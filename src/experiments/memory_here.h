@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "machine/host.h"
+
+namespace tmaprobe::experiments {
+
+/// What a virtual machine has of its host's caches and pages, and cannot be told by it.
+struct MemoryHere {
+    std::uint64_t held_by_caches = 0;  ///< bytes, by second and third level together; 0: all, or it cannot be told
+    double large_page_walk = 0;  ///< of a walk in a small page, where large ones are split; 0: not, or not to be told
+};
+
+/// As measured within the last hour and kept in the user's cache folder, else measured now by the clock and kept: on a
+/// thread of its own, with up to 192 MiB of memory. `host`: as calibrate_memory() has it.
+MemoryHere memory_here(const machine::Host& host, const std::function<bool()>& interrupted);
+
+}  // namespace tmaprobe::experiments
