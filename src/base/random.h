@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/hash.h"
+
 namespace tmaprobe {
 
 /// Steele and Vigna's splitmix64: small, quick, and the same on every machine, so that what is made with
@@ -11,7 +13,7 @@ class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
     std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+        std::uint64_t z = state_ += golden_factor;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
         z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
         return z ^ (z >> 31);

@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/hash.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -11,8 +13,7 @@ using counters::ExecutedRun;
 
 struct HashOfRun {
     std::size_t operator()(const ExecutedRun& run) const {
-        constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
-        return (((run.begin * odd) ^ run.last) * odd ^ run.next) * odd >> 7;
+        return (((run.begin * golden_factor) ^ run.last) * golden_factor ^ run.next) * golden_factor >> 7;
     }
 };
 

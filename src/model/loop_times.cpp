@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -70,9 +72,8 @@ class Loop {
     }
 
     std::uint64_t way_of(std::size_t begin, std::size_t end) const {
-        constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
         std::uint64_t way = end - begin;
-        for (std::size_t step = begin; step < end; ++step) way = (way ^ trace_.steps[step].instruction) * odd;
+        for (std::size_t step = begin; step < end; ++step) way = (way ^ trace_.steps[step].instruction) * golden_factor;
         return way;
     }
 

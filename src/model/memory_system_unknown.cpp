@@ -1,3 +1,4 @@
+#include "base/hash.h"
 #include "model/memory_system.h"
 
 #include <algorithm>
@@ -12,8 +13,7 @@ using core::line_bytes;
 
 /// From 0 to 1, the same for the same key.
 double drawn_for(std::uint64_t key) {
-    constexpr std::uint64_t mixing = 0x9e3779b97f4a7c15u;
-    const std::uint64_t mixed = (key * mixing ^ (key * mixing) >> 29) * mixing;
+    const std::uint64_t mixed = (key * golden_factor ^ (key * golden_factor) >> 29) * golden_factor;
     return static_cast<double>(mixed >> 11) * 0x1p-53;
 }
 

@@ -1,5 +1,7 @@
 #include "model/page_frames.h"
 
+#include "base/hash.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr std::uint64_t in_order = (page_mask + 1) * lines_per_page;
 // Odd ones can be undone, and so can a shift by half of the bits or more. Two of each: after one, pages that follow one
 // another would be spread more evenly than chance does.
 constexpr int shift = 19;
-constexpr std::uint64_t first_factor = 0x1b873593cc9e2d51u, second_factor = 0x9e3779b97f4a7c15u;
+constexpr std::uint64_t first_factor = 0x1b873593cc9e2d51u, second_factor = golden_factor;
 
 /// What undoes a product with an odd factor, modulo 2^64: each of Newton's steps doubles the bits that are right.
 constexpr std::uint64_t inverse(std::uint64_t odd) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/hash.h"
 #include "model/shared_rows.h"
 
 namespace tmaprobe::model {
@@ -36,7 +37,7 @@ class SetAssociative {
     std::uint64_t sets_ = 1;
     std::size_t ways_ = 0;
     Replacement replacement_;
-    std::uint64_t random_ = 0x9e3779b97f4a7c15u;
+    std::uint64_t random_ = golden_factor;
     // A row for each set; in each set the most recent first, free places (all ones) last. One of the two is used.
     bool short_tags_ = false;
     SharedRows<std::uint64_t> large_;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
+
 namespace tmaprobe::trace {
 
 /// Follows the calls of a thread from its first on, by where their return addresses lie on the stack: code that leaves
@@ -45,8 +47,7 @@ class StackedCalls {
     };
     struct Hash {
         std::size_t operator()(const std::pair<std::uint32_t, std::uint64_t>& call) const {
-            constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
-            return (call.first * golden) ^ (call.second * golden >> 7);
+            return (call.first * golden_factor) ^ (call.second * golden_factor >> 7);
         }
     };
     std::uint32_t number_of(std::uint32_t from, std::uint64_t site);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace tmaprobe::model::core {
 namespace {
 
 // Of known paths.
 constexpr unsigned history_bits = 64, unused_bits = 8, ways = 8;
-constexpr std::uint64_t scatter = 0x9e3779b97f4a7c15u;
 
 }  // namespace
 
@@ -59,9 +60,9 @@ KnownPaths::KnownPaths(unsigned paths, unsigned branches)
 void KnownPaths::took(std::uint64_t branch) {
     if (knows_all_) return;
     // Twice, so that branches at regular distances leave no regular bits.
-    const std::uint64_t mixed = branch * scatter, digest = (mixed ^ mixed >> 29) * scatter;
+    const std::uint64_t mixed = branch * golden_factor, digest = (mixed ^ mixed >> 29) * golden_factor;
     last_ = last_ << bits_each_ | digest >> (history_bits - bits_each_);
-    is_known_ = known_.touch((last_ * scatter) >> unused_bits);
+    is_known_ = known_.touch((last_ * golden_factor) >> unused_bits);
 }
 
 const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const {
