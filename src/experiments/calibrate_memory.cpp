@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
+#include "base/statistics.h"
 #include "memory/limits.h"
+#include "memory/pages.h"
 #include "timing/effective_pages.h"
 
 namespace tmaprobe::experiments {
@@ -61,20 +65,25 @@ class MemoryCalibration {
     }
 
   private:
-    /// Whether the hypervisor splits large pages, and what a walk in one takes then: never more than one in a small
-    /// page, since it has fewer steps. What is measured beyond that is where the pages lie.
+    /// Whether the hypervisor splits large pages, and what a walk in one takes then: in several places in memory, since
+    /// it may split some and others not.
     void measure_large_pages() {
-        constexpr int times = 3;
+        constexpr int places = 4;
+        std::vector<memory::Buffer> taken;  // memory that was measured, so that the next time other memory is
         std::vector<double> shares;
-        for (int time = 0; time < times; ++time) {
+        while (shares.size() < places) {
             const auto found = timing::effective_pages(host_, large_, std::nullopt);
-            if (found.name != "4k") return;
-            shares.push_back(std::min(1.0, found.kept_share));
+            if (found.name != "4k") break;
+            shares.push_back(found.kept_share);
+            auto same = memory::Buffer::allocate(timing::effective_pages_bytes(host_), large_, std::nullopt);
+            if (!same) break;
+            taken.push_back(std::move(*same));
         }
-        std::ranges::sort(shares);
+        if (shares.empty()) return;
         split_ = true;
-        reader_.add(
-            {"translation.large_page_walk", "share", shares[times / 2], shares.front(), shares.back(), times, 0, ""});
+        const auto [low, high] = std::ranges::minmax(shares);
+        reader_.add({"translation.large_page_walk", "share", median(shares), low, high,
+                     static_cast<std::int64_t>(shares.size()), 0, ""});
     }
 
     Result<> measure_translation(std::uint64_t l2) {
