@@ -68,19 +68,22 @@ class MemoryCalibration {
     /// Whether the hypervisor splits large pages, and what a walk in one takes then: in several places in memory, since
     /// it may split some and others not.
     void measure_large_pages() {
-        constexpr int places = 4;
+        constexpr std::size_t places = 4;
         std::vector<memory::Buffer> taken;  // memory that was measured, so that the next time other memory is
         std::vector<double> shares;
+        std::size_t split = 0;
         while (shares.size() < places) {
             const auto found = timing::effective_pages(host_, large_, std::nullopt);
-            if (found.name != "4k") break;
+            const bool is_split = found.name == "4k";
+            if (found.name.empty() || (!is_split && shares.empty())) break;
+            split += is_split;
             shares.push_back(found.kept_share);
             auto same = memory::Buffer::allocate(timing::effective_pages_bytes(host_), large_, std::nullopt);
             if (!same) break;
             taken.push_back(std::move(*same));
         }
-        if (shares.empty()) return;
-        split_ = true;
+        split_ = 2 * split > shares.size();
+        if (!split_) return;
         const auto [low, high] = std::ranges::minmax(shares);
         reader_.add({"translation.large_page_walk", "share", median(shares), low, high,
                      static_cast<std::int64_t>(shares.size()), 0, ""});
