@@ -296,12 +296,10 @@ struct Description<CoreGeometry> {
         added("memory_vector_bytes", &S::memory_vector_bytes).at_least(0),
         optional("llvm_cpu_by_id", &S::llvm_cpu_by_id), optional("slot_width_by_id", &S::slot_width_by_id));
     static void check(const Node& node, S& core) {
-        constexpr std::size_t most_tables = 8;
-        constexpr unsigned longest = 511;
         for (const auto& history : {core.target_history, core.direction_history}) {
-            if (history.size() > most_tables) node.complain("has a history for more than 8 tables");
+            if (history.size() > S::most_histories) node.complain("has a history for more than 8 tables");
             for (const unsigned branches : history)
-                if (branches == 0 || branches > longest)
+                if (branches == 0 || branches > S::longest_history)
                     node.complain("has a history of 0 or of more than 511 branches");
             if (!history.empty() && core.history_bits + core.history_target_bits == 0)
                 node.complain("has a history of nothing");

@@ -177,8 +177,10 @@ struct CoreGeometry {
     /// What a taken branch adds to the history by which branches are foretold: so many bits of the address of its last
     /// byte, from the first on, and so many of the lowest ones of its target. No bits: not known, the model's own.
     unsigned history_bits = 0, history_first_bit = 0, history_target_bits = 0;
+    static constexpr std::size_t most_histories = 8;
+    static constexpr unsigned longest_history = 511;
     /// How many taken branches each table of targets of indirect branches looks back upon, and each of directions, the
-    /// shortest first, up to 8; none: not known, the model's own.
+    /// shortest first; none: not known, the model's own.
     std::vector<unsigned> target_history, direction_history;
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.

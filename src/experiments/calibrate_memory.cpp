@@ -104,10 +104,7 @@ class MemoryCalibration {
     }
 
     /// A fact that was found and may be used; nullptr: none.
-    const record::CalibratedFact* usable(const char* name) const {
-        const auto found = std::ranges::find(reader_.facts, name, &record::CalibratedFact::name);
-        return found != reader_.facts.end() && found->reason.empty() ? &*found : nullptr;
-    }
+    const record::CalibratedFact* usable(const char* name) const { return record::usable_fact(reader_.facts, name); }
 
     /// One load of a chain in any order through the block. Where the hypervisor splits large pages, what finding the
     /// addresses takes is taken off: the second TLB's time of loads whose page the first does not have, and a page

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -24,8 +23,8 @@ constexpr auto kept_for = std::chrono::hours(1);
 
 MemoryHere of(const record::Calibration& found) {
     const auto value = [&](const char* name) {
-        const auto fact = std::ranges::find(found.facts, name, &record::CalibratedFact::name);
-        return fact == found.facts.end() ? 0 : fact->value;
+        const record::CalibratedFact* const fact = record::usable_fact(found.facts, name);
+        return fact ? fact->value : 0;
     };
     return {static_cast<std::uint64_t>(value("size.l3")), value("translation.large_page_walk")};
 }

@@ -12,6 +12,8 @@ namespace {
 
 /// Bits that each table looks back upon where nothing is known of the core.
 constexpr std::array<unsigned, 7> bits_of_directions{4, 9, 18, 36, 72, 144, 388};
+static_assert(events::CoreGeometry::most_histories <= DirectionPredictor::most_tables &&
+              events::CoreGeometry::longest_history <= BranchHistory::longest);
 constexpr std::size_t by_address_bits = 14;
 constexpr std::size_t return_stack = 32;
 constexpr int target_ways = 8;

@@ -146,9 +146,8 @@ void walk_two_tables(events::CpuGeometry& cpu) {
 
 double large_page_walk(const ThisMachine& machine) {
     if (!machine.calibration) return machine.large_page_walk;
-    const auto& facts = machine.calibration->facts;
-    const auto found = std::ranges::find(facts, "translation.large_page_walk", &record::CalibratedFact::name);
-    return found != facts.end() && found->reason.empty() ? found->value : 0;
+    const auto* const found = record::usable_fact(machine.calibration->facts, "translation.large_page_walk");
+    return found ? found->value : 0;
 }
 
 double part_of_third_level(const ThisMachine& machine, const events::CpuGeometry& cpu) {

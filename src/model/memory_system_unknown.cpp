@@ -1,9 +1,9 @@
-#include "base/hash.h"
 #include "model/memory_system.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.h"
 #include "model/core/descriptor.h"
 
 namespace tmaprobe::model {

@@ -69,7 +69,7 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     double l3_share = 1;
     std::uint64_t held = 0;
     if (machine.virtual_cpus > 0) walk_two_tables(*cpu);
-    cpu->translation.large_page_walk = large_page_walk(machine);
+    cpu->translation.large_page_walk = machine.large_page_walk;
     if (machine.calibration)
         calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
     else if (hold_together(machine.held_by_caches, *cpu))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,12 @@ struct CalibratedFact {
     std::int64_t clean = 0, disturbed = 0;  ///< readings
     std::string reason;                     ///< why it must not be used; empty: it may
 };
+
+/// The fact of this name, if it is there and may be used; else nullptr.
+inline const CalibratedFact* usable_fact(const std::vector<CalibratedFact>& facts, std::string_view name) {
+    const auto found = std::ranges::find(facts, name, &CalibratedFact::name);
+    return found != facts.end() && found->reason.empty() ? &*found : nullptr;
+}
 
 /// What `tmaprobe calibrate` found on one machine.
 struct Calibration {

@@ -1,5 +1,6 @@
 #include "events/geometry.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -140,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Geometry, HistoriesOfBranchesAreOnesThatAPredictorCanHave) {
     const auto refused = [](const std::string& core) {
-        const auto cpu = parse_cpu_geometry(R"({"core": {"llvm_cpu": "x", )" + core + "}}", "x/geometry.json");
+        const std::string text = fmt::format(R"({{"core": {{"llvm_cpu": "x", {}}}}})", core);
+        const auto cpu = parse_cpu_geometry(text, "x/geometry.json");
         return cpu ? std::string("nothing") : cpu.error().what;
     };
     EXPECT_EQ(refused(R"("history_bits": 2, "direction_history": [3, 9], "target_history": [511])"), "nothing");

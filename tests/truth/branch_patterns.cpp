@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "by_clock.h"
@@ -16,13 +17,15 @@ namespace {
 using Directions = std::vector<std::uint8_t>;
 using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
 
-/// Of each turn, so many branches, each over a sum, and three no-operations behind it.
-Loop loop(std::uint32_t branches) {
+/// Of each turn, so many branches, so many bytes from one to the next: each over a sum, and no-operations behind it,
+/// three of them if there are 16 bytes.
+Loop loop(std::uint32_t branches, std::size_t apart = 16) {
     Code code;
     for (std::uint32_t i = 0; i < branches; ++i) {
         code.put({0x80, 0xbf});  // cmpb $0, i(%rdi)
         code.number(i);
-        code.put({0, 0x74, 4, 0x48, 0x83, 0xc0, 1, 0x90, 0x90, 0x90});  // je, over add $1, %rax
+        code.put({0, 0x74, 4, 0x48, 0x83, 0xc0, 1});  // je, over add $1, %rax
+        while (code.size() < (i + 1) * apart) code.put({0x90});
     }
     code.put({0x48, 0x81, 0xc7});  // add $branches, %rdi
     code.number(branches);
@@ -109,12 +112,30 @@ void print_short_loops(double cycle) {
     }
 }
 
+/// Whether it depends on where branches lie how long an order of directions may be: in a predictor whose tables have a
+/// half for each value of a bit of their address, as long again for branches that differ in that bit.
+void print_places() {
+    constexpr std::size_t known_length = 256, too_long = 1 << 18;
+    for (const auto& [branches, apart] :
+         {std::pair<std::uint32_t, std::size_t>{1, 16}, {2, 16}, {2, 32}, {2, 64}, {2, 128}, {4, 64}, {8, 16}}) {
+        const Loop run = loop(branches, apart);
+        if (!run) return;
+        const auto learnt = [&](std::size_t length) { return learnt_ns(run, by_chance(length, 50)); };
+        const double known = learnt(known_length), unknown = learnt(too_long);
+        std::printf("%u branches, %zu bytes apart; share not foretold, by the length of the pattern:", branches, apart);
+        for (const std::size_t length : {2048, 4096, 6144, 8192, 12288, 16384, 24576, 32768})
+            std::printf("  %zu: %.0f%%", length, 100 * (learnt(length) - known) / (unknown - known));
+        std::printf("\n");
+    }
+}
+
 }  // namespace
 
 int main() {
     const double cycle = cycle_ns();
     print_mispredictions(cycle);
     print_short_loops(cycle);
+    print_places();
     for (const unsigned percent : {50, 25, 10})
         for (const std::uint32_t branches : {1, 2, 4, 16, 64}) {
             const Loop run = loop(branches);

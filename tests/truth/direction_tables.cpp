@@ -1,5 +1,4 @@
-// How many taken branches each table of a core's branch predictor looks back upon, and which bit of a branch's address
-// decides where in a table it may be, by the clock.
+// How many taken branches each table of a core's branch predictor looks back upon, by the clock.
 //   c++ -std=c++20 -O2 -o direction_tables direction_tables.cpp && ./direction_tables      x86-64; a quiet machine
 //
 // In each turn some branches go by chance, then one more, then come so many jumps, and a last branch goes as that one
@@ -7,7 +6,6 @@
 // many more sees the branches by chance as well, too often another way to learn any. So where the last branch is
 // foretold, there is a table that looks back just as far.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -111,51 +109,6 @@ void print_reach(Last last, const std::vector<std::uint64_t>& numbers) {
     std::printf("\n");
 }
 
-using Directions = std::vector<std::uint8_t>;
-
-/// Branches by one byte each, in turns; the first at a place in a line, the others so many bytes apart.
-double pattern_ns(const CodeMemory& memory, std::size_t branches, std::size_t apart, std::size_t length) {
-    using Loop = void (*)(const std::uint8_t* from, const std::uint8_t* to);
-    constexpr std::size_t first = 16, compare_bytes = 7;
-    Code code;
-    for (std::size_t i = 0; i < branches; ++i) {
-        while (code.size() + compare_bytes < first + i * apart) code.put({0x90});
-        code.put({0x80, 0xbf});  // cmpb $0, i(%rdi)
-        code.number(static_cast<std::uint32_t>(i));
-        code.put({0, 0x74, 4, 0x48, 0x83, 0xc0, 1});  // je, over add $1, %rax
-    }
-    code.put({0x48, 0x81, 0xc7});  // add $branches, %rdi
-    code.number(static_cast<std::uint32_t>(branches));
-    code.put({0x48, 0x39, 0xf7});  // cmp %rsi, %rdi
-    code.branch({0x0f, 0x85}, 0);  // jne
-    code.put({0xc3});
-    const auto run = memory.hold<Loop>(code);
-    std::mt19937 random(1);
-    Directions directions(length);
-    for (std::uint8_t& direction : directions) direction = random() & 1;
-    const std::size_t rounds = std::max<std::size_t>(100, 500'000 / length);
-    const auto all = [&] { run(directions.data(), directions.data() + directions.size()); };
-    for (std::size_t round = 0; round < rounds; ++round) all();
-    return least_ns(40, all) / static_cast<double>(length);
-}
-
-void print_halves() {
-    const CodeMemory memory(1 << 16);
-    if (!memory.is_there()) return;
-    constexpr std::size_t known_length = 256, too_long = 1 << 18;
-    for (const auto& [branches, apart] :
-         {std::array<std::size_t, 2>{1, 0}, {2, 16}, {2, 32}, {2, 64}, {2, 128}, {4, 64}, {8, 16}}) {
-        const double known = pattern_ns(memory, branches, apart, known_length);
-        const double unknown = pattern_ns(memory, branches, apart, too_long);
-        std::printf("%zu branches by chance in turns, %zu bytes apart, share not foretold by how long the order is:",
-                    branches, apart);
-        for (const std::size_t length : {2048, 4096, 6144, 8192, 12288, 16384, 24576, 32768})
-            std::printf("  %zu: %.0f%%", length,
-                        100 * (pattern_ns(memory, branches, apart, length) - known) / (unknown - known));
-        std::printf("\n");
-    }
-}
-
 }  // namespace
 
 int main() {
@@ -164,6 +117,5 @@ int main() {
     for (std::uint64_t& number : numbers) number = random() & ~(std::uint64_t{1} << never_set);
     print_reach(Last::condition, numbers);
     print_reach(Last::jump, numbers);
-    print_halves();
     return 0;
 }
