@@ -260,6 +260,7 @@ set(TMAPROBE_SOURCES_model
     src/model/llvm/schedule.cpp
     src/model/llvm/target.cpp
     src/model/llvm/version.cpp
+    src/model/in_flight.cpp
     src/model/kinds_of_moments.cpp
     src/model/line_channel.cpp
     src/model/loop_times.cpp

@@ -130,6 +130,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_test.cpp
     tests/model/core_waits_test.cpp
     tests/model/executed_runs_test.cpp
+    tests/model/in_flight_test.cpp
     tests/model/kinds_of_moments_test.cpp
     tests/model/layout_simulators_test.cpp
     tests/model/loop_times_test.cpp

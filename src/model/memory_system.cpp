@@ -91,32 +91,14 @@ void MemorySystem::on_its_way(std::uint64_t line, const Filled& filled, std::uin
     arrivals_[line] = {cycle, filled.ready_at, filled.sender()};
 }
 
-std::uint64_t MemorySystem::wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) {
-    if (!timed_ || limit == 0) return cycle;
-    std::erase_if(outstanding, [&](const Span& span) { return span.end <= oldest_cycle_; });
-    std::size_t taken = 0;
-    for (const Span& span : outstanding) taken += span.begin <= cycle && cycle < span.end;
-    if (taken < limit) return cycle;
-    changes_.clear();
-    for (const Span& span : outstanding) {
-        if (span.end > cycle) changes_.emplace_back(span.end, -1);
-        if (span.begin > cycle) changes_.emplace_back(span.begin, 1);
-    }
-    std::sort(changes_.begin(), changes_.end());
-    for (std::size_t i = 0; i < changes_.size(); ++i) {
-        const auto& [at, change] = changes_[i];
-        taken = change > 0 ? taken + 1 : taken - 1;
-        const bool last_of_cycle = i + 1 == changes_.size() || changes_[i + 1].first != at;
-        if (last_of_cycle && taken < limit) return at;
-    }
-    return cycle;
+std::uint64_t MemorySystem::wait_for_slot(InFlight& outstanding, unsigned limit, std::uint64_t cycle) {
+    if (!timed_) return cycle;
+    outstanding.forget_before(oldest_cycle_);
+    return outstanding.room_from(cycle, limit);
 }
 
-bool MemorySystem::has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const {
-    if (!timed_ || outstanding.size() < limit) return true;
-    return static_cast<unsigned>(std::count_if(outstanding.begin(), outstanding.end(), [&](const Span& span) {
-               return span.begin <= cycle && cycle < span.end;
-           })) < limit;
+bool MemorySystem::has_slot(const InFlight& outstanding, unsigned limit, std::uint64_t cycle) const {
+    return !timed_ || outstanding.at(cycle) < limit;
 }
 
 void MemorySystem::vary(const MemoryVariation& variation) {
@@ -198,7 +180,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
         bank.after(start);
         filled.ready_at = bank.after(filled.ready_at);
         bank.after(filled.ready_at);
-        l2_outstanding_.push_back({start, filled.ready_at});
+        l2_outstanding_.add(start, filled.ready_at);
     }
     on_its_way(line, filled, cycle);
     into_l2(line);
@@ -220,7 +202,7 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
     }
     Filled filled = below(line, start);
     if (timed_) filled.ready_at = into_l1_.after(filled.ready_at);
-    if (timed_) l1_outstanding_.push_back({start, filled.ready_at});
+    if (timed_) l1_outstanding_.add(start, filled.ready_at);
     on_its_way(line, filled, cycle);
     into_l1(line, filled.ready_at);
     // Sources follow the sum: second level, third level, memory.

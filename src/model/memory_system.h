@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/core/simulate.h"
+#include "model/in_flight.h"
 #include "model/line_channel.h"
 #include "model/mapping.h"
 #include "model/memory_facts.h"
@@ -144,10 +145,10 @@ class MemorySystem final : public core::MemoryTiming {
     double likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const;
     /// `server`: which buffer of the second level would hold it; -1: none.
     bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
-    bool has_slot(const std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle) const;
+    bool has_slot(const InFlight& outstanding, unsigned limit, std::uint64_t cycle) const;
     std::uint64_t from_memory(std::uint64_t cycle);
     void train(std::uint64_t line, std::uint64_t cycle, bool missed);
-    std::uint64_t wait_for_slot(std::vector<Span>& outstanding, unsigned limit, std::uint64_t cycle);
+    std::uint64_t wait_for_slot(InFlight& outstanding, unsigned limit, std::uint64_t cycle);
     /// When the line is there for a question at `cycle`, and who sends it: not after `cycle`, when it is not on its
     /// way. What asks first in program order need not be first in time: an earlier question brings the line earlier.
     Filled arrival(std::uint64_t line, std::uint64_t cycle) const;
@@ -188,9 +189,8 @@ class MemorySystem final : public core::MemoryTiming {
     std::array<Translating, 16> translating_{};  ///< asked for last
     std::size_t next_translating_ = 0;
     std::uint64_t all_translated_ = 0;  ///< none of them comes later
-    std::vector<Span> l1_outstanding_, l2_outstanding_, walks_outstanding_;
-    std::vector<std::pair<std::uint64_t, int>> changes_;  ///< room to work in
-    std::uint64_t oldest_cycle_ = 0;                      ///< no question is about one before it
+    InFlight l1_outstanding_, l2_outstanding_, walks_outstanding_;
+    std::uint64_t oldest_cycle_ = 0;  ///< no question is about one before it
     std::uint64_t use_clock_ = 0;
     std::uint64_t lines_from_memory_ = 0, lines_before_moment_ = 0, last_code_line_ = 0;
     bool timed_ = false;  ///< false while warming

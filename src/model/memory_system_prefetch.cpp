@@ -39,9 +39,9 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, bool missed) {
         return geometry_.prefetchers.cross_pages && candidate.hits >= first_confident_hits &&
                std::abs(static_cast<std::int64_t>(line - candidate.last_line)) <= near;
     };
-    Stream* stream = nullptr;
-    for (Stream& candidate : streams_)
-        if (candidate.used && continues(candidate)) stream = &candidate;
+    const auto known = std::find_if(streams_.rbegin(), streams_.rend(),
+                                    [&](const Stream& candidate) { return candidate.used && continues(candidate); });
+    Stream* stream = known == streams_.rend() ? nullptr : &*known;
     if (!stream) {
         stream = &*std::min_element(streams_.begin(), streams_.end(),
                                     [](const Stream& a, const Stream& b) { return a.used < b.used; });

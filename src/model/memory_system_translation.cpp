@@ -91,7 +91,7 @@ std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, b
     if (is_split)
         done = start + static_cast<std::uint64_t>(
                            std::lround(static_cast<double>(done - start) * geometry_.translation.large_page_walk));
-    if (timed_) walks_outstanding_.push_back({start, done});
+    if (timed_) walks_outstanding_.add(start, done);
     return done;
 }
 

@@ -1,6 +1,7 @@
 #include "model/set_associative.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace tmaprobe::model {
@@ -22,6 +23,8 @@ SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement repl
     constexpr std::uint64_t many_sets = 4096;
     ways_ = ways <= 0 ? entries : std::min<std::uint64_t>(static_cast<std::uint64_t>(ways), entries);
     sets_ = std::max<std::uint64_t>(1, entries / ways_);
+    one_bit_ = std::has_single_bit(sets_);
+    shift_ = static_cast<unsigned>(std::countr_zero(sets_));
     short_tags_ = sets_ >= many_sets;
     if (short_tags_)
         small_ = SharedRows<std::uint32_t>(sets_, ways_, nothing<std::uint32_t>);
@@ -31,16 +34,16 @@ SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement repl
 
 void SetAssociative::prepare(std::uint64_t key) const {
     if (ways_ == 0) return;
-    with_tag(*this, key, [&](const auto& rows, auto) { __builtin_prefetch(rows.look(key % sets_)); });
+    with_tag(*this, key, [&](const auto& rows, auto) { __builtin_prefetch(rows.look(set_of(key))); });
 }
 
 bool SetAssociative::find(std::uint64_t key) {
     if (ways_ == 0) return false;
     return with_tag(*this, key, [&](auto& rows, auto tag) {
-        const std::size_t place = place_of(rows.look(key % sets_), ways_, tag);
+        const std::size_t place = place_of(rows.look(set_of(key)), ways_, tag);
         if (place == ways_) return false;
         if (place > 0 && replacement_ == Replacement::least_recent) {
-            auto* set = rows.change(key % sets_);
+            auto* set = rows.change(set_of(key));
             std::rotate(set, set + place, set + place + 1);
         }
         return true;
@@ -59,14 +62,14 @@ std::optional<std::uint64_t> SetAssociative::insert(std::uint64_t key) {
     if (ways_ == 0) return {};
     return with_tag(*this, key, [&](auto& rows, auto tag) -> std::optional<std::uint64_t> {
         using Tag = decltype(tag);
-        Tag* set = rows.change(key % sets_);
+        Tag* set = rows.change(set_of(key));
         Tag* last = set + ways_ - 1;
         Tag* out = *last == nothing<Tag> || replacement_ == Replacement::least_recent ? last : set + choice();
         const Tag evicted = *out;
         std::copy_backward(set, out, out + 1);
         *set = tag;
         if (evicted == nothing<Tag>) return {};
-        return std::uint64_t{evicted} * sets_ + key % sets_;
+        return std::uint64_t{evicted} * sets_ + set_of(key);
     });
 }
 
@@ -74,9 +77,9 @@ void SetAssociative::erase(std::uint64_t key) {
     if (ways_ == 0) return;
     with_tag(*this, key, [&](auto& rows, auto tag) {
         using Tag = decltype(tag);
-        const std::size_t place = place_of(std::as_const(rows).look(key % sets_), ways_, tag);
+        const std::size_t place = place_of(std::as_const(rows).look(set_of(key)), ways_, tag);
         if (place == ways_) return;
-        Tag* set = rows.change(key % sets_);
+        Tag* set = rows.change(set_of(key));
         std::copy(set + place + 1, set + ways_, set + place);
         set[ways_ - 1] = nothing<Tag>;
     });

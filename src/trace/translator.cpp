@@ -90,6 +90,14 @@ void add(Traced& sum, const Traced& more) {
 
 }  // namespace
 
+void Translator::Use::note(std::size_t amount, std::size_t steps) {
+    amount_ += amount;
+    steps_ += steps;
+    if (steps_ < enough_steps_ && amount_ < enough_amount_) return;
+    if (steps_ > 0) per_step_ = static_cast<double>(amount_) / static_cast<double>(steps_);
+    amount_ = steps_ = 0;
+}
+
 Result<Traced> Translator::steps(std::size_t count, const OnStep& on_step) {
     Traced all;
     while (all.steps < count && !all.ended && all.ended_early == EndedEarly::none && !met_) {
@@ -223,7 +231,7 @@ Result<> Translator::open_buffer(std::size_t remaining) {
     // As many as the rest will take, a little less: the last part is then short, and few steps too many are made.
     constexpr double cautious = 0.9;
     constexpr std::size_t for_allocations = 5, most_of_a_block = 1 + 4 * longest_block + for_allocations;
-    auto entries = static_cast<std::size_t>(cautious * entries_per_step_ * static_cast<double>(remaining));
+    auto entries = static_cast<std::size_t>(cautious * entries_.per_step() * static_cast<double>(remaining));
     if (drained_nothing_) entries = std::max(entries, most_of_a_block);
     return area_.open_buffer(entries);
 }
@@ -237,7 +245,7 @@ Result<> Translator::allow_steps(std::size_t remaining) {
     // As open_buffer(): more is executed than is counted down, as much as it was lately.
     constexpr double cautious = 0.7, most = 1e18;
     constexpr std::int64_t least = 2 * longest_block;
-    const double wanted = cautious * allowed_per_step_ * static_cast<double>(remaining);
+    const double wanted = cautious * counted_down_.per_step() * static_cast<double>(remaining);
     allowed_ = std::max(least, static_cast<std::int64_t>(std::min(most, wanted)));
     has_allowed_ = true;
     return area_.allow_steps(allowed_);
@@ -297,10 +305,8 @@ Result<> Translator::collect(Traced& traced, const std::optional<Boundary>& posi
     const bool is_enough = position && position->kind == Boundary::Kind::enough_steps;
     if (!is_enough) return {};
     has_allowed_ = false;
-    constexpr std::size_t enough_to_judge = 100'000;
     const std::int64_t left = TRY(area_.allowed_steps());
-    if (traced.steps - before > enough_to_judge)
-        allowed_per_step_ = static_cast<double>(allowed_ - left) / static_cast<double>(traced.steps - before);
+    counted_down_.note(static_cast<std::size_t>(std::max<std::int64_t>(0, allowed_ - left)), traced.steps - before);
     return {};
 }
 
@@ -331,9 +337,7 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
         }
         at += block.plan.entries;
     }
-    constexpr std::size_t enough_to_judge = 1000;
-    const std::size_t steps = traced.steps - before;
-    if (steps > enough_to_judge) entries_per_step_ = static_cast<double>(buffer_.size()) / static_cast<double>(steps);
+    entries_.note(buffer_.size(), traced.steps - before);
     return {};
 }
 

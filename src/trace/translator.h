@@ -105,6 +105,21 @@ class Translator {
         Registers registers;
     };
 
+    /// What a step takes of something, as it was lately. A short stretch says little by itself: it is one because a
+    /// repeated instruction before it took nothing for many steps. Of many of them together the sum does.
+    class Use {
+      public:
+        /// It is judged anew after so many steps, or after so much of it.
+        Use(std::size_t steps, std::size_t amount) : enough_steps_(steps), enough_amount_(amount) {}
+        void note(std::size_t amount, std::size_t steps);
+        double per_step() const { return per_step_; }
+
+      private:
+        std::size_t enough_steps_, enough_amount_;
+        double per_step_ = 0.5;
+        std::size_t amount_ = 0, steps_ = 0;  ///< since then
+    };
+
     /// steps() until the count, the thread's end, or an early end.
     Result<Traced> stretch(std::size_t count, const OnStep& on_step);
     /// The loop of stretch(). `address`: where the program is.
@@ -185,8 +200,8 @@ class Translator {
     std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> waiting_;  ///< places to become jumps, by target
     std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
     std::vector<std::uint64_t> buffer_;
-    double entries_per_step_ = 0.5;
-    double allowed_per_step_ = 0.5;  ///< of steps, how many are in blocks that end with a way back
+    Use entries_{1000, 200};             ///< of the buffer
+    Use counted_down_{100'000, 10'000};  ///< of what is allowed: steps in blocks that end with a way back
     std::int64_t allowed_ = 0;
     bool has_allowed_ = false;
     std::vector<std::uint64_t> awaited_;

@@ -1,4 +1,6 @@
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -156,6 +158,30 @@ TEST(CountedBlocks, AreTheSameEachTime) {
     const Counted once = count(work, Translator::Notes::blocks, 5000);
     const Counted again = count(work, Translator::Notes::blocks, 5000);
     EXPECT_EQ(once.executions, again.executions);
+}
+
+/// How often it stood while it went through a loop, after a repeated instruction of a million steps.
+std::uint64_t stops_after_a_repeated_instruction() {
+    constexpr std::size_t bytes = std::size_t{1} << 25;
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    void* to = memory;
+    std::size_t count = bytes;
+    asm volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(0) : "memory");
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    volatile std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < 1'000'000; ++i) sum = sum + i;
+    ::getrusage(RUSAGE_SELF, &after);
+    return static_cast<std::uint64_t>(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+TEST(CountedBlocks, AreNotStoppedForEachFewAfterARepeatedInstruction) {
+    for (const auto notes : {Translator::Notes::blocks_and_addresses, Translator::Notes::blocks}) {
+        const std::uint64_t stops = count(stops_after_a_repeated_instruction, notes, 50'000).result;
+        EXPECT_GT(stops, 0u) << "the calls themselves";
+        EXPECT_LT(stops, 1000u);
+    }
 }
 
 class Awaited : public testing::TestWithParam<Translator::Notes> {};
