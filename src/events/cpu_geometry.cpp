@@ -162,7 +162,7 @@ struct Description<Correction> {
         optional("general_source_cycles", &S::general_source_cycles), optional("fetch_cycles", &S::fetch_cycles),
         optional("when", &S::when), optional("reads_destination", &S::reads_destination));
     static void check(const Node& node, S&) {
-        if (node.has("bytes") == node.has("instructions")) node.complain("needs either 'bytes' or 'instructions'");
+        if (!node.has("bytes") && !node.has("instructions")) node.complain("needs 'bytes' or 'instructions'");
     }
 };
 
@@ -282,7 +282,8 @@ struct Description<CoreGeometry> {
         added("store_block_bytes", &S::store_block_bytes).at_least(1), added("reorder_buffer", &S::reorder_buffer),
         added("retire_width", &S::retire_width), added("general_registers", &S::general_registers),
         added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
-        optional("schedulers", &S::schedulers), added("split_line_cycles", &S::split_line_cycles),
+        optional("schedulers", &S::schedulers), optional("units", &S::units),
+        added("split_line_cycles", &S::split_line_cycles),
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming), added("port_binding", &S::port_binding),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),

@@ -83,7 +83,7 @@ struct KnownWrong {
     std::string what;  ///< said where such instructions were executed
 };
 
-/// What LLVM's scheduling data has wrong of some instructions, which `bytes` or `instructions` names.
+/// What LLVM's scheduling data has wrong of some instructions, which `bytes` or `instructions` names, or both together.
 struct Correction {
     /// Of these instructions all, those with a scaled index in their address, those with one relative to the code, or
     /// those with one that is a sum of base, index and constant.
@@ -95,7 +95,7 @@ struct Correction {
     /// Cycles that a result is there sooner for an instruction of this correction.
     std::optional<unsigned> sooner_among_alike;
     std::optional<unsigned> micro_ops;  ///< slots at renaming
-    /// Cycles of resources, of the operation alone; by the end of LLVM's names.
+    /// Cycles of resources, of the operation alone; by the end of LLVM's names, or one of the core's `units`.
     std::optional<std::map<std::string, unsigned>> ports;
     std::optional<std::map<std::string, unsigned>> store_ports;  ///< the same, of its store
     std::optional<unsigned> general_source_cycles;               ///< that the way from a general register takes longer
@@ -233,6 +233,7 @@ struct CoreGeometry {
              vector_registers = 0;          ///< to rename into; 0: as LLVM's model has it, or without limit
     unsigned scheduler = 0;                 ///< entries of all schedulers together; 0: as LLVM's model has them
     std::vector<PortScheduler> schedulers;  ///< each of its own ports, instead of LLVM's over all of them
+    std::vector<std::string> units;         ///< that LLVM's model lacks, for corrections to name: dividers
     unsigned split_line_cycles = 0;         ///< that a load takes longer when it lies in two lines
     bool binds_ports_at_renaming = false;   ///< a micro-op's port is chosen when it is renamed, not when it is issued
     PortBinding port_binding;               ///< where they are: which

@@ -199,6 +199,43 @@ TEST(Corrections, ReplaceWhatLlvmHas) {
     correction.ports = {{"ALU1", 1}};
     parameters.corrections = {correction};
     EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 1, 0.1);
+    correction.ports = {{"ALU1+ALU2", 1}};
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 0.5, 0.05);
+}
+
+TEST(Corrections, OfAUnitBesideThePortsLeaveThePortToOthers) {
+    CoreParameters parameters = zen4();
+    parameters.units = {"Divider"};
+    Correction correction;
+    correction.instructions = "POPCNT64r[rm]";
+    correction.ports = {{"ALU1", 1}, {"Divider", 4}};
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 4, 0.1);
+    // Products have the same port, but for one cycle of each four.
+    const Bytes multiply = {0x48, 0x6b, 0xd6, 0x03};  // imul $3, %rsi, %rdx
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits, multiply, multiply, multiply}), 1, 0.05);
+    // What waits for the divider waits in its port's scheduler: as much as that holds is on its way, and no more.
+    correction.ports = {{"ALU1", 1}, {"Divider", 18}};
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 18, 0.6);
+    parameters.units.clear();
+    EXPECT_FALSE(make_core(parameters).has_value()) << "a unit that the core does not have";
+}
+
+TEST(Corrections, ByNameAndBytesAreOfWhatHasBoth) {
+    CoreParameters parameters = zen4();
+    const Bytes above = {0x48, 0x0f, 0x47, 0xce}, below = {0x48, 0x0f, 0x42, 0xce};  // cmova, cmovb %rsi, %rcx
+    const double as_llvm_has_it = cycles_per_step(parameters, {above});
+    Correction correction;
+    correction.instructions = "CMOV64r[rm]";
+    correction.bytes = {{0x0f, 0x47}};
+    correction.latency = 7;
+    parameters.corrections = {correction};
+    EXPECT_NEAR(cycles_per_step(parameters, {above}), 7, 0.2);
+    EXPECT_LT(cycles_per_step(parameters, {below}), 2);
+    parameters.corrections.front().instructions = "POPCNT64r[rm]";
+    EXPECT_NEAR(cycles_per_step(parameters, {above}), as_llvm_has_it, 0.05);
 }
 
 TEST(Corrections, OfAResourceThatIsNoneAreRefused) {

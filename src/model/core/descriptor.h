@@ -43,6 +43,7 @@ struct PortUse {
     std::uint8_t cycles = 1;
     Part part = Part::operation;
     std::uint16_t pools = 0;  ///< schedulers that it may wait in, a bit each; 0: none
+    bool is_unit = false;     ///< no port, but what the ports after it are taken together with: a divider
 };
 
 /// A list of fixed room: descriptors lie together.

@@ -244,6 +244,10 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
             if (cycle == 0) first = taken;
         }
         if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});
+        if (use.is_unit) {
+            ready = first;
+            continue;
+        }
         if (use.pools) roomy_one(use.pools, renamed).take(first + 1);
         issued = std::max(issued, first);
         ++micro_ops;

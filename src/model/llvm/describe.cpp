@@ -117,8 +117,10 @@ Result<std::vector<PortUse>> Describer::ports_of(const std::map<std::string, uns
             return fail(ErrorCode::bad_input,
                         "LLVM's model of '" + parameters_.llvm_cpu + "' has no resource '" + resource + "'",
                         "the corrections of its instructions name it");
-        uses.push_back({ports, static_cast<std::uint8_t>(cycles), part, schedule_.pools_of(ports)});
+        uses.push_back(
+            {ports, static_cast<std::uint8_t>(cycles), part, schedule_.pools_of(ports), schedule_.is_unit(ports)});
     }
+    std::ranges::stable_partition(uses, &PortUse::is_unit);
     return uses;
 }
 
@@ -331,9 +333,10 @@ const std::vector<std::size_t>& Describer::corrections_of(unsigned opcode) {
         plain.consume_back("_REV");
         plain.consume_back("_Int");
         const std::string name = plain.str();
-        for (std::size_t i = 0; i < corrections_.size(); ++i)
-            if (!corrections_[i].what.bytes.empty() || std::regex_match(name, corrections_[i].instructions))
-                found->second.push_back(i);
+        for (std::size_t i = 0; i < corrections_.size(); ++i) {
+            const bool by_bytes_alone = corrections_[i].what.instructions.empty();
+            if (by_bytes_alone || std::regex_match(name, corrections_[i].instructions)) found->second.push_back(i);
+        }
     }
     return found->second;
 }

@@ -46,7 +46,7 @@ std::vector<std::string> without_common_beginning(std::vector<std::string> names
     }
     for (std::string& name : names) {
         name.erase(0, common);
-        if (std::isdigit(static_cast<unsigned char>(name[0]))) name.insert(0, "p");
+        if (std::isdigit(static_cast<unsigned char>(name[0]))) name.insert(name.begin(), 'p');
     }
     return names;
 }
@@ -55,7 +55,7 @@ std::vector<std::string> without_common_beginning(std::vector<std::string> names
 
 Schedule::Schedule(const LlvmTarget& target, const CoreParameters& parameters)
     : target_(target), model_(target.subtarget->getSchedModel()) {
-    number_ports();
+    number_ports(parameters.units);
     number_units(parameters.architecture == "x86_64");
     if (parameters.scheduler) schedulers_ = {{~std::uint64_t{0}, parameters.scheduler, false}};
     divide(parameters.schedulers);
@@ -82,7 +82,7 @@ std::vector<std::uint64_t> Schedule::groups(bool single) const {
     return groups;
 }
 
-void Schedule::number_ports() {
+void Schedule::number_ports(const std::vector<std::string>& units) {
     const unsigned kinds = model_.getNumProcResourceKinds();
     ports_.assign(kinds, 0);
     unsigned next = 0;
@@ -95,6 +95,9 @@ void Schedule::number_ports() {
         }
     }
     port_names_ = without_common_beginning(std::move(port_names_));
+    first_unit_ = port_names_.size();
+    for (const std::string& unit : units)
+        if (port_names_.size() < most_ports) port_names_.push_back(unit);
     for (unsigned i = 1; i < kinds; ++i) {
         const llvm::MCProcResourceDesc& resource = *model_.getProcResource(i);
         if (!resource.SubUnitsIdxBegin) continue;
@@ -154,6 +157,12 @@ void Schedule::number_units(bool x86) {
 }
 
 std::uint64_t Schedule::ports_of(const std::string& resource) const {
+    if (const std::size_t plus = resource.find('+'); plus != std::string::npos) {
+        const std::uint64_t one = ports_of(resource.substr(0, plus)), others = ports_of(resource.substr(plus + 1));
+        return one && others ? one | others : 0;
+    }
+    for (std::size_t unit = first_unit_; unit < port_names_.size(); ++unit)
+        if (port_names_[unit] == resource) return std::uint64_t{1} << unit;
     // LLVM's names begin with its short name of the core, which cores of one family differ in.
     for (unsigned i = 1; i < model_.getNumProcResourceKinds(); ++i)
         if (llvm::StringRef(model_.getProcResource(i)->Name).ends_with(resource)) return ports_[i];
@@ -161,6 +170,7 @@ std::uint64_t Schedule::ports_of(const std::string& resource) const {
 }
 
 std::uint16_t Schedule::pools_of(std::uint64_t ports) const {
+    if (is_unit(ports)) return 0;
     std::uint16_t pools = 0;
     for (std::size_t i = 0; i < schedulers_.size(); ++i)
         if ((divided_ >> i & 1) && (ports & schedulers_[i].ports)) pools |= static_cast<std::uint16_t>(1u << i);

@@ -47,8 +47,11 @@ class Schedule {
         return llvm_register == stack_pointer_ || llvm_register == frame_pointer_;
     }
     bool is_vector(unsigned llvm_register) const { return vector_[llvm_register]; }
-    /// By the end of LLVM's name; 0: it has none of that name.
+    /// By the end of LLVM's name, or the whole name of a unit that it lacks; several, with + between them, are taken
+    /// together. 0: one of them is not there.
     std::uint64_t ports_of(const std::string& resource) const;
+    /// Whether it is a unit that LLVM lacks, for which nothing waits but for a port and it together.
+    bool is_unit(std::uint64_t ports) const { return first_unit_ < most_ports && ports >> first_unit_ != 0; }
     /// The schedulers in which what goes to one of these ports may wait, a bit each.
     std::uint16_t pools_of(std::uint64_t ports) const;
     /// By number.
@@ -63,14 +66,15 @@ class Schedule {
     unsigned stack_pointer() const { return stack_pointer_; }
 
   private:
-    void number_ports();
+    void number_ports(const std::vector<std::string>& units);
     void number_units(bool x86);
     void divide(const std::vector<events::PortScheduler>& schedulers);
 
     const LlvmTarget& target_;
     const llvm::MCSchedModel& model_;
-    std::vector<std::uint64_t> ports_;  ///< of each resource
-    std::vector<std::string> port_names_;
+    std::vector<std::uint64_t> ports_;     ///< of each resource
+    std::vector<std::string> port_names_;  ///< the units that LLVM lacks come last
+    std::size_t first_unit_ = most_ports;  ///< of these
     std::vector<Scheduler> schedulers_;
     std::uint16_t divided_ = 0;  ///< those that are parts of one of LLVM's, by their ports
     std::vector<std::vector<Unit>> units_;
