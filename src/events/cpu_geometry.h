@@ -95,7 +95,8 @@ struct Correction {
     /// Cycles that a result is there sooner for an instruction of this correction.
     std::optional<unsigned> sooner_among_alike;
     std::optional<unsigned> micro_ops;  ///< slots at renaming
-    /// Cycles of resources, of the operation alone; by the end of LLVM's names, or one of the core's `units`.
+    /// Cycles of resources, of the operation alone; by the end of LLVM's names, or one of the core's `units`; any of
+    /// several with + between them.
     std::optional<std::map<std::string, unsigned>> ports;
     std::optional<std::map<std::string, unsigned>> store_ports;  ///< the same, of its store
     std::optional<unsigned> general_source_cycles;               ///< that the way from a general register takes longer

@@ -23,7 +23,7 @@ SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement repl
     constexpr std::uint64_t many_sets = 4096;
     ways_ = ways <= 0 ? entries : std::min<std::uint64_t>(static_cast<std::uint64_t>(ways), entries);
     sets_ = std::max<std::uint64_t>(1, entries / ways_);
-    one_bit_ = std::has_single_bit(sets_);
+    power_of_two_ = std::has_single_bit(sets_);
     shift_ = static_cast<unsigned>(std::countr_zero(sets_));
     short_tags_ = sets_ >= many_sets;
     if (short_tags_)

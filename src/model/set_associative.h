@@ -29,15 +29,15 @@ class SetAssociative {
     /// Calls `use` with the table in use and the key's tag, in the size in which it is stored.
     template <class Self, class Use>
     static auto with_tag(Self& self, std::uint64_t key, Use&& use) {
-        const std::uint64_t tag = self.one_bit_ ? key >> self.shift_ : key / self.sets_;
+        const std::uint64_t tag = self.power_of_two_ ? key >> self.shift_ : key / self.sets_;
         return self.short_tags_ ? use(self.small_, static_cast<std::uint32_t>(tag)) : use(self.large_, tag);
     }
-    std::uint64_t set_of(std::uint64_t key) const { return one_bit_ ? key & (sets_ - 1) : key % sets_; }
+    std::uint64_t set_of(std::uint64_t key) const { return power_of_two_ ? key & (sets_ - 1) : key % sets_; }
     std::size_t choice();
 
     std::uint64_t sets_ = 1;
     // Most tables have a power of two of sets: a division takes longer than the rest of a question.
-    bool one_bit_ = true;
+    bool power_of_two_ = true;
     unsigned shift_ = 0;
     std::size_t ways_ = 0;
     Replacement replacement_;

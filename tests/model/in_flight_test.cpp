@@ -45,14 +45,14 @@ TEST(InFlight, AreAsManyAsWhenEachIsLookedAt) {
             return static_cast<std::size_t>(
                 std::ranges::count_if(all, [&](const auto& one) { return one.first <= cycle && cycle < one.second; }));
         };
-        for (std::uint64_t oldest = 0; oldest < 20'000; oldest += random.below(30)) {
+        for (std::uint64_t oldest = 0; oldest < 3000; oldest += random.below(30)) {
             misses.forget_before(oldest);
-            const std::uint64_t cycle = oldest + random.below(200);
+            const std::uint64_t cycle = oldest + random.below(100);
             std::uint64_t room = cycle;
             while (taken(room) >= limit) ++room;
             ASSERT_EQ(misses.at(cycle), taken(cycle));
             ASSERT_EQ(misses.room_from(cycle, limit), room);
-            all.emplace_back(room, room + random.below(400));
+            all.emplace_back(room, room + random.below(15 * limit));
             misses.add(all.back().first, all.back().second);
         }
     }
