@@ -35,6 +35,7 @@ if(TMAPROBE_TESTS)
     find_package(GTest REQUIRED)
     tmaprobe_precompiled_headers(precompiled_tests GTest::gmock GTest::gtest)
     target_precompile_headers(tmaprobe_precompiled_tests PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    tmaprobe_compile_tests_cheaply(tmaprobe_precompiled_tests)
 endif()
 
 # The room's library, or its tests, use the precompiled headers.

@@ -30,6 +30,14 @@ function(tmaprobe_build_cheaply target room)
         set_target_properties(${target} PROPERTIES TMAPROBE_IS_QUICK ON)
     endif()
 endfunction()
+
+# The tests' own code is compiled once and runs once: half of the processor time of optimising it.
+function(tmaprobe_compile_tests_cheaply target)
+    if(TMAPROBE_QUICK)
+        target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${TMAPROBE_QUICKLY}>)
+    endif()
+endfunction()
+
 if(TMAPROBE_QUICK)
     # Most of it is the log's library, which is silent unless it is asked for.
     set_source_files_properties(src/base/log.cpp PROPERTIES COMPILE_OPTIONS ${TMAPROBE_QUICKLY} SKIP_PRECOMPILE_HEADERS ON)
