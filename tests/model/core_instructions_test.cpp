@@ -186,6 +186,26 @@ TEST(Constants, AreAddedAtRenamingUpToALimit) {
     EXPECT_GT(cycles_per_step(parameters, {add_constant}), 0.4);
 }
 
+TEST(Constants, OfAThousandAreAddedAtRenamingEverySecondTime) {
+    CoreParameters parameters = zen4();
+    parameters.adds_constants_below = 1024;
+    EXPECT_NEAR(cycles_per_step(parameters, {{0x48, 0x81, 0xc3, 0xe8, 0x03, 0x00, 0x00}}), 0.5,
+                0.05);  // addq $1000,%rbx
+    EXPECT_NEAR(cycles_per_step(parameters, {{0x48, 0x8d, 0x80, 0xe8, 0x03, 0x00, 0x00}}), 0.5,
+                0.05);  // leaq 1000(%rax),%rax
+}
+
+TEST(Constants, WithoutFlagsTakeNoPort) {
+    CoreParameters parameters = zen4();
+    const Bytes address{0x48, 0x8d, 0x50, 0x01};                     // leaq 1(%rax),%rdx
+    const Bytes relative{0x48, 0x8d, 0x15, 0x01, 0x00, 0x00, 0x00};  // leaq 1(%rip),%rdx
+    const double with_port = cycles_per_step(parameters, {address});
+    EXPECT_GT(with_port, 1.4 / parameters.slot_width);
+    parameters.adds_constants_below = 1024;
+    EXPECT_NEAR(cycles_per_step(parameters, {address}), 1.0 / parameters.slot_width, 0.02);
+    EXPECT_NEAR(cycles_per_step(parameters, {relative}), with_port, 0.02);
+}
+
 TEST(Corrections, ReplaceWhatLlvmHas) {
     CoreParameters parameters = zen4();
     EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 0.25, 0.03);

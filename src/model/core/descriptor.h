@@ -80,7 +80,7 @@ struct InstructionDescriptor {
     bool branch = false, conditional = false;
     bool microcoded = false;
     bool moves_string = false;                           ///< a repeated movs or stos: a piece of 32 bytes
-    bool executes = true;                                ///< false: done at renaming (copies, zeros, no-operations)
+    bool executes = true;                                ///< false: done at renaming (copies, zeros, sums, nops)
     std::int16_t constant = 0;                           ///< that is added to a register at renaming
     bool writes_general = false, writes_vector = false;  ///< takes a physical register
     bool moves_stack = false;             ///< push, pop, call, return: the stack pointer changes at renaming

@@ -264,7 +264,7 @@ Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::S
     const std::uint64_t earliest = renamed + issue_after_renaming;
     times.issued = times.loaded = times.operated = times.done = earliest;
     if (!what.executes) {
-        times.done = renamed;
+        times.done = sum_fits(what) ? renamed : known(what, Part::operation, earliest) + what.latency;
         return times;
     }
     const bool accesses = what.loads || what.stores || what.prefetch;
@@ -327,11 +327,10 @@ void Pipeline::define(const InstructionDescriptor& what, const Times& times) {
             if (what.moves_stack) continue;
             if (!source) source = known(what, Part::operation, times.renamed + issue_after_renaming);
             const Unit from = what.source();
-            const int added = what.constant ? (from == no_unit ? 0 : added_[from]) + what.constant : 0;
             if (!what.constant && from != no_unit) alike_[definition.unit] = alike_[from];
-            const bool fits = std::abs(added) < static_cast<int>(parameters_.adds_constants_below);
-            ready_[definition.unit] = !what.constant || fits ? source : times.operated + definition.latency;
-            added_[definition.unit] = static_cast<std::int16_t>(fits ? added : 0);
+            const bool fits = sum_fits(what);
+            ready_[definition.unit] = fits ? source : std::max(times.operated, source) + definition.latency;
+            added_[definition.unit] = static_cast<std::int16_t>(fits ? sum_at_renaming(what) : 0);
             continue;
         }
         added_[definition.unit] = 0;

@@ -74,6 +74,15 @@ class Pipeline {
     void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
+    /// What has been added to a register since it was written, with what `what` adds to it.
+    int sum_at_renaming(const InstructionDescriptor& what) const {
+        if (!what.constant) return 0;
+        const Unit source = what.source();
+        return (source == no_unit ? 0 : added_[source]) + what.constant;
+    }
+    bool sum_fits(const InstructionDescriptor& what) const {
+        return !what.constant || std::abs(sum_at_renaming(what)) < static_cast<int>(parameters_.adds_constants_below);
+    }
     std::uint64_t room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries);
     bool bound_to_scheduler(const PortUse& use) const;
     bool takes_turn(const PortUse& use) const;

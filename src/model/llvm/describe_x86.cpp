@@ -85,6 +85,7 @@ std::optional<std::int64_t> added_constant(llvm::StringRef name, const llvm::MCI
     };
     if (name == "INC64r" || name == "DEC64r") return 1;
     if (any_of(name, {"ADD64ri8", "SUB64ri8", "ADD64ri32", "SUB64ri32"})) return constant(2);
+    if (any_of(name, {"ADD64i32", "SUB64i32"})) return constant(0);  // to rax
     if (name != "LEA64r" || !code.getOperand(base).getReg() || code.getOperand(index).getReg()) return std::nullopt;
     return constant(displacement);
 }
@@ -208,6 +209,8 @@ void describe_x86(const LlvmTarget& target, const CoreParameters& parameters, co
         out.constant = static_cast<std::int16_t>(*constant);
         for (Definition& definition : out.definitions)
             if (definition.unit != carry && definition.unit != others) definition.as_soon_as_source = true;
+        // No flags, which would have to be computed.
+        if (name == "LEA64r" && out.source() != no_unit) out.executes = false;
     }
 
     const bool on_stack = (out.what.push || out.what.pop) && !out.what.string;
