@@ -31,7 +31,7 @@ function(tmaprobe_build_cheaply target room)
     endif()
 endfunction()
 
-# The tests' own code is compiled once and runs once: half of the processor time of optimising it.
+# The tests' own code is compiled once and runs once; optimising it took two fifths of the processor time that it costs.
 function(tmaprobe_compile_tests_cheaply target)
     if(TMAPROBE_QUICK)
         target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${TMAPROBE_QUICKLY}>)

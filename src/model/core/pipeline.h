@@ -2,6 +2,7 @@
 
 // The core: each instruction of a trace in turn, from fetch to retirement.
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,7 @@ class Pipeline {
         const Unit source = what.source();
         return (source == no_unit ? 0 : added_[source]) + what.constant;
     }
+    /// True of what adds nothing, too.
     bool sum_fits(const InstructionDescriptor& what) const {
         return !what.constant || std::abs(sum_at_renaming(what)) < static_cast<int>(parameters_.adds_constants_below);
     }
