@@ -224,6 +224,18 @@ TEST(Corrections, ReplaceWhatLlvmHas) {
     EXPECT_NEAR(cycles_per_step(parameters, {count_bits}), 0.5, 0.05);
 }
 
+TEST(Corrections, OfZensLetTheAccumulatorBeSummedIntoLikeOtherRegisters) {
+    for (const char* const folder : {"amdzen3", "amdzen4", "amdzen5"}) {
+        const events::CpuGeometry cpu = events::read_cpu_geometry({}, folder).value();
+        CoreParameters parameters = zen4();
+        parameters.llvm_cpu = cpu.core->llvm_cpu;
+        const Bytes copy{0x89, 0xc8}, and_accumulator{0x25, 0xe8, 0x03, 0x00, 0x00};
+        EXPECT_GT(cycles_per_step(parameters, {copy, and_accumulator}), 0.4) << "LLVM has it four times as dear";
+        parameters.corrections = cpu.corrections;
+        EXPECT_LT(cycles_per_step(parameters, {copy, and_accumulator}), 0.3) << folder;
+    }
+}
+
 TEST(Corrections, OfAUnitBesideThePortsLeaveThePortToOthers) {
     CoreParameters parameters = zen4();
     parameters.units = {"Divider"};
