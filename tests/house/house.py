@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the house rules that a compiler does not: which room may include which, which library may be
-used where, how long a file may grow, and what a commit must not name.
+used where, how long a file may grow, what lies in the root folder, and what a commit must not name.
 
     house.py [TREE]      prints each violation as file:line: text; exit status 1 if there is any
 """
@@ -57,6 +57,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 REGISTRY = re.compile(r"\b(" + "|".join(["registry\\.npm" + "js", "deb\\.debian\\." + "org", "py" + "pi\\.org",
                                          "static\\.crates\\." + "io", "proxy\\.go" + "lang", "repo1?\\.maven"]) + r")")
 
+# What a reader, cmake or a hosting site looks for in the root folder; the last two are a developer's own.
+IN_ROOT = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md",
+           "CMakeUserPresets.json", "compile_commands.json"}
+
 
 def room_of(path):
     parts = path.parts
@@ -110,8 +114,16 @@ def check_listed(tree):
                 yield f"{path}:1: not listed in {listing}, so it is not built"
 
 
+def check_root(tree):
+    """In the root folder lies only what everybody looks for there."""
+    for file in sorted(tree.iterdir()):
+        if file.is_file() and not file.name.startswith(".") and file.name not in IN_ROOT:
+            yield f"{file.name}:1: lies in the root folder; an experiment goes, all else has a folder"
+
+
 def violations(tree):
     tree = pathlib.Path(tree)
+    yield from check_root(tree)
     yield from check_listed(tree)
     for folder in ("src", "kernels", "tests", "docs", "third_party", "cmake"):
         for file in sorted((tree / folder).rglob("*")):

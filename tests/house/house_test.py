@@ -15,7 +15,7 @@ TREE = pathlib.Path(__file__).parents[2]
 def planted(path, text):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / path
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         return list(house.violations(folder))
 
@@ -49,6 +49,10 @@ class House(unittest.TestCase):
 
     def test_a_long_file_is_found(self):
         self.assertTrue(planted("src/base/long.cpp", "int x;\n" * (house.LONGEST_FILE + 1)))
+
+    def test_a_file_left_in_the_root_folder_is_found(self):
+        self.assertTrue(planted("scratch.c", "int x;\n"))
+        self.assertEqual(planted("LICENSE", "MIT\n"), [])
 
     def test_the_name_of_a_registry_is_found(self):
         self.assertTrue(planted("docs/bad.md", "fetch it from https://py" + "pi.org/simple\n"))
