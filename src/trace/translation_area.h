@@ -55,7 +55,10 @@ class TranslationArea {
     Result<std::uint64_t> read_jump_target() const;
 
     static constexpr std::size_t buffer_entries = std::size_t{1} << 16;
-    static constexpr std::size_t most_blocks = std::size_t{1} << 17;  ///< that have a counter
+    static constexpr std::size_t most_blocks = std::size_t{1} << 18;  ///< that have a counter
+    /// A compiler's most used code: what does not stay is translated again and again (GCC's cc1 with half of this: 8
+    /// times as long). Pages are taken as they are written.
+    static constexpr std::size_t code_bytes = std::size_t{32} << 20;
 
   private:
     static constexpr std::size_t guard_bytes = 8192;
@@ -64,7 +67,6 @@ class TranslationArea {
     static constexpr std::size_t buffer_offset = counters_offset + most_blocks * 8;
     static constexpr std::size_t guard_offset = buffer_offset + buffer_entries * 8;
     static constexpr std::size_t code_offset = guard_offset + guard_bytes;
-    static constexpr std::size_t code_bytes = std::size_t{16} << 20;
     static constexpr std::size_t area_bytes = code_offset + code_bytes;
 
     Result<> write(std::uint64_t address, const void* from, std::size_t bytes) const;
