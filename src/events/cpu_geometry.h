@@ -66,6 +66,9 @@ struct PrefetcherGeometry {
     unsigned distance_lines = 12;
     bool cross_pages = false;        ///< a stream goes on into the next page, its translation fetched on the way
     unsigned l1_distance_lines = 0;  ///< of `distance_lines`, that go to the first level; 0: a fourth
+    /// A stream stays in its page where the first level meanwhile asks for so many lines, for each of the stream's,
+    /// that the second has had for long; where for fewer, now and then, in proportion. 0: it never stays.
+    double held_lines_to_stay = 0;
 };
 
 struct MemoryGeometry {

@@ -224,7 +224,7 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
     const auto [translation, translated] = translate(address, cycle, false, false);
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
-    train(line, start, filled.level != 1);
+    train(line, start, filled.level);
     switch (filled.level) {
         case 0:
             count(MemoryFact::loads_in_flight_hit);
@@ -267,7 +267,7 @@ std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uin
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
     written(line);
-    train(line, start, filled.level != 1);
+    train(line, start, filled.level);
     return std::max(filled.ready_at, start);
 }
 
@@ -287,7 +287,7 @@ unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) 
     const unsigned translation = translate(address, cycle, false, false).cycles;
     const std::uint64_t line = address / line_bytes, start = cycle + translation;
     const Filled filled = data(line, start, false);
-    train(line, start, filled.level != 1);
+    train(line, start, filled.level);
     const std::uint64_t waited = std::max(filled.ready_at, start) - cycle;
     if (filled.level == 1) return translation;
     return static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);

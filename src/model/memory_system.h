@@ -117,7 +117,9 @@ class MemorySystem final : public core::MemoryTiming {
         std::uint64_t last_line = 0, used = 0;
         std::int64_t direction = 0;
         unsigned hits = 0;
-        std::uint64_t ahead = 0;  ///< furthest line asked for
+        bool crosses = true;  ///< goes on into the page after decided_page
+        std::uint64_t decided_page = 0;
+        std::uint64_t decided_line = 0, decided_held = 0;  ///< its line then, and held_lines_
     };
     static constexpr std::size_t page_sizes = 3;  ///< 4 KiB, 2 MiB, 1 GiB
     /// Which of `tlbs_` serve data or code in pages of each size, by level; -1: none.
@@ -147,7 +149,12 @@ class MemorySystem final : public core::MemoryTiming {
     bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
     bool has_slot(const InFlight& outstanding, unsigned limit, std::uint64_t cycle) const;
     std::uint64_t from_memory(std::uint64_t cycle);
-    void train(std::uint64_t line, std::uint64_t cycle, bool missed);
+    /// An access of a line, which that level had, leads the stream prefetcher on.
+    void train(std::uint64_t line, std::uint64_t cycle, int level);
+    /// What comes after a stream's last line is asked for.
+    void go_ahead(Stream& stream, std::uint64_t cycle, bool missed);
+    /// Whether a stream goes on into the next page.
+    bool crosses_page(Stream& stream);
     std::uint64_t wait_for_slot(InFlight& outstanding, unsigned limit, std::uint64_t cycle);
     /// When the line is there for a question at `cycle`, and who sends it: not after `cycle`, when it is not on its
     /// way. What asks first in program order need not be first in time: an earlier question brings the line earlier.
@@ -186,6 +193,8 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<std::uint64_t> written_;  ///< lines of the first level, by their last bits; a few are forgotten
     SetAssociative directories_;          ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
+    std::uint64_t held_lines_ = 0;               ///< that the first level asked for and the second had had for long
+    double stays_owed_ = 0;                      ///< pages that streams were to stay in, less those that they did
     std::array<Translating, 16> translating_{};  ///< asked for last
     std::size_t next_translating_ = 0;
     std::uint64_t all_translated_ = 0;  ///< none of them comes later

@@ -272,6 +272,38 @@ TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
     }
 }
 
+/// The pages whose first lines a stream from memory waits for, of `pages`, when of each `every` of its lines one is
+/// loaded that the second level has; 0: of none.
+unsigned pages_waited_for(double held_lines_to_stay, std::uint64_t every) {
+    constexpr std::uint64_t pages = 80, lines_of_a_page = 64, held_lines = 512, held = 0x1000000, stream = 0x40000000;
+    ModelledCpu geometry = plain();
+    geometry.l1_data.size_bytes = held_lines * 64 / 4;
+    geometry.prefetchers = {true, 8, 12, true, 0, held_lines_to_stay};
+    MemorySystem memory(geometry, all(small), {});
+    for (std::uint64_t line = 0; line < 2 * held_lines; ++line)
+        memory.warm(a_load(), {0, held + line % held_lines * 64, 0});
+    memory.begin_window();
+    unsigned waited = 0;
+    std::uint64_t cycle = 0;
+    for (std::uint64_t line = 0; line < pages * lines_of_a_page; ++line) {
+        if (every && line % every == 0) memory.load(held + line / every % held_lines * 64, 0, cycle);
+        const unsigned extra = memory.load(stream + line * 64, 0, cycle).extra;
+        if (line % lines_of_a_page == 0 && extra > 100) ++waited;
+        cycle += extra + 60;
+    }
+    return waited;
+}
+
+TEST(MemorySystem, AStreamStaysInItsPageBesideLinesThatTheSecondLevelHas) {
+    constexpr unsigned first = 1, all_pages = 80;
+    EXPECT_EQ(pages_waited_for(0, 1), first);
+    EXPECT_EQ(pages_waited_for(1, 0), first);
+    EXPECT_GE(pages_waited_for(1, 1), all_pages - 2);
+    EXPECT_NEAR(pages_waited_for(1, 2), all_pages / 2, 3);
+    EXPECT_NEAR(pages_waited_for(1, 4), all_pages / 4, 3);
+    EXPECT_NEAR(pages_waited_for(0.5, 4), all_pages / 2, 3);
+}
+
 TEST(MemorySystem, AStoreIsDoneWhenItsLineIsThere) {
     MemorySystem memory(plain(), all(large), {});
     memory.begin_window();
