@@ -20,6 +20,8 @@ class Workload {
     virtual void restart() {}
     /// Runs the region once with this many iterations (in-process only).
     virtual void run(std::uint64_t iterations) = 0;
+    /// How many of the operations that its time is given by are in an iteration.
+    virtual double operations_per_iteration() const { return 1; }
     /// True when there is nothing to run: what the scope names is counted until it ends or a signal comes.
     virtual bool only_waits() const { return false; }
     /// Thread ids to count besides the calling one; empty: the calling thread alone.

@@ -106,6 +106,14 @@ Result<> judge_by_clock(const CountingRequest& request, const std::vector<Comman
     return {};
 }
 
+Result<> judge_kernel_by_clock(const CountingRequest& request, record::Run& run,
+                               std::vector<record::Warning>& warnings) {
+    const auto limits = TRY(events::read_clock_limits(request.library));
+    if (auto doubtful = judge::judge_kernel_clock(limits, run.time, *run.extra.model))
+        warnings.push_back(std::move(*doubtful));
+    return {};
+}
+
 }  // namespace
 
 Result<> add_counts(counters::CounterSource& source, const CountingRequest& request, const RepeatRequest& repeat,
@@ -163,8 +171,12 @@ Result<> add_counts(counters::CounterSource& source, const CountingRequest& requ
         run.extra.perf->retire_latencies = assessment.latencies;
     }
     if (counted.model) run.extra.model = std::move(counted.model);
-    if (run.extra.model && run.extra.model->clock_check)
-        TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));
+    if (run.extra.model && run.extra.model->clock_check) {
+        if (kernel)
+            TRY(judge_kernel_by_clock(request, run, measured.warnings));
+        else
+            TRY(judge_by_clock(request, measured.command_runs, *run.extra.model->clock_check, measured.warnings));
+    }
     if (counted.attribution) {
         run.extra.where = where_of(*counted.attribution, measured.warnings);
         name_region(request.attribute_in, *run.extra.where, measured.warnings);

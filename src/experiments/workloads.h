@@ -20,6 +20,7 @@ class KernelWorkload final : public counters::Workload {
     void prepare() override { kernel_->prepare(); }
     void restart() override { kernel_->restart(); }
     void run(std::uint64_t iterations) override { kernel_->run(iterations); }
+    double operations_per_iteration() const override { return kernel_->per_iteration().operations; }
     std::vector<pid_t> threads() const override { return kernel_->threads(); }
     const kernels::Kernel& kernel() const { return *kernel_; }
 

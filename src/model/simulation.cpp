@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 
 #include "base/file.h"
@@ -69,6 +70,9 @@ class Simulation {
         const std::string trace_problem = finish_trace(trace_file.get(), windows_, false, simulator_.addresses());
         sum_up(windows_, false, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
+        if (options_.core_clock_hz)
+            if (const double instructions = instructions_per_operation().value_or(0); instructions > 0)
+                modelled_.clock_check = record::ClockCheck{.windows = windows_.size(), .instructions = instructions};
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
         add_trace_warning(trace_problem, modelled_);
         modelled_.simulating_ns = simulator_.simulating_ns();
@@ -99,6 +103,27 @@ class Simulation {
         ::makecontext(&child_.context, reinterpret_cast<void (*)()>(&start_child), 2,
                       static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
         ::setcontext(&child_.context);
+    }
+
+    /// Counted in a child of its own, from the kernel's start on; 0: they are too many.
+    Result<double> instructions_per_operation() {
+        // So many operations that what begins and ends a run, some thousand instructions, does not matter.
+        constexpr double operations = 65536;
+        constexpr std::size_t most = 50'000'000;
+        const double of_each = workload_.operations_per_iteration();
+        const auto iterations = static_cast<std::uint64_t>(std::ceil(operations / of_each));
+        auto process = TRY(trace::TracedProcess::fork_function([this, iterations] {
+            workload_.restart();
+            ::syscall(SYS_kill, ::syscall(SYS_getpid), SIGSTOP);
+            workload_.run(iterations);
+            ::_exit(0);
+        }));
+        TRY(wait_for_start(process));
+        trace::Tracer tracer(process, decoder_, options_.software_always);
+        trace::Translator translator(process, tracer, trace::Translator::Notes::blocks);
+        const auto traced = TRY(translator.steps(most, {}));
+        if (!traced.ended || !translator.translates()) return 0;
+        return static_cast<double>(traced.steps) / (static_cast<double>(iterations) * of_each);
     }
 
     struct Child {

@@ -157,9 +157,12 @@ std::string clock_sentence(const record::Run& run) {
     if (!run.extra.model || !run.extra.model->clock_check) return {};
     const auto& check = *run.extra.model->clock_check;
     if (check.measured_ns <= 0) return {};
-    const std::string text =
-        fmt::format("modelled {}, measured {} in its own code: ratio {:.2f} over all {:.0f} million instructions",
-                    format_ns(check.modelled_ns), format_ns(check.measured_ns), check.ratio, check.instructions * 1e-6);
+    const std::string times =
+        fmt::format("modelled {}, measured {}", format_ns(check.modelled_ns), format_ns(check.measured_ns));
+    const std::string text = run.time.operation == "command"
+                                 ? fmt::format("{} in its own code: ratio {:.2f} over all {:.0f} million instructions",
+                                               times, check.ratio, check.instructions * 1e-6)
+                                 : fmt::format("{} per {}: ratio {:.2f}", times, run.time.operation, check.ratio);
     switch (check.verdict) {
         case record::ClockVerdict::doubtful:
             return "DOUBTFUL: " + text;

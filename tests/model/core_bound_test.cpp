@@ -68,6 +68,29 @@ INSTANTIATE_TEST_SUITE_P(Targets, OnEveryTarget,
                          testing::Values("AuthenticAMD-25-11-1", "amdzen5", "skylakex", "cascadelakex", "icelakex",
                                          "sapphirerapids"));
 
+/// Twelve instructions in each iteration, which is three operations.
+class Sums final : public counters::Workload {
+  public:
+    void run(std::uint64_t iterations) override {
+        asm volatile("1:\n.rept 10\nadd %%rcx, %%rax\n.endr\ndec %0\njnz 1b" : "+r"(iterations) : : "rax", "rcx", "cc");
+    }
+    double operations_per_iteration() const override { return 3; }
+};
+
+TEST(ModelledKernel, KnowsTheInstructionsOfAnOperationWhereTheClockIsThisMachines) {
+    Sums workload;
+    ModelOptions options;
+    options.windows = 1;
+    constexpr std::uint64_t many = 1'000'000'000;
+    EXPECT_FALSE(model_of(workload, "AuthenticAMD-25-11-1", options, many).sample.model->clock_check);
+    options.core_clock_hz = [] { return 2e9; };
+    const auto check = model_of(workload, "AuthenticAMD-25-11-1", options, many).sample.model->clock_check;
+    ASSERT_TRUE(check);
+    EXPECT_NEAR(check->instructions, 4, 0.05) << "and what begins and ends a run";
+    EXPECT_EQ(check->windows, 1u);
+    EXPECT_EQ(check->verdict, record::ClockVerdict::not_judged);
+}
+
 TEST(ModelledSha256, IsAboutAsFastOnTheFirstZensAsOnZen3) {
     std::map<std::string, double> per_cycle;
     for (const char* target : {"amdzen1", "amdzen2", "amdzen3"}) {

@@ -61,6 +61,19 @@ TEST(Terminal, NothingIsCalledMeasuredOrModelledAboveNoValue) {
     }
 }
 
+TEST(Terminal, AKernelsClockIsThatOfAnOperation) {
+    auto record = modelled_with_own_tree();
+    record.runs[0].kernel = "chase";
+    record.runs[0].time.operation = "load";
+    auto& check = record.runs[0].extra.model.emplace().clock_check.emplace();
+    check.modelled_ns = 140;
+    check.measured_ns = 251;
+    check.ratio = 140.0 / 251;
+    check.verdict = record::ClockVerdict::doubtful;
+    EXPECT_THAT(render_terminal(record, {}),
+                HasSubstr("DOUBTFUL: modelled 140 ns, measured 251 ns per load: ratio 0.56"));
+}
+
 std::string first_lines(const record::Record& record) {
     const std::string text = render_terminal(record, {});
     return text.substr(0, text.find("\n\n"));

@@ -76,17 +76,19 @@ struct Description<record::ClockCheck> {
     using T = record::ClockCheck;
     static constexpr std::string_view name = "clock_check",
                                       meaning =
-                                          "The model of this machine against its clock: all "
-                                          "instructions of a command, against a run of it by itself";
+                                          "The model of this machine against its clock: all instructions of a "
+                                          "command, against a run of it by itself, or an operation of a kernel";
     static constexpr auto fields = std::make_tuple(
         field("verdict", &T::verdict,
-              "agrees; doubtful: beyond the limit of events/clock-check.json; not_judged: too few windows"),
+              "agrees; doubtful: beyond the limit of events/clock-check.json; not_judged: too few windows, or timed "
+              "beside others"),
         field("windows", &T::windows, "Simulated windows, on which the modelled time stands"),
-        optional("instructions", &T::instructions, "Instructions that were executed"),
+        optional("instructions", &T::instructions, "Instructions that were executed; of a kernel, of an operation"),
         optional("clock_hz", &T::clock_hz, "Clock of the core, measured, in Hz"),
         optional("ratio", &T::ratio, "Modelled over measured time"),
-        optional("measured_ns", &T::measured_ns, "Processor time of the command in its own code"),
-        optional("modelled_ns", &T::modelled_ns, "Of all its instructions, at that clock"));
+        optional("measured_ns", &T::measured_ns,
+                 "Processor time of the command in its own code; of a kernel, time of an operation"),
+        optional("modelled_ns", &T::modelled_ns, "Of all those instructions, at that clock"));
 };
 
 template <>
