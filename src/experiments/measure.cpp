@@ -407,6 +407,9 @@ Result<std::vector<MeasuredRun>> measure_in_turn(const CountingRequest& request,
                 fmt::format("this CPU lacks the instructions of variant {}", points[index].variant.name);
         }
         TRY(add_all_counts(request, repeat, setup, *workload, iterations, on_progress, measured));
+        for (auto& warning : measured.warnings)
+            if (points.size() > 1 && warning.id == "model_doubtful")
+                warning.what = fmt::format("--pages {}: {}", points[index].parameters.pages.name, warning.what);
         all.push_back(std::move(measured));
     }
     return all;

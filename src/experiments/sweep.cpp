@@ -160,6 +160,33 @@ void add_new_ids(std::vector<record::Warning>& warnings, const std::vector<recor
             warnings.push_back(warning);
 }
 
+/// One sentence about all points whose model the clock doubts, in the place of the first one's.
+void sum_up_doubt(record::Record& record) {
+    const auto said = std::find_if(record.warnings.begin(), record.warnings.end(),
+                                   [](const auto& warning) { return warning.id == "model_doubtful"; });
+    if (said == record.warnings.end()) return;
+    std::size_t doubtful = 0, judged = 0;
+    double worst = 1;
+    for (const auto& run : record.runs) {
+        if (!run.extra.model || !run.extra.model->clock_check) continue;
+        const record::ClockCheck& check = *run.extra.model->clock_check;
+        judged += check.verdict != record::ClockVerdict::not_judged;
+        if (check.verdict != record::ClockVerdict::doubtful) continue;
+        ++doubtful;
+        worst = std::max({worst, check.ratio, 1 / check.ratio});
+    }
+    // Of a point that was measured again only the better one is left.
+    if (doubtful == 0) {
+        record.warnings.erase(said);
+        return;
+    }
+    said->what = fmt::format(
+        "the model is doubtful at {} of {} points: modelled and measured time are apart by a factor of {:.1f} at "
+        "worst, "
+        "and where the model puts slots may be wrong by as much there",
+        doubtful, judged, worst);
+}
+
 /// What single points said of themselves, replaced by one sentence about all of them.
 void sum_up_disturbance(record::Record& record) {
     std::erase_if(record.warnings,
@@ -356,6 +383,7 @@ Result<record::Record> sweep(const SweepRequest& request, const machine::Host& h
     };
     TRY(measure_points(request, point, measure, hooks, record));
     sort_runs(record, request);
+    sum_up_doubt(record);
     sum_up_disturbance(record);
     judge::judge_sweep(record, setup.host);
     if (hooks.on_progress)
