@@ -164,7 +164,8 @@ def memory(tool):
             continue
         loads = 64 // STREAM_LOADS[run["variant"]]
         # A hint counts as one more load of its line.
-        cycles = modelled_cycles(tool, "stream", run) * (loads + (hint != "none")) / loads
+        facts = run["model"]["facts"]
+        cycles = facts["cycles"] / facts["loads"] * (loads + (hint != "none"))
         print(f"  stream 256M {run['variant']}, prefetch hint {hint}: {cycles:.1f} cycles per line")
 
 
@@ -174,15 +175,6 @@ HERE = ([["sha256", "--variant", "shani"]]
         + [["chase", "--size", size] for size in ("16K", "256K", "4M", "16M", "256M")]
         + [["stream", "--size", size, "--variant", variant] for size in ("16K", "256M") for variant in ("avx512", "avx2", "sse2", "scalar")]
         + [["atomic", "--option", f"op={op}"] for op in ("lockinc", "inc")])
-
-
-def modelled_cycles(tool, kernel, run):
-    """Of one operation, as the kernel counts them: a block, a load, a line, an increment."""
-    facts = run["model"]["facts"]
-    if kernel == "sha256":
-        return facts["cycles"] / facts["instructions"] * instructions(tool)
-    per_load = facts["cycles"] / facts["loads"]
-    return per_load * 64 / STREAM_LOADS[run["variant"]] if kernel == "stream" else per_load
 
 
 def here(tool):
@@ -200,7 +192,11 @@ def here(tool):
         if not cycles.get("median"):
             print(f"  {name:<40} no measured cycles")
             continue
-        modelled = modelled_cycles(tool, kernel, run)
+        check = run["model"].get("clock_check") or {}
+        if not check.get("modelled_ns"):
+            print(f"  {name:<40} not held against the clock")
+            continue
+        modelled = check["modelled_ns"] * check["clock_hz"] * 1e-9
         low, high = (modelled * bound for bound in spread(run))
         ratios.append(modelled / cycles["median"])
         print(f"  {name:<40} {modelled:9.2f} {low:8.2f} {high:8.2f} {cycles['median']:9.2f} {cycles['min']:9.2f} {ratios[-1]:6.2f}", flush=True)
