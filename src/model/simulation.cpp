@@ -70,7 +70,9 @@ class Simulation {
         const std::string trace_problem = finish_trace(trace_file.get(), windows_, false, simulator_.addresses());
         sum_up(windows_, false, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
-        if (options_.core_clock_hz)
+        // Where code has to be stepped, counting would take minutes.
+        const bool is_quick = modelled_.translated && modelled_.traced.stepped_in_software == 0;
+        if (options_.core_clock_hz && is_quick)
             if (const double instructions = instructions_per_operation().value_or(0); instructions > 0)
                 modelled_.clock_check = record::ClockCheck{.windows = windows_.size(), .instructions = instructions};
         add_model_warnings(simulator_.known_wrong(), simulator_.pages().partly_known(), modelled_);
@@ -122,7 +124,7 @@ class Simulation {
         trace::Tracer tracer(process, decoder_, options_.software_always);
         trace::Translator translator(process, tracer, trace::Translator::Notes::blocks);
         const auto traced = TRY(translator.steps(most, {}));
-        if (!traced.ended || !translator.translates()) return 0;
+        if (!traced.ended) return 0;
         return static_cast<double>(traced.steps) / (static_cast<double>(iterations) * of_each);
     }
 
