@@ -182,8 +182,7 @@ void sum_up_doubt(record::Record& record) {
     }
     said->what = fmt::format(
         "the model is doubtful at {} of {} points: modelled and measured time are apart by a factor of {:.1f} at "
-        "worst, "
-        "and where the model puts slots may be wrong by as much there",
+        "worst, and where the model puts slots may be wrong by as much there",
         doubtful, judged, worst);
 }
 

@@ -117,7 +117,7 @@ class MemorySystem final : public core::MemoryTiming {
         std::uint64_t last_line = 0, used = 0;
         std::int64_t direction = 0;
         unsigned hits = 0;
-        bool crosses = true;  ///< goes on into the page after decided_page
+        bool crosses = false;  ///< goes on into the page after decided_page
         std::uint64_t decided_page = 0;
         std::uint64_t decided_line = 0, decided_held = 0;  ///< its line then, and held_lines_
     };

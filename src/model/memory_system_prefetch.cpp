@@ -34,7 +34,7 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, int level) {
     const std::uint64_t page = line / lines_per_page;
     const auto continues = [&](const Stream& candidate) {
         if (candidate.last_line / lines_per_page == page) return true;
-        return geometry_.prefetchers.cross_pages && candidate.crosses && candidate.hits >= first_confident_hits &&
+        return candidate.crosses && candidate.hits >= first_confident_hits &&
                std::abs(static_cast<std::int64_t>(line - candidate.last_line)) <= near;
     };
     const auto known = std::find_if(streams_.rbegin(), streams_.rend(),
@@ -42,7 +42,7 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, int level) {
     if (known == streams_.rend()) {
         *std::min_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
             return a.used < b.used;
-        }) = {line, ++use_clock_, 0, 0, true, ~page, line, held_lines_};
+        }) = {line, ++use_clock_, 0, 0, geometry_.prefetchers.cross_pages, ~page, line, held_lines_};
         held_lines_ += level == 2;
         return;
     }
