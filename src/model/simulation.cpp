@@ -70,7 +70,7 @@ class Simulation {
         const std::string trace_problem = finish_trace(trace_file.get(), windows_, false, simulator_.addresses());
         sum_up(windows_, false, cpu_, modelled_);
         if (options_.attribute) modelled_.attribution = attribution_of(windows_, false, cpu_, modelled_);
-        // Where code has to be stepped, counting would take minutes.
+        // Where instructions are executed one at a time, or in software, counting would take minutes.
         const bool is_quick = modelled_.translated && modelled_.traced.stepped_in_software == 0;
         if (options_.core_clock_hz && is_quick)
             if (const double instructions = instructions_per_operation().value_or(0); instructions > 0)

@@ -1,9 +1,13 @@
 #pragma once
 
-// What the tools beside this share that time code by the clock: x86-64, and best on a quiet machine.
+// What the tools beside this share that time code and memory by the clock: x86-64, and best on a quiet machine.
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 
 inline double now_ns() {
     const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
@@ -32,4 +36,13 @@ constexpr double chain_cycles = 100'000;
 inline double cycle_ns() {
     constexpr int rounds = 200;
     return least_ns(rounds, chain) / chain_cycles;
+}
+
+/// Pages of 4 KiB, each of which was written to.
+inline char* mapped(std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::exit(1);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    std::fill_n(static_cast<char*>(memory), bytes, 1);
+    return static_cast<char*>(memory);
 }

@@ -4,8 +4,6 @@
 //   c++ -std=c++20 -O2 -o missed_loads missed_loads.cpp
 //   missed_loads                      two tables, cycles a line: x86-64; a quiet machine
 //   missed_loads KIB PAGES OTHERS     one of its places for a second, to ask tmaprobe about
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -52,14 +50,6 @@ void in_order(const char* memory, const char* end) {
         : "+r"(memory)
         : "r"(end), "i"(loads), "i"(no_operations)
         : "rax", "memory", "cc");
-}
-
-char* mapped(std::size_t bytes) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) std::exit(1);
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-    std::fill_n(static_cast<char*>(memory), bytes, 1);
-    return static_cast<char*>(memory);
 }
 
 /// Each page has as many, at other places of it and of a line.

@@ -5,8 +5,6 @@
 //   c++ -std=c++20 -O2 -o streams_and_pages streams_and_pages.cpp
 //   streams_and_pages        a table: x86-64; a quiet machine
 //   streams_and_pages ROW    one of its rows for two seconds, to ask tmaprobe about
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,14 +15,6 @@
 namespace {
 
 constexpr std::size_t page = 4096, line = 64, large = std::size_t{64} << 20, held = std::size_t{128} << 10;
-
-char* mapped(std::size_t bytes) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) std::exit(1);
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-    std::fill_n(static_cast<char*>(memory), bytes, 1);
-    return static_cast<char*>(memory);
-}
 
 struct Memory {
     char* first = mapped(large);
