@@ -113,6 +113,7 @@ set(TMAPROBE_SOURCES_experiments
     src/experiments/cache_share.cpp
     src/experiments/calibrate.cpp
     src/experiments/calibrate_memory.cpp
+    src/experiments/shared_level.cpp
     src/experiments/calibration_file.cpp
     src/experiments/call_paths.cpp
     src/experiments/checks.cpp

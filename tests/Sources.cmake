@@ -65,6 +65,7 @@ set(TMAPROBE_SOURCES_tests_experiments
     tests/experiments/replay_test.cpp
     tests/experiments/requirements_test.cpp
     tests/experiments/setup_test.cpp
+    tests/experiments/shared_level_test.cpp
     tests/experiments/source_seam_test.cpp
     tests/experiments/sweep_test.cpp
     tests/experiments/time_left_test.cpp

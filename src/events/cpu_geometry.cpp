@@ -93,8 +93,9 @@ struct Description<CacheGeometry> {
                         added("line_bytes", &S::line_bytes).at_least(1), added("ways", &S::ways),
                         added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
                         added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
-                        added("line_cycles", &S::line_cycles), added("write_back_cycles", &S::write_back_cycles),
-                        added("banks", &S::banks).at_least(1), added("bank_cycles", &S::bank_cycles));
+                        added("least_recent", &S::least_recent), added("line_cycles", &S::line_cycles),
+                        added("write_back_cycles", &S::write_back_cycles), added("banks", &S::banks).at_least(1),
+                        added("bank_cycles", &S::bank_cycles));
     static void check(const Node& node, S& cache) {
         if (!(cache.line_cycles >= 0 && cache.write_back_cycles >= 0 && cache.bank_cycles >= 0))
             node.complain("has cycles of a line that are not 0 or above");

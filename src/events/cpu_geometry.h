@@ -27,10 +27,15 @@ struct CacheGeometry {
     unsigned latency = 0;            ///< load to use, cycles; 0: not known
     bool latency_estimated = false;  ///< no published figure: varied with that of DRAM
     bool victim = false;             ///< filled by what the level above evicts, and gives back what is hit
-    double line_cycles = 0;          ///< from one line to the next on the way to the level above, at best; 0: not known
-    double write_back_cycles = 0;    ///< that a line takes of that way which was written above and comes back
-    unsigned banks = 1;              ///< neighbouring lines lie in so many
-    double bank_cycles = 0;          ///< from one line to the next of one bank; 0: not known
+    bool least_recent = false;       ///< what makes room was used longest ago; else, in a last level, any line
+    /// Of a level of a virtual machine that others fill, too: a line that was last used `t` ago, and `n` others of ours
+    /// since, is held while n (1 + t / this) is less than the lines of the level. 0: nobody else does. Never in the
+    /// tables: it is measured.
+    double others_fill_ns = 0;
+    double line_cycles = 0;        ///< from one line to the next on the way to the level above, at best; 0: not known
+    double write_back_cycles = 0;  ///< that a line takes of that way which was written above and comes back
+    unsigned banks = 1;            ///< neighbouring lines lie in so many
+    double bank_cycles = 0;        ///< from one line to the next of one bank; 0: not known
 };
 
 /// One translation buffer that holds the page sizes named.

@@ -58,6 +58,7 @@ HostGeometry host_geometry(const CpuGeometry& cpu) {
     HostGeometry geometry;
     add_caches(geometry, cpu.caches, "table");
     add_tlbs(geometry, cpu.tlbs, "table");
+    for (const CacheGeometry& cache : cpu.caches) geometry.last_level_least_recent |= cache.least_recent;
     if (cpu.core) {
         geometry.load_bytes = cpu.core->load_bytes;
         geometry.memory_vector_bytes = cpu.core->memory_vector_bytes;
@@ -79,6 +80,7 @@ machine::Host with_geometry(machine::Host host, const HostGeometry& geometry) {
     if (host.load_bytes == 0) host.load_bytes = geometry.load_bytes;
     if (host.memory_vector_bytes == 0) host.memory_vector_bytes = geometry.memory_vector_bytes;
     if (host.reorder_buffer == 0) host.reorder_buffer = geometry.reorder_buffer;
+    host.last_level_least_recent |= geometry.last_level_least_recent;
     return host;
 }
 

@@ -18,6 +18,7 @@ struct HostGeometry {
     int load_bytes = 0;           ///< widest load that the core does in one piece; 0: not known
     int memory_vector_bytes = 0;  ///< vectors that move most bytes between core and memory; 0: not known
     int reorder_buffer = 0;       ///< entries; 0: not known
+    bool last_level_least_recent = false;
 };
 
 /// What the descriptor bytes of CPUID leaf 2 mean by the text of cpuid-descriptors.json; bytes that it does not hold

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "experiments/shared_level.h"
 #include "memory/limits.h"
 #include "memory/pages.h"
 #include "timing/effective_pages.h"
@@ -41,7 +42,7 @@ class MemoryCalibration {
         const std::uint64_t l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
         if (l3 > 4 * l2 && fitting() > 2 * beyond) TRY(measure_share(3 * l2, l2 + l3, beyond));
         std::vector<record::CalibratedFact> found;
-        for (const char* const name : {"size.l3", "translation.large_page_walk"})
+        for (const char* const name : {"size.l3", "given.l3", "others.l3", "translation.large_page_walk"})
             if (const record::CalibratedFact* const fact = usable(name)) found.push_back(*fact);
         return found;
     }
@@ -142,25 +143,50 @@ class MemoryCalibration {
     /// how much changes from one second to the next. `largest`: of the blocks.
     Result<> measure_share(std::uint64_t held, std::uint64_t all, std::uint64_t largest) {
         constexpr double told_apart = 2;  // times as long from memory
-        const std::uint64_t most = std::min({all / 2, largest / 2, fitting()});
+        const std::uint64_t most = std::min({all / 2, largest / 2, fitting()}), smallest = held;
         const auto near = TRY(loads_at_once(held)), far = TRY(loads_at_once(std::min({4 * all, largest, fitting()})));
         if (near.value <= 0 || far.value < told_apart * near.value) return {};
         const double beyond = std::sqrt(near.value * far.value);
-        for (std::uint64_t bytes = held * 3 / 2; bytes <= most; bytes += bytes / 2 / page_bytes * page_bytes) {
-            const auto fact = TRY(loads_at_once(bytes));
-            if (fact.clean + fact.disturbed == 0) return {};
-            if (fact.value > beyond) {
-                record::CalibratedFact share{"size.l3", "bytes", 0, 0, 0, fact.clean, fact.disturbed, {}};
-                share.low = static_cast<double>(held);
-                share.high = static_cast<double>(bytes);
-                share.value = std::round(std::sqrt(share.low * share.high));
-                if (fact.clean == 0) share.reason = "a neighbour was busy: what it takes is in it";
-                share_ = static_cast<std::uint64_t>(share.value);
-                reader_.add(std::move(share));
-                return {};
-            }
-            held = bytes;
+        std::uint64_t displaced = 0;
+        record::CalibratedFact fact;
+        const auto is_held = [&](std::uint64_t bytes) -> Result<bool> {
+            fact = TRY(loads_at_once(bytes));
+            return fact.value <= beyond;
+        };
+        while (!displaced && held * 3 / 2 <= most) {
+            const std::uint64_t bytes = held + held / 2 / page_bytes * page_bytes;
+            (TRY(is_held(bytes)) ? held : displaced) = bytes;
         }
+        if (displaced) {
+            const std::uint64_t between = (held + displaced) / 2 / page_bytes * page_bytes;
+            (TRY(is_held(between)) ? held : displaced) = between;
+            add_share(held, displaced, fact);
+        }
+        // Where another line makes room than the one that was used longest ago, the model has no use for it.
+        return host_.last_level_least_recent ? measure_others(smallest, std::min(all, largest), beyond / near.value)
+                                             : Result<>{};
+    }
+
+    void add_share(std::uint64_t held, std::uint64_t displaced, const record::CalibratedFact& last) {
+        record::CalibratedFact share{"size.l3", "bytes", 0, 0, 0, last.clean, last.disturbed, {}};
+        share.low = static_cast<double>(held);
+        share.high = static_cast<double>(displaced);
+        share.value = std::round(std::sqrt(share.low * share.high));
+        if (last.clean == 0) share.reason = "a neighbour was busy: what it takes is in it";
+        share_ = static_cast<std::uint64_t>(share.value);
+        reader_.add(std::move(share));
+    }
+
+    /// `held`: bytes that the third level holds for certain; `beyond`: times what a load of those takes.
+    Result<> measure_others(std::uint64_t held, std::uint64_t all, double beyond) {
+        const auto found =
+            TRY(measure_shared_level({cache_bytes(host_, 2), all, held, large_, beyond, reader_.interrupted()}, host_));
+        if (!found) return {};
+        constexpr std::int64_t tries = 3;
+        reader_.add({"given.l3", "bytes", std::round(found->held), found->held_low, found->held_high, tries, 0, ""});
+        constexpr double ms = 1e6;
+        reader_.add({"others.l3", "ms", found->others_fill_ns / ms, found->others_fill_low_ns / ms,
+                     found->others_fill_high_ns / ms, tries, 0, ""});
         return {};
     }
 

@@ -58,6 +58,7 @@ class ClockReader {
     /// Time of a step of so many bytes of a block that is read in order.
     Result<record::CalibratedFact> stream(const std::string& name, std::uint64_t bytes, const memory::PageMode& pages,
                                           const char* unit, Convert convert, double bytes_per_step);
+    const std::function<bool()>& interrupted() const { return request_.interrupted; }
     /// A fact that is above 0 is kept, another is named with the reason.
     void add(record::CalibratedFact fact);
 

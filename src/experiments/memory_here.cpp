@@ -12,6 +12,7 @@
 #include "experiments/calibrate_memory.h"
 #include "experiments/calibration_file.h"
 #include "machine/topology.h"
+#include "model/calibrated_cpu.h"
 
 namespace tmaprobe::experiments {
 namespace {
@@ -22,11 +23,8 @@ namespace fs = std::filesystem;
 constexpr auto kept_for = std::chrono::hours(1);
 
 MemoryHere of(const record::Calibration& found) {
-    const auto value = [&](const char* name) {
-        const record::CalibratedFact* const fact = record::usable_fact(found.facts, name);
-        return fact ? fact->value : 0;
-    };
-    return {static_cast<std::uint64_t>(value("size.l3")), value("translation.large_page_walk")};
+    const auto* const walk = record::usable_fact(found.facts, "translation.large_page_walk");
+    return {model::third_level_found(found.facts), walk ? walk->value : 0};
 }
 
 std::optional<record::Calibration> found_lately(const fs::path& path, const machine::Host& host) {

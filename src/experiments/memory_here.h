@@ -1,15 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 
 #include "machine/host.h"
+#include "model/this_machine.h"
 
 namespace tmaprobe::experiments {
 
 /// What a virtual machine has of its host's caches and pages, and cannot be told by it.
 struct MemoryHere {
-    std::uint64_t held_by_caches = 0;  ///< bytes, by second and third level together; 0: all, or it cannot be told
+    model::ThirdLevelFound third_level;
     double large_page_walk = 0;  ///< of a walk in a small page, where large ones are split; 0: not, or not to be told
 };
 

@@ -109,7 +109,7 @@ Result<> take_machine(const CalibrationChoice& choice, Setup& setup) {
     if (choice.use && choice.measure_memory_here && !setup.machine.calibration && setup.machine.virtual_cpus > 0 &&
         !setup.host.is_emulated) {
         const MemoryHere here = memory_here(setup.host, choice.interrupted);
-        setup.machine.held_by_caches = here.held_by_caches;
+        setup.machine.third_level = here.third_level;
         setup.machine.large_page_walk = here.large_page_walk;
     }
     if (found.warning) setup.warnings.push_back(std::move(*found.warning));

@@ -56,10 +56,11 @@ struct Host {
     int load_bytes = 0;  ///< widest load that the core does in one piece, from the table of its CPU; 0: not known
     int memory_vector_bytes =
         0;  ///< vectors that move most bytes between core and memory, from the same table; 0: not known
-    int reorder_buffer = 0;              ///< entries, from the same table; 0: not known
-    std::uint64_t package_l3_bytes = 0;  ///< all L3 of one package, where CPUID says it; 0: not known
-    std::vector<std::string> notes;      ///< where sources contradict each other, one sentence each
-    int perf_event_paranoid = -2;        ///< -2: no perf_event at all
+    int reorder_buffer = 0;                ///< entries, from the same table; 0: not known
+    bool last_level_least_recent = false;  ///< what makes room there was used longest ago, by the tables
+    std::uint64_t package_l3_bytes = 0;    ///< all L3 of one package, where CPUID says it; 0: not known
+    std::vector<std::string> notes;        ///< where sources contradict each other, one sentence each
+    int perf_event_paranoid = -2;          ///< -2: no perf_event at all
     bool nmi_watchdog = false;
     PmuPresence pmu;
     std::vector<std::string> features;  ///< instruction set extensions that kernels ask for: "sha_ni", "avx2", ...

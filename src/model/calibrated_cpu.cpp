@@ -62,6 +62,16 @@ bool put_walkers(double cycles_a_walk, events::CpuGeometry& cpu) {
     return true;
 }
 
+/// False, and all as it was: they have no more, or hardly more than the second has.
+bool hold_together(std::uint64_t found, events::CpuGeometry& cpu) {
+    const std::uint64_t whole = held_together(cpu);
+    const std::uint64_t l2 = whole ? data_cache(cpu, 2)->size_bytes : 0;
+    if (found >= whole || found < 2 * l2) return false;
+    events::CacheGeometry* const l3 = data_cache(cpu, 3);
+    l3->size_bytes = l3->victim ? found - l2 : found;
+    return true;
+}
+
 bool put(const record::CalibratedFact& found, const events::CalibrationFact& known, events::CpuGeometry& cpu) {
     const auto cycles = static_cast<unsigned>(std::lround(found.value));
     if (unsigned* const figure = cycles_figure(found.name, cpu)) {
@@ -82,7 +92,6 @@ bool put(const record::CalibratedFact& found, const events::CalibrationFact& kno
         cpu.translation.large_page_walk = found.value;
         return true;
     }
-    if (found.name == "size.l3") return hold_together(static_cast<std::uint64_t>(found.value), cpu);
     if (found.name == "memory.latency") {
         cpu.memory.latency_ns = found.value;
         cpu.memory.latency_low_ns = found.low;
@@ -126,16 +135,30 @@ std::vector<std::string> calibrate(const record::Calibration& found, const std::
         const events::CalibrationFact* const about = events::find_fact(known, fact.name);
         if (about && fact.reason.empty() && put(fact, *about, cpu)) used.push_back(fact.name);
     }
+    if (take_third_level(third_level_found(found.facts), cpu)) {
+        const bool is_filled = data_cache(cpu, 3)->others_fill_ns > 0;
+        used.emplace_back(is_filled ? "given.l3" : "size.l3");
+        if (is_filled) used.emplace_back("others.l3");
+    }
     return used;
 }
 
-bool hold_together(std::uint64_t found, events::CpuGeometry& cpu) {
-    const std::uint64_t whole = held_together(cpu);
-    const std::uint64_t l2 = whole ? data_cache(cpu, 2)->size_bytes : 0;
-    if (found >= whole || found < 2 * l2) return false;
+ThirdLevelFound third_level_found(const std::vector<record::CalibratedFact>& facts) {
+    const auto value = [&](const char* name) {
+        const record::CalibratedFact* const fact = record::usable_fact(facts, name);
+        return fact ? fact->value : 0;
+    };
+    return {static_cast<std::uint64_t>(value("size.l3")), static_cast<std::uint64_t>(value("given.l3")),
+            value("others.l3") * 1e6};
+}
+
+std::optional<std::uint64_t> take_third_level(const ThirdLevelFound& found, events::CpuGeometry& cpu) {
     events::CacheGeometry* const l3 = data_cache(cpu, 3);
-    l3->size_bytes = l3->victim ? found - l2 : found;
-    return true;
+    if (!l3 || !l3->least_recent || found.others_fill_ns <= 0)
+        return hold_together(found.held_bytes, cpu) ? std::optional(found.held_bytes) : std::nullopt;
+    l3->others_fill_ns = found.others_fill_ns;
+    hold_together(found.given_bytes, cpu);
+    return held_together(cpu);
 }
 
 void walk_two_tables(events::CpuGeometry& cpu) {

@@ -19,9 +19,13 @@ std::optional<double> table_figure(const std::string& fact, const events::CpuGeo
 std::vector<std::string> calibrate(const record::Calibration& found, const std::vector<events::CalibrationFact>& known,
                                    events::CpuGeometry& cpu);
 
-/// Gives the third level what this machine was found to have of it, by what it and the second hold together. False,
-/// and all as it was: that is all that they have, or hardly more than the second has.
-bool hold_together(std::uint64_t found_bytes, events::CpuGeometry& cpu);
+ThirdLevelFound third_level_found(const std::vector<record::CalibratedFact>& facts);
+
+/// Gives the third level what this machine was found to have of it: where it is known to keep what was used last, and
+/// how others fill it was found, what it would hold without these; else what it was found to hold. Returns what it and
+/// the second level hold together then. Nothing, and all as it was: it was not found, or is all that they have, or
+/// hardly more than the second has.
+std::optional<std::uint64_t> take_third_level(const ThirdLevelFound& found, events::CpuGeometry& cpu);
 
 /// Page walks as in a virtual machine, where each step in its tables takes a walk of the host's: what was measured of
 /// such; as they are where nothing was.

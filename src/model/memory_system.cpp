@@ -36,9 +36,10 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
       l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
       l2_(cache_of(geometry.l2, SetAssociative::Replacement::least_recent)),
-      // No vendor says how a last level replaces. None falls off a cliff one line beyond its size, as least
-      // recently used would when a block is walked again and again.
-      l3_(cache_of(geometry.l3, SetAssociative::Replacement::random)),
+      // No vendor says how a last level replaces; where nobody has timed it, any line makes room.
+      l3_(cache_of(geometry.l3, geometry.l3.least_recent ? SetAssociative::Replacement::least_recent
+                                                         : SetAssociative::Replacement::random)),
+      met_areas_(geometry.l2.size_bytes / line_bytes),
       met_pages_(many_pages, 16),
       written_(many_lines),
       directories_(geometry.translation.upper_level_entries, -1),
@@ -136,10 +137,9 @@ void MemorySystem::into_l1(std::uint64_t line, std::uint64_t cycle) {
 }
 
 void MemorySystem::into_l2(std::uint64_t line) {
-    const auto evicted = l2_.insert(place_in_l2(line));
+    const auto evicted = l2_.insert(in_frames(line));
     if (!evicted || !geometry_.l3.victim) return;
-    const std::uint64_t evicted_line = line_from_frames(*evicted);
-    if (!l3_.find(evicted_line)) l3_.insert(evicted_line);
+    if (!l3_.find(*evicted)) l3_.insert(*evicted);
 }
 
 MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle) {
@@ -152,7 +152,8 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
 
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
-    if (l2_.find(place_in_l2(line))) {
+    const std::uint64_t place = in_frames(line);
+    if (l2_.find(place)) {
         const Filled coming = arrival(line, cycle);
         if (coming.ready_at > cycle) return {coming.ready_at, 2, coming.sent_by};
         const std::uint64_t sent = timed_ ? l2_bank(line).after(cycle) : cycle;
@@ -160,16 +161,18 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     }
     const std::uint64_t start = wait_for_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle);
     Filled filled;
-    const bool in_l3 = l3_.find(line);
-    met_areas_.note(line, in_l3);
-    if (in_l3 && geometry_.l3.victim) l3_.erase(line);
-    if (in_l3 && has_third_level_) {
+    // Before it becomes the most recent one.
+    const bool is_left = has_third_level_ && left_by_others(line, place);
+    const bool in_l3 = l3_.find(place);
+    met_areas_.note(line);
+    if (in_l3 && geometry_.l3.victim) l3_.erase(place);
+    if (in_l3 && is_left) {
         filled = {std::max(arrival(line, start).ready_at, start + geometry_.l3.latency), 3};
     } else if (in_l3) {
         filled = {from_memory(start + geometry_.l3.latency), 4};
     } else {
         filled = never_met(line, start);
-        if (!geometry_.l3.victim) l3_.insert(line);
+        if (!geometry_.l3.victim) l3_.insert(place);
     }
     if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
     if (timed_ && filled.level == 3)
@@ -219,8 +222,9 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
 
 core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
-    l2_.prepare(place_in_l2(line));
-    l3_.prepare(line);
+    const std::uint64_t place = in_frames(line);
+    l2_.prepare(place);
+    l3_.prepare(place);
     const auto [translation, translated] = translate(address, cycle, false, false);
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
@@ -306,6 +310,7 @@ unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
 
 void MemorySystem::warm(const trace::StaticInstruction& instruction, const trace::Step& step) {
     timed_ = false;
+    ++steps_;
     if (const std::uint64_t line = instruction.address / line_bytes; line != last_code_line_) {
         last_code_line_ = line;
         fetch(instruction.address, 0);

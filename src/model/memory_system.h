@@ -81,11 +81,18 @@ class MemorySystem final : public core::MemoryTiming {
     void order_frames() { frames_by_chance_ = false; }
     /// Lines that no cache held since construction, while warming too.
     std::uint64_t lines_from_memory() const { return lines_from_memory_; }
+    /// What part of the third level holds lines of ours, where others fill it, too, and the program takes so long for
+    /// an instruction: the less, the longer it takes to come back to a line. 1: all of it.
+    double part_of_l3(double cycles_an_instruction) const;
+    /// It is that from now on.
+    void share_l3(double cycles_an_instruction) { part_of_l3_ = part_of_l3(cycles_an_instruction); }
     /// The program ran before and has so many bytes in memory: what was not met yet may be held all the same. A line
     /// that is met again after more than was met since warming began, and at most after all of its memory: any number
     /// of bytes between these is as likely as another. 0: the program has just begun, and nothing is held.
     void assume_met(std::uint64_t resident_bytes) {
         resident_bytes_ = resident_bytes;
+        met_areas_.begin_moment();
+        steps_ = 0;
         lines_before_moment_ = lines_from_memory_;
     }
 
@@ -138,6 +145,8 @@ class MemorySystem final : public core::MemoryTiming {
     SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
     Filled below(std::uint64_t line, std::uint64_t cycle);
+    /// Of a line that the third level was given: whether others have not displaced it since.
+    bool left_by_others(std::uint64_t line, std::uint64_t place) const;
     Filled never_met(std::uint64_t line, std::uint64_t cycle);
     /// What is likely by assume_met(), with the odds that are to be tried.
     double as_varied(double likely) const;
@@ -161,7 +170,7 @@ class MemorySystem final : public core::MemoryTiming {
     Filled arrival(std::uint64_t line, std::uint64_t cycle) const;
     void on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle);
     /// What the second level knows a line by: line_in_frames().
-    std::uint64_t place_in_l2(std::uint64_t line) const;
+    std::uint64_t in_frames(std::uint64_t line) const;
     LineChannel& l2_bank(std::uint64_t line) { return l2_banks_[line % l2_banks_.size()]; }
     void into_l2(std::uint64_t line);
     void into_l1(std::uint64_t line, std::uint64_t cycle);
@@ -178,6 +187,8 @@ class MemorySystem final : public core::MemoryTiming {
     IdealMemory ideal_;
     Unknown unknown_ = Unknown::likely;
     std::uint64_t resident_bytes_ = 0;
+    double part_of_l3_ = 1;
+    std::uint64_t steps_ = 0;  ///< of the moment
     std::uint64_t memory_cycles_;
     LineChannel from_memory_, from_l3_, into_l1_, into_l1_code_, second_buffers_;
     std::vector<LineChannel> l2_banks_;

@@ -72,7 +72,7 @@ void MemorySystem::go_ahead(Stream& stream, std::uint64_t cycle, bool missed) {
         how.l1_distance_lines ? static_cast<std::int64_t>(how.l1_distance_lines) : distance / 4;
     // What is in the second level before this stream asks for it was not brought by it.
     if (how.held_lines_to_stay > 0 && !l1_data_.find(line_ahead(into_l1)))
-        held_lines_ += l2_.find(place_in_l2(line_ahead(distance)));
+        held_lines_ += l2_.find(in_frames(line_ahead(distance)));
     if (line_ahead(distance) / lines_per_page != page && stream.decided_page != page) {
         stream.decided_page = page;
         stream.crosses = crosses_page(stream);
@@ -80,7 +80,7 @@ void MemorySystem::go_ahead(Stream& stream, std::uint64_t cycle, bool missed) {
     const auto ask = [&](std::uint64_t wanted, bool first_level) {
         const bool same_page = wanted / lines_per_page == page;
         if (!same_page && !stream.crosses) return;
-        if (first_level ? l1_data_.find(wanted) : l2_.find(place_in_l2(wanted))) return;
+        if (first_level ? l1_data_.find(wanted) : l2_.find(in_frames(wanted))) return;
         // A prefetch that finds no room is dropped.
         if (first_level && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
         if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;

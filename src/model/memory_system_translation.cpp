@@ -48,7 +48,7 @@ void MemorySystem::serve(std::size_t tlb, const TlbGeometry& geometry) {
     }
 }
 
-std::uint64_t MemorySystem::place_in_l2(std::uint64_t line) const {
+std::uint64_t MemorySystem::in_frames(std::uint64_t line) const {
     const std::uint64_t address = line * line_bytes;
     const bool in_small_page = address >= page_table_area || held_bytes(page_sizes_(address)) == small_page;
     return line_in_frames(line, frames_by_chance_ && in_small_page);

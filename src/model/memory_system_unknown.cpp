@@ -36,22 +36,40 @@ double MemorySystem::as_varied(double likely) const {
     return odds / (1 + odds);
 }
 
+double MemorySystem::part_of_l3(double cycles_an_instruction) const {
+    if (geometry_.l3.others_fill_ns <= 0 || met_areas_.lines_met() == 0) return 1;
+    const double cycles = cycles_an_instruction * static_cast<double>(steps_);
+    const double line_ns = cycles / static_cast<double>(met_areas_.lines_met()) * 1e9 / geometry_.frequency_hz;
+    // Of n lines, a line apart, the last use is n line_ns ago: CacheGeometry::others_fill_ns, solved for n.
+    const double lines = static_cast<double>(geometry_.l3.size_bytes) / line_bytes;
+    const double x = lines * line_ns / geometry_.l3.others_fill_ns;
+    return 2 / (1 + std::sqrt(1 + 4 * x));
+}
+
+bool MemorySystem::left_by_others(std::uint64_t line, std::uint64_t place) const {
+    if (part_of_l3_ >= 1) return true;
+    const auto since = l3_.used_since(place);
+    // Ways are whole ones in a set, and a part of one in so many sets.
+    return since && static_cast<double>(*since) + drawn_for(line) < part_of_l3_ * static_cast<double>(l3_.ways());
+}
+
 int MemorySystem::level_of_unknown(std::uint64_t line) {
     if (resident_bytes_ == 0) return 4;
     const std::uint64_t in_moment = (lines_from_memory_ - lines_before_moment_) * line_bytes;
     const double drawn = drawn_for(line);
     const double asked = met_areas_.questions_per_line(line);
     // The larger of two: met again as lines of a program's memory are, or as often as others of its area.
-    const auto held = [&](const CacheGeometry& cache) {
-        double likely = likely_held(cache.size_bytes, in_moment);
+    const auto held = [&](std::uint64_t bytes) {
+        double likely = likely_held(bytes, in_moment);
         if (asked > 0) {
-            const double back =
-                met_areas_.time_of(cache.size_bytes / line_bytes) - met_areas_.time_of(in_moment / line_bytes);
+            const double back = met_areas_.time_of(bytes / line_bytes) - 1;  // the moment so far is 1
             likely = std::max(likely, 1 - std::exp(-asked * std::max(0.0, back)));
         }
         return drawn < as_varied(likely);
     };
-    return held(geometry_.l2) ? 2 : held(geometry_.l3) ? 3 : 4;
+    if (held(geometry_.l2.size_bytes)) return 2;
+    const double l3_bytes = part_of_l3_ * static_cast<double>(geometry_.l3.size_bytes);
+    return held(static_cast<std::uint64_t>(l3_bytes)) ? 3 : 4;
 }
 
 bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes) {

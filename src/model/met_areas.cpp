@@ -5,21 +5,46 @@
 
 namespace tmaprobe::model {
 
-void MetAreas::note(std::uint64_t line, bool met_before) {
-    const std::uint64_t number = line / lines_of_area;
-    Area& area = areas_[number % count];
+void MetAreas::Areas::note(std::uint64_t line, bool again) {
+    const std::uint64_t number = line / lines;
+    Area& area = places[number % count];
     if (area.number != number) area = {number};
     ++area.questions;
-    area.again += met_before;
+    area.again += again;
+}
+
+const MetAreas::Area* MetAreas::Areas::of(std::uint64_t line) const {
+    const Area& area = places[line / lines % count];
+    return area.number == line / lines ? &area : nullptr;
+}
+
+void MetAreas::note(std::uint64_t line) {
+    const bool again = lines_.find(line);
+    if (!again) lines_.insert(line);
+    lines_met_ += !again;
+    small_.note(line, again);
+    large_.note(line, again);
     ++noted_;
 }
 
-double MetAreas::questions_per_line(std::uint64_t line) const {
+std::optional<MetAreas::Drawn> MetAreas::drawn_from(const Area* small, const Area* large) const {
     constexpr std::uint64_t fewest = 16;
-    const std::uint64_t number = line / lines_of_area;
-    const Area& area = areas_[number % count];
-    if (area.number != number || area.questions < fewest) return 0;
-    return questions_per_line_from(static_cast<double>(area.again) / static_cast<double>(area.questions));
+    const Area* area = small && small->again >= fewest ? small : large;
+    if (!area || area->again == 0) return {};
+    const auto questions = static_cast<double>(area->questions);
+    const double held = static_cast<double>(second_level_) * questions / static_cast<double>(noted_);
+    const double told = questions - held;
+    if (told < fewest) return {};
+    // Of a large area the share that the small one has of its questions.
+    const double share = small ? static_cast<double>(small->questions) / questions : 1;
+    const double others = told / questions_per_line_from(static_cast<double>(area->again) / told);
+    return Drawn{share * held, share * others};
+}
+
+double MetAreas::questions_per_line(std::uint64_t line) const {
+    const Area* const small = small_.of(line);
+    const auto from = drawn_from(small, large_.of(line));
+    return from && small ? static_cast<double>(small->questions) / from->others : 0;
 }
 
 void MetAreas::look() {
@@ -28,12 +53,20 @@ void MetAreas::look() {
     constexpr double step = 1.4142135623730951;
     growth_.clear();
     for (int i = first; i <= last; ++i) growth_.push_back({std::pow(step, i), 0});
-    for (const Area& area : areas_) {
+    for (const Area& area : small_.places) {
         if (area.questions == 0) continue;
-        const double asked = questions_per_line(area.number * lines_of_area);
+        const auto from = drawn_from(&area, large_.of(area.number * small_.lines));
         const auto met = static_cast<double>(area.questions - area.again);
-        for (Point& point : growth_)
-            point.lines += asked > 0 ? met * std::expm1(-asked * point.times) / std::expm1(-asked) : met * point.times;
+        const auto questions = static_cast<double>(area.questions);
+        for (Point& point : growth_) {
+            const double told = from ? questions * point.times - from->held : 0;
+            if (!from)
+                point.lines += met * point.times;
+            else if (told <= 0)
+                point.lines += questions * point.times;
+            else
+                point.lines += from->held - from->others * std::expm1(-told / from->others);
+        }
     }
     looked_ = noted_;
 }

@@ -64,9 +64,11 @@ class ModelSource final : public counters::CounterSource {
         if (!day.empty()) detail += "; calibrated on this machine on " + day;
         if (geometry_.held_by_caches)
             detail += fmt::format(
-                "; its second and third level hold {:.0f} MiB together in this virtual machine, as measured within the "
-                "last hour",
-                static_cast<double>(geometry_.held_by_caches) / (1 << 20));
+                "; its second and third level hold {:.0f} MiB together in this virtual machine{}, as measured within "
+                "the last hour",
+                static_cast<double>(geometry_.held_by_caches) / (1 << 20),
+                geometry_.l3.others_fill_ns > 0 ? ", and less the longer nothing there is used: others fill it, too"
+                                                : "");
         if (geometry_.translation.large_page_walk > 0)
             detail += fmt::format(
                 "; the host of this virtual machine splits large pages: an entry of a TLB holds 4 KiB of one, and a "

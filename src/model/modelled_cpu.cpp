@@ -67,19 +67,19 @@ Result<ModelledCpu> load_modelled_cpu(const events::Library& library, const even
     if (!cpu) return fail(ErrorCode::unavailable, "the model does not cover " + table.folder, cpu.error().hint);
     const double own_l3 = part_of_third_level(machine, *cpu);
     double l3_share = 1;
-    std::uint64_t held = 0;
+    std::optional<std::uint64_t> held;
     if (machine.virtual_cpus > 0) walk_two_tables(*cpu);
     cpu->translation.large_page_walk = machine.large_page_walk;
-    if (machine.calibration)
+    if (machine.calibration) {
         calibrate(*machine.calibration, TRY(events::read_calibration_facts(library)), *cpu);
-    else if (hold_together(machine.held_by_caches, *cpu))
-        held = machine.held_by_caches;
-    else if (share_third_level(own_l3, *cpu))
-        l3_share = own_l3;
+    } else {
+        held = take_third_level(machine.third_level, *cpu);
+        if (!held && share_third_level(own_l3, *cpu)) l3_share = own_l3;
+    }
     auto modelled = TRY(modelled_cpu(*cpu, table.folder + "/geometry.json", table.cpu_id));
     modelled.core_error = TRY(events::read_core_error(library, table.folder));
     modelled.l3_share = l3_share;
-    modelled.held_by_caches = held;
+    modelled.held_by_caches = held.value_or(0);
     modelled.l3_is_others = own_l3 < 1;
     return modelled;
 }

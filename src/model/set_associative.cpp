@@ -50,6 +50,14 @@ bool SetAssociative::find(std::uint64_t key) {
     });
 }
 
+std::optional<std::size_t> SetAssociative::used_since(std::uint64_t key) const {
+    if (ways_ == 0) return {};
+    return with_tag(*this, key, [&](const auto& rows, auto tag) -> std::optional<std::size_t> {
+        const std::size_t place = place_of(rows.look(set_of(key)), ways_, tag);
+        return place < ways_ ? std::optional(place) : std::nullopt;
+    });
+}
+
 std::size_t SetAssociative::choice() {
     // Xorshift: the same choices in every run.
     random_ ^= random_ << 13;

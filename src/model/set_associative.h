@@ -20,6 +20,9 @@ class SetAssociative {
     void prepare(std::uint64_t key) const;
     /// Whether the key is there; it becomes the most recent one of its set.
     bool find(std::uint64_t key);
+    /// How many keys of its set were used since this one was; nothing: it is not there.
+    std::optional<std::size_t> used_since(std::uint64_t key) const;
+    std::size_t ways() const { return ways_; }
     /// Puts in a key that is not there; the key that had to make room.
     std::optional<std::uint64_t> insert(std::uint64_t key);
     /// Takes out a key and leaves its place free.

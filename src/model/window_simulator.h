@@ -212,6 +212,7 @@ class WindowSimulator {
     std::vector<OwnInstruction> own_instructions_;
     MemorySystem memory_;
     BranchPredictor predictor_;
+    double cycles_an_instruction_ = 1;  ///< of the last window
     core::RecentSets op_cache_;
     CallFollower calls_before_;
     std::uint64_t last_code_window_ = ~0ull;

@@ -105,15 +105,15 @@ TEST_F(CalibrationFile, OfMemoryHereIsKeptForAnHour) {
                    {"translation.large_page_walk", "share", 0.6, 0.5, 0.7, 3, 0, ""}};
     ASSERT_TRUE(write_calibration(found, path));
     const auto never = [] { return true; };  // interrupted: nothing is measured
-    EXPECT_EQ(memory_here(host_, never).held_by_caches, 39'000'000u);
+    EXPECT_EQ(memory_here(host_, never).third_level.held_bytes, 39'000'000u);
     EXPECT_EQ(memory_here(host_, never).large_page_walk, 0.6);
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(61));
-    EXPECT_EQ(memory_here(host_, never).held_by_caches, 0u);
+    EXPECT_EQ(memory_here(host_, never).third_level.held_bytes, 0u);
     EXPECT_EQ(memory_here(host_, never).large_page_walk, 0);
     // That nothing could be told is kept as well.
     found.facts.clear();
     ASSERT_TRUE(write_calibration(found, path));
-    EXPECT_EQ(memory_here(host_, {}).held_by_caches, 0u);
+    EXPECT_EQ(memory_here(host_, {}).third_level.held_bytes, 0u);
     EXPECT_FALSE(find_calibration({}, host_)->calibration) << "it is no calibration of this CPU";
 }
 

@@ -21,6 +21,8 @@ record::Calibration found(const std::vector<record::CalibratedFact>& facts) {
     return calibration;
 }
 
+constexpr std::uint64_t mib = 1 << 20;
+
 events::CpuGeometry sapphire_rapids() { return events::read_cpu_geometry({}, "sapphirerapids").value(); }
 
 TEST(Calibrate, PutsWhatWasFoundInThePlaceOfTheTablesFigures) {
@@ -71,12 +73,35 @@ TEST(Calibrate, AVirtualMachineHasThePartOfItsCpus) {
 
 TEST(Calibrate, AThirdLevelHasWhatItWasFoundToHold) {
     events::CpuGeometry cpu = sapphire_rapids();
-    for (const std::uint64_t of_no_use : {std::uint64_t{0}, std::uint64_t{3} << 20, std::uint64_t{500} << 20}) {
-        EXPECT_FALSE(hold_together(of_no_use, cpu));
-        EXPECT_EQ(*table_figure("size.l3", cpu), (2 + 105) * (1 << 20));
+    for (const std::uint64_t of_no_use : {std::uint64_t{0}, 3 * mib, 500 * mib}) {
+        EXPECT_FALSE(take_third_level({of_no_use, 0, 0}, cpu));
+        EXPECT_EQ(*table_figure("size.l3", cpu), 107 * mib);
     }
-    EXPECT_TRUE(hold_together(std::uint64_t{37} << 20, cpu));
-    EXPECT_EQ(*table_figure("size.l3", cpu), 37 * (1 << 20));
+    EXPECT_EQ(take_third_level({37 * mib, 50 * mib, 3e6}, cpu), 37 * mib) << "how it replaces is not known";
+    EXPECT_EQ(*table_figure("size.l3", cpu), 37 * mib);
+}
+
+TEST(Calibrate, OneThatKeepsWhatWasUsedLastHasAllThatItIsGivenAndLosesItToOthers) {
+    const events::CpuGeometry zen4 = events::read_cpu_geometry({}, "amdzen4").value();
+    events::CpuGeometry cpu = zen4;
+    EXPECT_EQ(take_third_level({12 * mib, 20 * mib, 3e6}, cpu), 20 * mib);
+    const auto others_fill_ns = [&] { return cpu.caches.back().others_fill_ns; };
+    EXPECT_EQ(others_fill_ns(), 3e6);
+    cpu = zen4;
+    EXPECT_EQ(take_third_level({12 * mib, 33 * mib, 3e6}, cpu), 33 * mib) << "all that there is";
+    EXPECT_EQ(others_fill_ns(), 3e6);
+    cpu = zen4;
+    EXPECT_EQ(take_third_level({12 * mib, 0, 0}, cpu), 12 * mib);
+    EXPECT_EQ(others_fill_ns(), 0);
+    cpu = zen4;
+    const double given = 20 * mib;
+    EXPECT_THAT(calibrate(found({{"size.l3", "bytes", 12 * mib, 11 * mib, 13 * mib, 7, 0, ""},
+                                 {"given.l3", "bytes", given, given, given, 3, 0, ""},
+                                 {"others.l3", "ms", 3, 2, 4, 3, 0, ""}}),
+                          known_facts(), cpu),
+                testing::ElementsAre("given.l3", "others.l3"));
+    EXPECT_EQ(*table_figure("size.l3", cpu), given);
+    EXPECT_EQ(others_fill_ns(), 3e6);
 }
 
 TEST(Calibrate, WhatIsHardlyMoreThanTheSecondLevelIsNoShareOfTheThird) {

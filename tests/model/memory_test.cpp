@@ -378,6 +378,49 @@ TEST(MemorySystem, WhereOthersHaveTheThirdLevelItsLinesComeFromMemory) {
     EXPECT_GT(chase(plain(), 4 * mib, large, taken), chase(plain(), 4 * mib, large) + 80);
 }
 
+/// Cycles beyond the first level's of a load from a block that was met twice in any order, so long an instruction.
+double load_beside_others(std::uint64_t bytes, double cycles_an_instruction) {
+    ModelledCpu geometry = plain();
+    geometry.l3 = cache(3, events::Holds::unified, 8 * mib, 16, 40);
+    geometry.l3.least_recent = geometry.l3.victim = true;
+    geometry.l3.others_fill_ns = 1e6;
+    MemorySystem memory(geometry, all(large), {0, false});
+    const std::uint64_t lines = bytes / 64;
+    const auto line_at = [&](std::uint64_t i) { return 0x40000000 + i * 40507 % lines * 64; };
+    for (std::uint64_t i = 0; i < 2 * lines; ++i) memory.warm(a_load(), {0, line_at(i), 0});
+    memory.share_l3(cycles_an_instruction);
+    memory.begin_window();
+    double sum = 0;
+    constexpr std::uint64_t loads = 2000;
+    for (std::uint64_t i = 0; i < loads; ++i) sum += memory.load(line_at(i), 0, i * 10000).extra;
+    return sum / loads;
+}
+
+TEST(MemorySystem, WhoComesBackSeldomKeepsLessBesideOthers) {
+    // 8 MiB are 131,072 lines. Of 49,152, one each 10 ns, the last use is 0.5 ms ago: they count as
+    // 73,000. One each 1,000 ns, 49 ms: as 2.5 million.
+    EXPECT_LT(load_beside_others(3 * mib, 5), 60);
+    EXPECT_GT(load_beside_others(3 * mib, 500), 120);
+    EXPECT_LT(load_beside_others(256 * kib, 500), 20) << "nobody else fills the second level";
+}
+
+TEST(MemorySystem, HalfOfWhatAloneWouldBeHeldMayLieIdleForTheTimeOfOthers) {
+    ModelledCpu geometry = plain();
+    geometry.l3 = cache(3, events::Holds::unified, 8 * mib, 16, 40);
+    geometry.l3.least_recent = true;
+    MemorySystem alone(geometry, all(large), {0, false});
+    geometry.l3.others_fill_ns = 2e6;
+    MemorySystem beside(geometry, all(large), {0, false});
+    constexpr std::uint64_t half = 8 * mib / 64 / 2;
+    for (MemorySystem* memory : {&alone, &beside}) {
+        EXPECT_EQ(memory->part_of_l3(1), 1) << "nothing was met";
+        for (std::uint64_t line = 0; line < half; ++line) memory->warm(a_load(), {0, 0x40000000 + line * 64, 0});
+    }
+    const double cycles = 2e6 * geometry.frequency_hz * 1e-9 / half;
+    EXPECT_NEAR(beside.part_of_l3(cycles), 0.5, 0.01);
+    EXPECT_EQ(alone.part_of_l3(cycles), 1);
+}
+
 TEST(MemorySystem, WalksBeyondTheNumberOfWalkersWait) {
     ModelledCpu geometry = plain();
     geometry.translation.walkers = 2;

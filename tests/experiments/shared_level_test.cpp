@@ -1,0 +1,36 @@
+#include "experiments/shared_level.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/host.h"
+
+namespace tmaprobe::experiments {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+SharedLevelRequest request() { return {1 * mib, 8 * mib, 2 * mib, *memory::parse_page_mode("4k"), 3, {}}; }
+
+TEST(SharedLevel, WhatIsFoundLiesBetweenWhatWasHeldAndWhatWasNot) {
+    // Whatever else this machine does, and whether or not it has such a level.
+    const auto found = measure_shared_level(request(), machine::detect());
+    ASSERT_TRUE(found) << found.error().what;
+    if (!*found) return;
+    EXPECT_LE((*found)->held_low, (*found)->held);
+    EXPECT_LE((*found)->held, (*found)->held_high);
+    EXPECT_GE((*found)->held_low, 2 * mib);
+    EXPECT_LT(0, (*found)->others_fill_low_ns);
+    EXPECT_LE((*found)->others_fill_low_ns, (*found)->others_fill_ns);
+    EXPECT_LE((*found)->others_fill_ns, (*found)->others_fill_high_ns);
+}
+
+TEST(SharedLevel, MayBeInterrupted) {
+    SharedLevelRequest interrupted = request();
+    interrupted.interrupted = [] { return true; };
+    const auto found = measure_shared_level(interrupted, machine::detect());
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::interrupted);
+}
+
+}  // namespace
+}  // namespace tmaprobe::experiments
