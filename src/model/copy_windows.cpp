@@ -138,10 +138,10 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
     Copy copy(sample, decoder_, options_.software_always,
               {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_},
               regions_.page);
-    further_windows_ = following.moments > 1 ? windows_of_many : windows_of_the_only_one;
+    further_windows_ = following.apart_ns.empty() ? windows_of_the_only_one : windows_of_many;
     std::vector<WindowFacts> moments;
-    for (std::size_t number = 0; number < following.moments; ++number) {
-        if (number > 0 && (copy.ended || !TRY(go_on(copy, following)))) break;
+    for (std::size_t number = 0; number <= following.apart_ns.size(); ++number) {
+        if (number > 0 && (copy.ended || !TRY(go_on(copy, following, following.apart_ns[number - 1])))) break;
         look_at_memory(copy, number == 0, from_start);
         if (regions_.any()) copy.regions.look(copy.process);
         std::vector<process::MemoryMapping> mappings;
@@ -198,11 +198,11 @@ Result<> CopyWindows::take_entries(Copy& copy, const Following& following) {
 }
 
 /// Lets the copy run to its next moment. False: there is none, or no time for it.
-Result<bool> CopyWindows::go_on(Copy& copy, const Following& following) {
+Result<bool> CopyWindows::go_on(Copy& copy, const Following& following, double run_ns) {
     const std::uint64_t most_bytes = copy.resident_bytes + most_growth_bytes;
     const auto goes_on = [&] { return following.goes_on() && resident_bytes_of(copy_) < most_bytes; };
     if (!goes_on()) return false;
-    const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(following.apart_ns, goes_on);
+    const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(run_ns, goes_on);
     if (!ran) {
         if (ran.error().code == ErrorCode::unavailable) return false;
         found_.error = ran.error().what;

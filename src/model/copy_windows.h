@@ -19,8 +19,7 @@ namespace tmaprobe::model {
 
 /// How far a copy is followed: moments of it, between which it runs by itself.
 struct Following {
-    std::size_t moments = 1;        ///< at most
-    double apart_ns = 0;            ///< of the copy's processor time
+    std::vector<double> apart_ns;  ///< of the copy's processor time, from each moment to the next; one fewer than these
     std::function<bool()> goes_on;  ///< asked before each further moment, and every millisecond of a run
     /// Afterwards: what is wanted of which regions' entries, as long as there is time.
     std::function<std::vector<EntryWish>()> entries;
@@ -78,7 +77,7 @@ class CopyWindows {
     bool is_attributed(std::uint32_t path) const;
     bool is_called(std::uint32_t region, const std::string& name, const std::vector<std::string>& marked) const;
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
-    Result<bool> go_on(Copy& copy, const Following& following);
+    Result<bool> go_on(Copy& copy, const Following& following, double run_ns);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
     Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
     Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls);

@@ -6,19 +6,17 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t fewest_looks = 30;
-constexpr std::uint64_t code_bytes = 256;  ///< that are told apart
-constexpr double alike = 0.5;              ///< shares of time in the same code, from which on moments are of one kind
+constexpr double alike = 0.5;  ///< shares of time in the same code, from which on moments are of one kind
 
 /// Shares of time by piece of code; together 1.
 using Shares = std::map<std::uint64_t, double>;
 
-Shares shares_of(const std::map<std::uint64_t, double>& time_by_address) {
+Shares shares_of(const std::map<std::uint64_t, double>& time_by_address, std::uint64_t piece_bytes) {
     Shares shares;
     double all = 0;
     for (const auto& [address, time] : time_by_address) all += time;
     if (all <= 0) return shares;
-    for (const auto& [address, time] : time_by_address) shares[address / code_bytes] += time / all;
+    for (const auto& [address, time] : time_by_address) shares[address / piece_bytes] += time / all;
     return shares;
 }
 
@@ -37,10 +35,10 @@ struct Kind {
     double share = 0;
 };
 
-std::vector<Kind> kinds_of(const std::vector<WindowFacts*>& moments) {
+std::vector<Kind> kinds_of(const std::vector<WindowFacts*>& moments, std::uint64_t piece_bytes) {
     std::vector<Kind> kinds;
     for (WindowFacts* moment : moments) {
-        const Shares code = shares_of(moment->time_by_address);
+        const Shares code = shares_of(moment->time_by_address, piece_bytes);
         auto kind = std::max_element(kinds.begin(), kinds.end(), [&](const Kind& one, const Kind& other) {
             return in_common(one.first, code) < in_common(other.first, code);
         });
@@ -87,6 +85,14 @@ double explain(const Shares& looks, std::vector<Kind>& kinds) {
 
 }  // namespace
 
+std::uint64_t bytes_of_piece(const std::set<std::uint64_t>& addresses) {
+    constexpr std::uint64_t small = 64, usual = 256;
+    constexpr std::size_t few = 32;
+    std::set<std::uint64_t> pieces;
+    for (const std::uint64_t address : addresses) pieces.insert(address / small);
+    return pieces.size() <= few ? small : usual;
+}
+
 LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments) {
     LookedAt told;
     std::uint32_t kind_number = 0;
@@ -100,18 +106,22 @@ LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moment
                 of_it.push_back(&moment);
                 native_ns += moment.native_ns;
             }
-        auto kinds = kinds_of(of_it);
+        const auto found = looks.find(process);
+        std::set<std::uint64_t> addresses;
+        if (found != looks.end())
+            for (const auto& [address, times] : found->second) addresses.insert(address);
+        const std::uint64_t piece_bytes = bytes_of_piece(addresses);
+        auto kinds = kinds_of(of_it, piece_bytes);
         for (Kind& kind : kinds) {
             kind.share = kind.native_ns / native_ns;
             for (WindowFacts* moment : kind.moments) moment->kind = kind_number;
             ++kind_number;
         }
-        const auto found = looks.find(process);
         Shares met;
         double all = 0;
         if (found != looks.end())
             for (const auto& [address, times] : found->second) {
-                met[address / code_bytes] += static_cast<double>(times);
+                met[address / piece_bytes] += static_cast<double>(times);
                 all += static_cast<double>(times);
             }
         if (all < static_cast<double>(fewest_looks)) continue;

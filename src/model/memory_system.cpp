@@ -142,15 +142,15 @@ void MemorySystem::into_l2(std::uint64_t line) {
     if (!l3_.find(*evicted)) l3_.insert(*evicted);
 }
 
-MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle) {
+MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t cycle, bool code) {
     if (resident_bytes_) count(MemoryFact::lines_unknown);
-    const int level = level_of_unknown(line);
+    const int level = level_of_unknown(line, code);
     if (level == 4 || (level == 3 && !has_third_level_)) return {from_memory(cycle + geometry_.l3.latency), 4};
     ++lines_from_memory_;
     return {cycle + (level == 2 ? geometry_.l2.latency : geometry_.l3.latency), level};
 }
 
-MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle) {
+MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle, bool code) {
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     const std::uint64_t place = in_frames(line);
     if (l2_.find(place)) {
@@ -171,7 +171,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     } else if (in_l3) {
         filled = {from_memory(start + geometry_.l3.latency), 4};
     } else {
-        filled = never_met(line, start);
+        filled = never_met(line, start, code);
         if (!geometry_.l3.victim) l3_.insert(place);
     }
     if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
@@ -302,7 +302,7 @@ unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
     if (l1_code_.find(line)) return translation;
     l1_code_.insert(line);
-    Filled filled = below(line, cycle + translation);
+    Filled filled = below(line, cycle + translation, true);
     if (timed_) filled.ready_at = into_l1_code_.after(filled.ready_at);
     count(filled.level == 2 ? MemoryFact::l2_code_hits : MemoryFact::l2_code_misses);
     return static_cast<unsigned>(filled.ready_at - cycle);

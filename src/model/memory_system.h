@@ -144,16 +144,16 @@ class MemorySystem final : public core::MemoryTiming {
     void serve(std::size_t tlb, const TlbGeometry& geometry);
     SetAssociative* buffer(int level, bool code, std::size_t size);
     Filled data(std::uint64_t line, std::uint64_t cycle, bool demand);
-    Filled below(std::uint64_t line, std::uint64_t cycle);
+    Filled below(std::uint64_t line, std::uint64_t cycle, bool code = false);
     /// Of a line that the third level was given: whether others have not displaced it since.
     bool left_by_others(std::uint64_t line, std::uint64_t place) const;
-    Filled never_met(std::uint64_t line, std::uint64_t cycle);
+    Filled never_met(std::uint64_t line, std::uint64_t cycle, bool code);
     /// What is likely by assume_met(), with the odds that are to be tried.
     double as_varied(double likely) const;
     /// Which cache holds a line that was never met: 2, 3, or 4 for none.
-    int level_of_unknown(std::uint64_t line);
+    int level_of_unknown(std::uint64_t line, bool code);
     /// How likely a place of so many bytes holds what was not met among the last `met_bytes`.
-    double likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const;
+    double likely_held(std::uint64_t bytes, std::uint64_t met_bytes, bool code) const;
     /// `server`: which buffer of the second level would hold it; -1: none.
     bool holds_unknown_page(int server, std::uint64_t key, std::uint64_t page_bytes);
     bool has_slot(const InFlight& outstanding, unsigned limit, std::uint64_t cycle) const;

@@ -19,14 +19,16 @@ double drawn_for(std::uint64_t key) {
 
 }  // namespace
 
-double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes) const {
+double MemorySystem::likely_held(std::uint64_t bytes, std::uint64_t met_bytes, bool code) const {
     if (resident_bytes_ <= bytes) return 1;
     const std::uint64_t met = std::max(met_bytes, geometry_.l1_data.size_bytes);
     if (met >= bytes) return 0;
-    const auto times_met = [&](std::uint64_t of) {
-        return std::log(static_cast<double>(of) / static_cast<double>(met));
+    // How far back a line lies that was not met: of data as likely one order of magnitude as another; of code, which
+    // comes back sooner, less likely than so many bytes by the root of these.
+    const auto place = [&](std::uint64_t of) {
+        return code ? -1 / std::sqrt(static_cast<double>(of)) : std::log(static_cast<double>(of));
     };
-    return times_met(bytes) / times_met(resident_bytes_);
+    return (place(bytes) - place(met)) / (place(resident_bytes_) - place(met));
 }
 
 double MemorySystem::as_varied(double likely) const {
@@ -53,14 +55,14 @@ bool MemorySystem::left_by_others(std::uint64_t line, std::uint64_t place) const
     return since && static_cast<double>(*since) + drawn_for(line) < part_of_l3_ * static_cast<double>(l3_.ways());
 }
 
-int MemorySystem::level_of_unknown(std::uint64_t line) {
+int MemorySystem::level_of_unknown(std::uint64_t line, bool code) {
     if (resident_bytes_ == 0) return 4;
     const std::uint64_t in_moment = (lines_from_memory_ - lines_before_moment_) * line_bytes;
     const double drawn = drawn_for(line);
     const double asked = met_areas_.questions_per_line(line);
     // The larger of two: met again as lines of a program's memory are, or as often as others of its area.
     const auto held = [&](std::uint64_t bytes) {
-        double likely = likely_held(bytes, in_moment);
+        double likely = likely_held(bytes, in_moment, code);
         if (asked > 0) {
             const double back = met_areas_.time_of(bytes / line_bytes) - 1;  // the moment so far is 1
             likely = std::max(likely, 1 - std::exp(-asked * std::max(0.0, back)));
@@ -78,7 +80,7 @@ bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64
     ++pages_met_;
     count(MemoryFact::pages_unknown);
     const std::uint64_t reach = tlb_entries_[static_cast<std::size_t>(server)] * page_bytes;
-    return drawn_for(key) < as_varied(likely_held(reach, pages_met_ * page_bytes));
+    return drawn_for(key) < as_varied(likely_held(reach, pages_met_ * page_bytes, false));
 }
 
 }  // namespace tmaprobe::model

@@ -15,6 +15,7 @@
 #include "model/copy_windows.h"
 #include "model/entry_wishes.h"
 #include "model/kinds_of_moments.h"
+#include "model/planned_moments.h"
 #include "model/task_shares.h"
 #include "process/cpus_to_use.h"
 #include "process/held_command.h"
@@ -33,7 +34,8 @@ constexpr std::uint64_t only_samples_ns = 500'000'000, late_ns = 10'000'000;
 constexpr std::size_t most_copies = 16;
 constexpr double most_moments = 64, shortest_apart_ns = 2e6;
 constexpr double share_to_run = 0.5;  ///< of the time that there is: at most that is for copies to run by themselves
-constexpr double usual_moment_ns = 120e6;  ///< that one takes to be modelled, until it is known
+constexpr std::size_t most_further = 2, most_further_of_one = 6;  ///< moments of a copy, PlannedMoments::of()
+constexpr double usual_moment_ns = 120e6;                         ///< that one takes to be modelled, until it is known
 // While what is sampled runs, how long it will run is not known.
 constexpr double moments_meanwhile = 4, apart_meanwhile_ns = 50e6;
 
@@ -42,6 +44,7 @@ struct Waiting {
     trace::Sample sample;
     double span_ns = 0;           ///< processor time of all threads from then on until the next
     EntryWishes::Begins begun{};  ///< meanwhile, of regions that are marked
+    LookedAtTime looked_at{};     ///< of its process, from then on until its next copy
 };
 
 class WindowSampling {
@@ -84,6 +87,7 @@ class WindowSampling {
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
         keep_the_affordable();
+        note_looked_at_times();
         if (!request_.log) windows_.simulate_beside(process::cpus_to_use() - 1);
         while (!copies_.empty() && left_ns() > 0) {
             // There may be no time for all: those that are left out are not to be the last ones of the run.
@@ -118,7 +122,22 @@ class WindowSampling {
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
         if (!copies_.empty()) copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
         note_begins();
-        copies_.push_back({std::move(*sample), 0});
+        const auto& looks = profile_.in_order(sample->snapshot.process);
+        const double looked_at = looks.empty() ? 0 : static_cast<double>(looks.back().so_far);
+        copies_.push_back({std::move(*sample), 0, {}, {looked_at, looked_at}});
+    }
+
+    /// Until when the copies that are left go on for their processes.
+    void note_looked_at_times() {
+        profile_.read();
+        std::map<pid_t, double> until;
+        for (auto waiting = copies_.rbegin(); waiting != copies_.rend(); ++waiting) {
+            const pid_t process = waiting->sample.snapshot.process;
+            const auto& looks = profile_.in_order(process);
+            const double all = looks.empty() ? 0 : static_cast<double>(looks.back().so_far);
+            waiting->looked_at.end = until.contains(process) ? until[process] : all;
+            until[process] = waiting->looked_at.begin;
+        }
     }
 
     /// Of regions, since the last copy.
@@ -215,8 +234,8 @@ class WindowSampling {
         if (!stepped_back_) stepped_back_ = process::step_back(::getpid());
         const Waiting& next = copies_.front();
         const double moments = std::clamp(std::round(next.span_ns / apart_meanwhile_ns), 1.0, moments_meanwhile);
-        return {static_cast<std::size_t>(moments),
-                next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns),
+        const double apart_ns = next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns);
+        return {std::vector<double>(static_cast<std::size_t>(moments) - 1, apart_ns),
                 [this] {
                     take_if_due();
                     return true;
@@ -239,7 +258,13 @@ class WindowSampling {
         const double runs_ns = followed * next.span_ns * next.sample.share;
         const double moments = std::clamp(std::round(affordable * next.span_ns / std::max(1.0, all_ns)), 1.0,
                                           1 + std::floor(runs_ns / shortest_apart_ns));
-        return {static_cast<std::size_t>(moments), runs_ns / moments, [this] { return left_ns() > 0; }, {}};
+        const auto& looks = profile_.in_order(next.sample.snapshot.process);
+        const auto at = planned_.of(looks, next.looked_at, static_cast<std::size_t>(moments), followed,
+                                    copies_.size() == 1 ? most_further_of_one : most_further);
+        std::vector<double> apart_ns;
+        for (std::size_t i = 1; i < at.size(); ++i)
+            apart_ns.push_back((at[i] - at[i - 1]) * next.span_ns * next.sample.share);
+        return {std::move(apart_ns), [this] { return left_ns() > 0; }, {}};
     }
 
     /// For windows of regions' entries in one copy.
@@ -343,6 +368,7 @@ class WindowSampling {
     EntryWishes entry_wishes_;
     trace::Sampler sampler_;
     counters::perf::TimeProfile profile_;
+    PlannedMoments planned_;
     CodeOfLooks code_of_looks_;
     std::map<pid_t, std::string> programs_;  ///< of processes that have windows
     std::deque<Waiting> copies_;

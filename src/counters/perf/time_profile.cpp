@@ -15,7 +15,7 @@ namespace {
 // millisecond.
 constexpr double look_ns = 14e3;
 constexpr std::uint64_t most_counts = 4, looks_less_after = 500;
-constexpr std::size_t most_watched = 32;
+constexpr std::size_t most_watched = 32, most_in_order = 1 << 16;
 
 }  // namespace
 
@@ -29,7 +29,14 @@ void TimeProfile::add(pid_t process, pid_t thread) {
     }
     if (!events) return;
     any_way_ = true;
+    ++order_[process].threads;
     watched_.push_back({process, thread, std::move(*events)});
+}
+
+const std::vector<TimeProfile::Look>& TimeProfile::in_order(pid_t process) const {
+    static const std::vector<Look> none;
+    const auto found = order_.find(process);
+    return found != order_.end() && found->second.threads == 1 ? found->second.looks : none;
 }
 
 double TimeProfile::cost_ns() const { return look_ns * static_cast<double>(taken_); }
@@ -62,7 +69,12 @@ void TimeProfile::read(pid_t process, LookEvent& event) {
     records_.samples.clear();
     records_.lost.clear();
     event.ring.drain(PERF_SAMPLE_IP, records_);
-    for (const SampleRecord& look : records_.samples) looks_[process][look.address] += event.counts;
+    Order& order = order_[process];
+    for (const SampleRecord& look : records_.samples) {
+        looks_[process][look.address] += event.counts;
+        order.so_far += event.counts;
+        if (order.looks.size() < most_in_order) order.looks.push_back({look.address, order.so_far});
+    }
     event.sum += event.counts * records_.samples.size();
     taken_ += records_.samples.size();
     for (const LostSamples& lost : records_.lost) lost_ += lost.count;

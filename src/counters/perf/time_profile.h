@@ -19,6 +19,13 @@ namespace tmaprobe::counters::perf {
 /// cannot count or interrupt. Nothing is stopped. Where the kernel allows neither, nothing is seen.
 class TimeProfile {
   public:
+    /// One of a process's looks.
+    struct Look {
+        std::uint64_t address = 0;
+        std::uint64_t so_far =
+            0;  ///< how often the process was looked at until then, this one included, as looks() has it
+    };
+
     TimeProfile() = default;
     TimeProfile(const TimeProfile&) = delete;
     TimeProfile& operator=(const TimeProfile&) = delete;
@@ -33,6 +40,9 @@ class TimeProfile {
     /// How often each address was met, by process; a look that stands for several others counts as so many.
     using Looks = std::map<std::uint64_t, std::uint64_t>;
     const std::map<pid_t, Looks>& looks() const { return looks_; }
+    /// Of a process with one thread, its looks in the order in which they were, of a long one the first; of others
+    /// none.
+    const std::vector<Look>& in_order(pid_t process) const;
     /// What the looks that stand for most count.
     std::uint64_t most_of_a_look() const { return most_of_a_look_; }
     /// How many there were, and how many there was no room for.
@@ -64,7 +74,13 @@ class TimeProfile {
     std::vector<Watched> watched_;
     RingRecords records_;    ///< of one reading, kept for its room
     std::set<pid_t> known_;  ///< threads
+    struct Order {
+        std::size_t threads = 0;
+        std::uint64_t so_far = 0;
+        std::vector<Look> looks;
+    };
     std::map<pid_t, Looks> looks_;
+    std::map<pid_t, Order> order_;
     std::uint64_t taken_ = 0, lost_ = 0, most_of_a_look_ = 1;
 };
 
