@@ -143,28 +143,29 @@ class MemoryCalibration {
     /// how much changes from one second to the next. `largest`: of the blocks.
     Result<> measure_share(std::uint64_t held, std::uint64_t all, std::uint64_t largest) {
         constexpr double told_apart = 2;  // times as long from memory
-        const std::uint64_t most = std::min({all / 2, largest / 2, fitting()}), smallest = held;
+        const std::uint64_t most = std::min({all / 2, largest / 2, fitting()});
         const auto near = TRY(loads_at_once(held)), far = TRY(loads_at_once(std::min({4 * all, largest, fitting()})));
         if (near.value <= 0 || far.value < told_apart * near.value) return {};
         const double beyond = std::sqrt(near.value * far.value);
+        // Where another line makes room than the one that was used longest ago, the model has no use for it.
+        if (host_.last_level_least_recent && TRY(measure_others(held, std::min(all, largest), beyond / near.value)))
+            return {};
         std::uint64_t displaced = 0;
         record::CalibratedFact fact;
-        const auto is_held = [&](std::uint64_t bytes) -> Result<bool> {
+        const auto look = [&](std::uint64_t bytes) -> Result<> {
             fact = TRY(loads_at_once(bytes));
-            return fact.value <= beyond;
+            if (fact.value <= beyond)
+                held = bytes;
+            else
+                displaced = bytes;
+            return {};
         };
-        while (!displaced && held * 3 / 2 <= most) {
-            const std::uint64_t bytes = held + held / 2 / page_bytes * page_bytes;
-            (TRY(is_held(bytes)) ? held : displaced) = bytes;
-        }
+        while (!displaced && held * 3 / 2 <= most) TRY(look(held + held / 2 / page_bytes * page_bytes));
         if (displaced) {
-            const std::uint64_t between = (held + displaced) / 2 / page_bytes * page_bytes;
-            (TRY(is_held(between)) ? held : displaced) = between;
+            TRY(look((held + displaced) / 2 / page_bytes * page_bytes));
             add_share(held, displaced, fact);
         }
-        // Where another line makes room than the one that was used longest ago, the model has no use for it.
-        return host_.last_level_least_recent ? measure_others(smallest, std::min(all, largest), beyond / near.value)
-                                             : Result<>{};
+        return {};
     }
 
     void add_share(std::uint64_t held, std::uint64_t displaced, const record::CalibratedFact& last) {
@@ -177,17 +178,19 @@ class MemoryCalibration {
         reader_.add(std::move(share));
     }
 
-    /// `held`: bytes that the third level holds for certain; `beyond`: times what a load of those takes.
-    Result<> measure_others(std::uint64_t held, std::uint64_t all, double beyond) {
+    /// `held`: bytes that the third level holds for certain; `beyond`: times what a load of those takes. Whether others
+    /// were found to fill it.
+    Result<bool> measure_others(std::uint64_t held, std::uint64_t all, double beyond) {
         const auto found =
             TRY(measure_shared_level({cache_bytes(host_, 2), all, held, large_, beyond, reader_.interrupted()}, host_));
-        if (!found) return {};
+        if (!found) return false;
         constexpr std::int64_t tries = 3;
         reader_.add({"given.l3", "bytes", std::round(found->held), found->held_low, found->held_high, tries, 0, ""});
         constexpr double ms = 1e6;
         reader_.add({"others.l3", "ms", found->others_fill_ns / ms, found->others_fill_low_ns / ms,
                      found->others_fill_high_ns / ms, tries, 0, ""});
-        return {};
+        share_ = static_cast<std::uint64_t>(found->held);
+        return true;
     }
 
     Result<record::CalibratedFact> loads_at_once(std::uint64_t bytes) {

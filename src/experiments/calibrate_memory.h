@@ -13,11 +13,11 @@ namespace tmaprobe::experiments {
 /// the TLBs hold, is often left out of virtual machines. Errors: interrupted; those of timing.
 Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const OnProgress& on_progress);
 
-/// Some of these facts alone, in a second. "size.l3", what second and third level hold together here: none if that is
-/// all that they have, or cannot be told, or a block of 192 MiB is more than a quarter of the memory that is left.
-/// "given.l3", what they would hold if nobody else filled the third: none if "others.l3" is none. "others.l3",
-/// events::CacheGeometry::others_fill_ns: none if lines may lie idle for long. "translation.large_page_walk": none if
-/// large pages are not split. Errors: as above.
+/// Some of these facts alone, in one to three seconds. "size.l3", what second and third level hold together here: none
+/// if that is all that they have, or cannot be told, or a block of 192 MiB is more than a quarter of the memory that is
+/// left, or the next two are told instead, where the third level keeps what was used last: "given.l3", what they hold
+/// at best beside what others fill of it, and "others.l3", events::CacheGeometry::others_fill_ns.
+/// "translation.large_page_walk": none if large pages are not split. Errors: as above.
 Result<std::vector<record::CalibratedFact>> memory_facts_here(ClockReader& reader, const machine::Host& host);
 
 /// Translations of pages of 4 KiB that the TLB of loads holds at a level; 64 and 1024 where nothing tells.

@@ -40,9 +40,13 @@ class Laps {
         return Laps(TRY(known->make(variant.name, parameters)), static_cast<double>(bytes) / bytes_of_line);
     }
 
-    /// What a load takes after so long a wait: the median of three.
+    /// What a load takes after so long a wait: the median of three. A block that comes from memory at first is read so
+    /// slowly that others displace its first lines before its last ones come: it takes many laps until it is held.
     double load_ns(double idle_ns) {
         constexpr int tries = 3;
+        constexpr double warm_ns = 30e6;
+        for (const auto begin = Clock::now(); !warm_ && ns_from(begin) < warm_ns;) kernel_->run(lap_);
+        warm_ = true;
         std::vector<double> times;
         for (int i = 0; i < tries; ++i) {
             kernel_->run(2 * lap_);
@@ -65,6 +69,7 @@ class Laps {
     std::unique_ptr<kernels::Kernel> kernel_;
     double loads_;
     std::uint64_t lap_;  ///< iterations
+    bool warm_ = false;
 };
 
 Result<> go_on(const SharedLevelRequest& request) {
@@ -73,38 +78,28 @@ Result<> go_on(const SharedLevelRequest& request) {
     return {};
 }
 
-/// The largest block that is held, and the next one, in bytes; that is 0 where all are.
-struct HeldBlock {
-    std::uint64_t held = 0, displaced = 0;
+/// Of figures that grow, each some times the one before.
+struct Furthest {
+    double held = 0, lost = 0;  ///< the last at which lines are held, and the next one; that is 0 beyond the largest
 };
 
-Result<HeldBlock> largest_held(const SharedLevelRequest& request, double beyond_ns, const machine::Host& host) {
-    constexpr std::uint64_t page = 4096;
-    std::uint64_t held = request.held;
-    while (held < request.both_levels) {
+/// Neighbours come and go by the moment: two in a row at which lines are not held end it, one does not.
+Result<Furthest> furthest(const SharedLevelRequest& request, double from, double factor, double most,
+                          const std::function<Result<bool>(double)>& holds) {
+    constexpr int enough = 2;
+    Furthest found;
+    int lost = 0;
+    for (double at = from; at <= most && lost < enough; at *= factor) {
         TRY(go_on(request));
-        const std::uint64_t next = std::min(held + held / 4 / page * page, request.both_levels);
-        Laps laps = TRY(Laps::of(next, request.pages, host));
-        if (laps.load_ns(0) > beyond_ns) return HeldBlock{held, next};
-        held = next;
+        if (!TRY(holds(at))) {
+            ++lost;
+            continue;
+        }
+        lost = 0;
+        found = {at, at * factor};
     }
-    return HeldBlock{held, 0};
-}
-
-/// The longest wait that left the lines, and the next one; that is 0 where all did.
-struct IdleTime {
-    double left_ns = 0, displaced_ns = 0;
-};
-
-Result<IdleTime> longest_idle(const SharedLevelRequest& request, Laps& laps, double beyond_ns) {
-    constexpr double shortest_ns = 0.25e6, longest_ns = 32e6, step = 1.4142135623730951;
-    double left = 0;
-    for (double idle_ns = shortest_ns; idle_ns <= longest_ns * step; idle_ns *= step) {
-        TRY(go_on(request));
-        if (laps.load_ns(idle_ns) > beyond_ns) return IdleTime{left, idle_ns};
-        left = idle_ns;
-    }
-    return IdleTime{left, 0};
+    if (found.lost > most) found.lost = 0;
+    return found;
 }
 
 /// Halfway between two figures of which the one is some part of the other.
@@ -113,25 +108,26 @@ double between(double low, double high) { return std::sqrt(low * high); }
 }  // namespace
 
 Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest& request, const machine::Host& host) {
-    Laps small = TRY(Laps::of(request.held, request.pages, host));
-    const double beyond_ns = request.beyond * small.load_ns(0);
-    const HeldBlock block = TRY(largest_held(request, beyond_ns, host));
-    const auto low = static_cast<double>(block.held);
-    const double held =
-        block.displaced ? between(low, static_cast<double>(block.displaced)) : static_cast<double>(request.both_levels);
-    // Of the third level alone.
     constexpr std::uint64_t page = 4096;
-    const auto half =
-        request.second_level + static_cast<std::uint64_t>(held - static_cast<double>(request.second_level)) / 2;
-    Laps idle = TRY(Laps::of(half / page * page, request.pages, host));
-    const IdleTime time = TRY(longest_idle(request, idle, beyond_ns));
-    if (time.left_ns <= 0 || time.displaced_ns <= 0) return std::nullopt;
-    return SharedLevel{held,
-                       low,
-                       block.displaced ? static_cast<double>(block.displaced) : held,
-                       between(time.left_ns, time.displaced_ns),
-                       time.left_ns,
-                       time.displaced_ns};
+    constexpr double block_factor = 1.25, time_factor = 1.4142135623730951;
+    constexpr double shortest_ns = 0.25e6, longest_ns = 32e6;
+    const auto laps = [&](double bytes) {
+        return Laps::of(static_cast<std::uint64_t>(bytes) / page * page, request.pages, host);
+    };
+    const auto small = static_cast<double>(request.held), all = static_cast<double>(request.both_levels);
+    const double beyond_ns = request.beyond * TRY(laps(small)).load_ns(0);
+    const auto block = TRY(furthest(request, small, block_factor, all, [&](double bytes) -> Result<bool> {
+        return TRY(laps(bytes)).load_ns(0) <= beyond_ns;
+    }));
+    if (block.held <= 0) return std::nullopt;
+    const double held = block.lost > 0 ? between(block.held, block.lost) : all;
+    const auto second = static_cast<double>(request.second_level);
+    Laps half = TRY(laps(second + (held - second) / 2));
+    const auto idle = TRY(furthest(request, shortest_ns, time_factor, longest_ns,
+                                   [&](double ns) -> Result<bool> { return half.load_ns(ns) <= beyond_ns; }));
+    if (idle.held <= 0 || idle.lost <= 0) return std::nullopt;
+    return SharedLevel{held,      block.held, block.lost > 0 ? block.lost : held, between(idle.held, idle.lost),
+                       idle.held, idle.lost};
 }
 
 }  // namespace tmaprobe::experiments

@@ -7,14 +7,14 @@ namespace tmaprobe::model {
 
 void MetAreas::Areas::note(std::uint64_t line, bool again) {
     const std::uint64_t number = line / lines;
-    Area& area = places[number % count];
+    Area& area = places[number % places.size()];
     if (area.number != number) area = {number};
     ++area.questions;
     area.again += again;
 }
 
 const MetAreas::Area* MetAreas::Areas::of(std::uint64_t line) const {
-    const Area& area = places[line / lines % count];
+    const Area& area = places[line / lines % places.size()];
     return area.number == line / lines ? &area : nullptr;
 }
 

@@ -40,11 +40,10 @@ class MetAreas {
     };
     /// Areas of one size, by their number's last bits.
     struct Areas {
-        explicit Areas(std::uint64_t lines_of_each) : lines(lines_of_each), places(count) {}
+        Areas(std::uint64_t lines_of_each, std::size_t count) : lines(lines_of_each), places(count) {}
         void note(std::uint64_t line, bool again);
         /// Null where the area is not among the latest.
         const Area* of(std::uint64_t line) const;
-        static constexpr std::size_t count = 4096;
         std::uint64_t lines;
         std::vector<Area> places;
     };
@@ -57,7 +56,7 @@ class MetAreas {
     std::optional<Drawn> drawn_from(const Area* small, const Area* large) const;
     void look();
     static constexpr std::uint64_t lines_remembered = 1 << 18;
-    Areas small_{1 << 10}, large_{1 << 14};
+    Areas small_{1 << 10, 4096}, large_{1 << 14, 512};
     SetAssociative lines_{lines_remembered, 16};  ///< met
     /// How many different lines are met in how long, as it was when last looked.
     struct Point {
