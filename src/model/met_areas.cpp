@@ -27,24 +27,25 @@ void MetAreas::note(std::uint64_t line) {
     ++noted_;
 }
 
-std::optional<MetAreas::Drawn> MetAreas::drawn_from(const Area* small, const Area* large) const {
+std::optional<MetAreas::Drawn> MetAreas::drawn_from(const Area& small, const Area* large) const {
     constexpr std::uint64_t fewest = 16;
-    const Area* area = small && small->again >= fewest ? small : large;
+    const Area* const area = small.again >= fewest ? &small : large;
     if (!area || area->again == 0) return {};
     const auto questions = static_cast<double>(area->questions);
     const double held = static_cast<double>(second_level_) * questions / static_cast<double>(noted_);
     const double told = questions - held;
     if (told < fewest) return {};
     // Of a large area the share that the small one has of its questions.
-    const double share = small ? static_cast<double>(small->questions) / questions : 1;
+    const double share = static_cast<double>(small.questions) / questions;
     const double others = told / questions_per_line_from(static_cast<double>(area->again) / told);
     return Drawn{share * held, share * others};
 }
 
 double MetAreas::questions_per_line(std::uint64_t line) const {
     const Area* const small = small_.of(line);
-    const auto from = drawn_from(small, large_.of(line));
-    return from && small ? static_cast<double>(small->questions) / from->others : 0;
+    if (!small) return 0;
+    const auto from = drawn_from(*small, large_.of(line));
+    return from ? static_cast<double>(small->questions) / from->others : 0;
 }
 
 void MetAreas::look() {
@@ -55,7 +56,7 @@ void MetAreas::look() {
     for (int i = first; i <= last; ++i) growth_.push_back({std::pow(step, i), 0});
     for (const Area& area : small_.places) {
         if (area.questions == 0) continue;
-        const auto from = drawn_from(&area, large_.of(area.number * small_.lines));
+        const auto from = drawn_from(area, large_.of(area.number * small_.lines));
         const auto met = static_cast<double>(area.questions - area.again);
         const auto questions = static_cast<double>(area.questions);
         for (Point& point : growth_) {

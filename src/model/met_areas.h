@@ -53,7 +53,7 @@ class MetAreas {
         double others = 0;  ///< lines
     };
     /// Nothing where it cannot be told.
-    std::optional<Drawn> drawn_from(const Area* small, const Area* large) const;
+    std::optional<Drawn> drawn_from(const Area& small, const Area* large) const;
     void look();
     static constexpr std::uint64_t lines_remembered = 1 << 18;
     Areas small_{1 << 10, 4096}, large_{1 << 14, 512};

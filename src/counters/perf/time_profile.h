@@ -22,8 +22,7 @@ class TimeProfile {
     /// One of a process's looks.
     struct Look {
         std::uint64_t address = 0;
-        std::uint64_t so_far =
-            0;  ///< how often the process was looked at until then, this one included, as looks() has it
+        std::uint64_t so_far = 0;  ///< looks at the process up to this one, as looks() counts them
     };
 
     TimeProfile() = default;
