@@ -223,8 +223,8 @@ struct ProcessSamples {
 
 /// Where processes were, by samples that were taken on this machine.
 struct CodeSamples {
-    record::PlaceSamples about;          ///< not_placed: not known yet
-    std::uint64_t most_of_a_sample = 1;  ///< what the sample that stands for most weighs
+    record::PlaceSamples about;     ///< not_placed: not known yet
+    double weight_of_a_sample = 1;  ///< they tell as much as so many times fewer that are alike
     std::vector<ProcessSamples> processes;
 };
 

@@ -25,8 +25,8 @@ MeasuredPlaces::MeasuredPlaces(const counters::SlotAttribution& attribution, Cod
     if (all_ + not_placed <= 0) return;
     about.not_placed =
         static_cast<std::uint64_t>(std::llround(not_placed / (all_ + not_placed) * static_cast<double>(about.taken)));
-    // Of unequal ones, as many as say at least as much.
-    like_so_many_ = std::floor(all_ / static_cast<double>(samples.most_of_a_sample));
+    // Of unequal ones, as many as say as much.
+    like_so_many_ = std::floor(all_ / samples.weight_of_a_sample);
     about_ = std::move(about);
 }
 

@@ -30,7 +30,7 @@ void CodeOfLooks::add(pid_t process, const std::vector<process::CodeMapping>& co
 
 counters::CodeSamples CodeOfLooks::samples(const counters::perf::TimeProfile& profile) const {
     counters::CodeSamples samples;
-    samples.most_of_a_sample = profile.most_of_a_look();
+    samples.weight_of_a_sample = profile.weight_of_a_look();
     samples.about.event = profile.by() == counters::perf::LooksBy::cycles ? "cycles" : "task-clock";
     samples.about.precision = profile.precision();
     samples.about.every = static_cast<double>(profile.furthest_apart());

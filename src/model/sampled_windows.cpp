@@ -332,8 +332,8 @@ class WindowSampling {
         windows_.complete(found_.facts);
         add_samples();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
-        // Of unequal ones, as many as say at least as much.
-        sampling.looks = std::floor(looked_at.looks / static_cast<double>(profile_.most_of_a_look()));
+        // Of unequal ones, as many as say as much.
+        sampling.looks = std::floor(looked_at.looks / profile_.weight_of_a_look());
         sampling.looks_met = std::floor(sampling.looks * (1 - looked_at.unmet));
         if (sampling.looks > 0)
             sampling.looks_by = profile_.by() == counters::perf::LooksBy::cycles ? "cycles" : "task-clock";

@@ -193,8 +193,9 @@ struct Description<counters::ProcessSamples> {
 template <>
 struct Description<counters::CodeSamples> {
     using S = counters::CodeSamples;
-    static constexpr auto fields = std::make_tuple(
-        field("about", &S::about), field("most_of_a_sample", &S::most_of_a_sample), field("processes", &S::processes));
+    static constexpr auto fields =
+        std::make_tuple(field("about", &S::about), field("weight_of_a_sample", &S::weight_of_a_sample),
+                        field("processes", &S::processes));
 };
 
 template <>

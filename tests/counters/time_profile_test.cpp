@@ -42,6 +42,38 @@ TEST(TimeProfile, SeesWhereTimeIsSpent) {
     EXPECT_GT(there, all / 2);
 }
 
+/// What looks count in all, those outside the loop too.
+double counted(const TimeProfile& profile) {
+    double sum = 0;
+    for (const auto& [process, looks] : profile.looks())
+        for (const auto& [address, times] : looks) sum += static_cast<double>(times);
+    return sum;
+}
+
+// Half a thousand looks, and then some of which each stands for two.
+TEST(TimeProfile, UnequalLooksTellAsMuchAsFewerThatAreAlike) {
+    TimeProfile profile;
+    profile.add(::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)));
+    EXPECT_EQ(profile.weight_of_a_look(), 1) << "before any";
+    volatile std::uint64_t turns = 0;
+    spend(0.05e9, turns);
+    profile.read();
+    if (profile.taken() == 0) GTEST_SKIP() << "no events here: nothing is looked at";
+    while (profile.taken() < 500) {
+        spend(0.1e9, turns);
+        profile.read();
+    }
+    const double alike = counted(profile);
+    EXPECT_EQ(profile.weight_of_a_look(), 1);
+    const std::uint64_t apart = profile.furthest_apart();
+    spend(0.1e9, turns);
+    profile.read();
+    const double twice = (counted(profile) - alike) / 2;
+    ASSERT_GT(twice, 0);
+    EXPECT_DOUBLE_EQ(profile.weight_of_a_look(), (alike + 4 * twice) / (alike + 2 * twice));
+    EXPECT_GT(profile.furthest_apart(), apart);
+}
+
 TEST(TimeProfile, OfNobodyNothingIsSeen) {
     TimeProfile profile;
     profile.add(0x7ffffff0, 0x7ffffff0);

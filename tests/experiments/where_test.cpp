@@ -172,7 +172,7 @@ TEST(Where, MeasuredSharesStandBesideTheSlots) {
     samples.about.event = "task-clock";
     samples.about.taken = 100;
     samples.about.lost = 3;
-    samples.most_of_a_sample = 4;
+    samples.weight_of_a_sample = 4;
     // 0x10010 has no slots, and nobody knows what 0x50000 is.
     samples.processes.push_back(
         {::getpid(), of_windows.mappings[0], {0x1000, 80, 0x10008, 200, 0x10010, 120, 0x50000, 100}});

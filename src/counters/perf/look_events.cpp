@@ -73,11 +73,9 @@ std::vector<std::uint64_t> cycles_of_cores() {
 
 }  // namespace
 
-bool LookEvent::look_less() {
+void LookEvent::look_less() {
     std::uint64_t longer = period_of(by, 2 * counts, any_period);
-    if (::ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &longer) != 0) return false;
-    counts *= 2;
-    return true;
+    if (::ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &longer) == 0) counts *= 2;
 }
 
 bool LookEvent::is_of_no_use() const {

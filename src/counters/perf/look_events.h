@@ -27,8 +27,8 @@ struct LookEvent {
     bool any_period = true;             ///< else a multiple of 16
     std::uint64_t counts = 1, sum = 0;  ///< what a look counts, of those that are `every` apart; all so far
 
-    /// From now on takes one look where it took two. False: the kernel does not let it.
-    bool look_less();
+    /// From now on takes one look where it took two, where the kernel lets it.
+    void look_less();
     /// Whether it has been there for long enough, and either never had a counter, or has counted and no look came. Asks
     /// the kernel.
     bool is_of_no_use() const;

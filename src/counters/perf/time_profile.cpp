@@ -45,8 +45,7 @@ void TimeProfile::read() {
     for (Watched& one : watched_)
         for (LookEvent& event : one.events) {
             read(one.process, event);
-            if (event.counts < most_counts && event.sum >= looks_less_after * event.counts && event.look_less())
-                most_of_a_look_ = std::max(most_of_a_look_, event.counts);
+            if (event.counts < most_counts && event.sum >= looks_less_after * event.counts) event.look_less();
         }
     if (by_ != LooksBy::cycles || taken_ > 0) return;
     const bool of_no_use = std::ranges::any_of(
@@ -75,8 +74,12 @@ void TimeProfile::read(pid_t process, LookEvent& event) {
         order.so_far += event.counts;
         if (order.looks.size() < most_in_order) order.looks.push_back({look.address, order.so_far});
     }
-    event.sum += event.counts * records_.samples.size();
-    taken_ += records_.samples.size();
+    const std::uint64_t looks = records_.samples.size();
+    if (looks > 0) most_of_a_look_ = std::max(most_of_a_look_, event.counts);
+    event.sum += event.counts * looks;
+    taken_ += looks;
+    sum_ += static_cast<double>(event.counts * looks);
+    sum_of_squares_ += static_cast<double>(event.counts * event.counts * looks);
     for (const LostSamples& lost : records_.lost) lost_ += lost.count;
 }
 

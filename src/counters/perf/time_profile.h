@@ -42,8 +42,9 @@ class TimeProfile {
     /// Of a process with one thread, its looks in the order in which they were, of a long one the first; of others
     /// none.
     const std::vector<Look>& in_order(pid_t process) const;
-    /// What the looks that stand for most count.
-    std::uint64_t most_of_a_look() const { return most_of_a_look_; }
+    /// What a look weighs: those that looks() counts tell as much as so many times fewer that are alike (1 where all
+    /// count once). The squares of what they count over its sum, L. Kish, Survey Sampling, 1965.
+    double weight_of_a_look() const { return sum_ > 0 ? sum_of_squares_ / sum_ : 1; }
     /// How many there were, and how many there was no room for.
     std::uint64_t taken() const { return taken_; }
     std::uint64_t lost() const { return lost_; }
@@ -81,6 +82,7 @@ class TimeProfile {
     std::map<pid_t, Looks> looks_;
     std::map<pid_t, Order> order_;
     std::uint64_t taken_ = 0, lost_ = 0, most_of_a_look_ = 1;
+    double sum_ = 0, sum_of_squares_ = 0;  ///< of what looks count
 };
 
 }  // namespace tmaprobe::counters::perf

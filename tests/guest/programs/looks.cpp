@@ -51,8 +51,7 @@ int main(int argc, char** argv) {
     std::printf(R"("functions": [)");
     const char* comma = "";
     for (const auto& [function, times] : met) {
-        const auto bounds =
-            tmaprobe::proportion_interval(times / all, all / static_cast<double>(profile.most_of_a_look()));
+        const auto bounds = tmaprobe::proportion_interval(times / all, all / profile.weight_of_a_look());
         std::printf(R"(%s{"function": "%s", "measured": {"share": %f, "low": %f, "high": %f}})", comma,
                     function.c_str(), times / all, bounds.low, bounds.high);
         comma = ", ";
