@@ -230,6 +230,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/front_end.cpp
     src/model/core/fusion.cpp
     src/model/core/pipeline.cpp
+    src/model/core/pipeline_issue.cpp
     src/model/core/pipeline_memory.cpp
     src/model/core/ports.cpp
     src/model/core/retirement.cpp

@@ -278,6 +278,7 @@ struct Description<CoreGeometry> {
         added("length_changing_prefix_cycles", &S::length_changing_prefix_cycles),
         added("same_address_loads", &S::same_address_loads),
         added("issues_missed_loads_again", &S::issues_missed_loads_again),
+        added("lines_take_load_ports", &S::lines_take_load_ports), added("in_vain_cycles", &S::in_vain_cycles),
         added("read_modify_write_cycles", &S::read_modify_write_cycles), added("lock_cycles", &S::lock_cycles),
         added("store_buffer", &S::store_buffer), added("load_buffer", &S::load_buffer),
         added("general_store_cycles", &S::general_store_cycles), added("stores_committed", &S::stores_committed),

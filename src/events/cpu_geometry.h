@@ -228,6 +228,10 @@ struct CoreGeometry {
     /// A load whose translation or line the first level does not have takes its port again when that comes, and what
     /// it asked for takes one as well.
     bool issues_missed_loads_again = false;
+    bool lines_take_load_ports = true;  ///< with these: what comes from the second level and beyond
+    /// How long what waits for a load is issued as if the first level had its translation, where it has not: it takes
+    /// its port in vain, and once more later. 0: what waits knows when it comes.
+    unsigned in_vain_cycles = 0;
     unsigned read_modify_write_cycles = 0;  ///< that an operation on memory takes longer than load, operation and store
     unsigned lock_cycles = 0;               ///< of a locked or atomic operation on a line that is owned; 0: as without
     unsigned store_buffer = 56;

@@ -80,9 +80,11 @@ TEST(Waits, WhatLiesInTwoLinesNeedsBoth) {
 TEST(Waits, WhatTheFirstLevelDoesNotHaveTakesAPortAgainWhereTheCoreDoesSo) {
     constexpr std::size_t loads = 9, ports = 3;
     const std::vector<Bytes> code(loads, {0x8b, 0x41, 0x10});  // mov 0x10(%rcx), %eax
+    bool lines_take_ports = true;
     const auto slots_of_ports = [&](bool again, Loaded answer) {
         CoreParameters core = zen4();
         core.issues_missed_loads_again = again;
+        core.lines_take_load_ports = lines_take_ports;
         FixedMemory memory([&](std::uint64_t at) { return at == 0x100000 ? Loaded{} : answer; });
         constexpr std::size_t rounds = 1000;
         const auto address = [](std::size_t k) { return k % loads ? 0x100000u : 0x200000u; };
@@ -97,6 +99,34 @@ TEST(Waits, WhatTheFirstLevelDoesNotHaveTakesAPortAgainWhereTheCoreDoesSo) {
     EXPECT_NEAR(slots_of_ports(true, translated), loads + 2, 0.2);
     EXPECT_NEAR(slots_of_ports(true, sent), loads + 2, 0.2);
     EXPECT_NEAR(slots_of_ports(true, both), loads + 4, 0.2);
+    lines_take_ports = false;
+    EXPECT_NEAR(slots_of_ports(true, sent), loads + 1, 0.2);
+    EXPECT_NEAR(slots_of_ports(true, both), loads + 3, 0.2);
+}
+
+TEST(Waits, WhatWaitsForATranslationIsIssuedInVainWhereTheCoreDoesSo) {
+    // A load, four shifts of it, and four of nothing that is waited for, for two ports.
+    std::vector<Bytes> code{{0x8b, 0x41, 0x10}};                                 // mov 0x10(%rcx), %eax
+    for (int k = 0; k < 4; ++k) code.push_back({0xc4, 0xe2, 0x4b, 0xf7, 0xd0});  // shrx %esi, %eax, %edx
+    for (int k = 0; k < 4; ++k) code.push_back({0xc4, 0x42, 0x4b, 0xf7, 0xcb});  // shrx %esi, %r11d, %r9d
+    const auto cycles = [&](unsigned in_vain, Loaded answer) {
+        CoreParameters core = zen4();
+        core.issues_missed_loads_again = false;
+        core.in_vain_cycles = in_vain;
+        // With more room the ports would always be taken already: by what waits for them from before.
+        for (const char* port : {"0", "1", "2"})
+            core.schedulers.push_back({{std::string("ALU") + port, std::string("AGU") + port}, 8, false});
+        FixedMemory memory([&](std::uint64_t) { return answer; });
+        constexpr std::size_t rounds = 1000;
+        const auto facts =
+            simulate(core, trace_of(code, rounds * code.size(), [](std::size_t) { return 0x100000u; }), memory);
+        return static_cast<double>(facts.cycles) / rounds;
+    };
+    const Loaded held, translated{7, SlotCause::translation, 1, 7, true}, sent{11, SlotCause::l2, 2, 0, false, true};
+    for (const unsigned in_vain : {0u, 7u}) EXPECT_NEAR(cycles(in_vain, held), 4, 0.1);
+    EXPECT_NEAR(cycles(7, sent), cycles(0, sent), 0.01) << "that the line is not there is known in time";
+    EXPECT_NEAR(cycles(0, translated), 4, 0.1);
+    EXPECT_NEAR(cycles(7, translated), 5.33, 0.1) << "of twelve shifts, four of them in vain, most are two a cycle";
 }
 
 TEST(Waits, OfOperationsThatDoNotDependOnEachOtherAreForTheirPort) {

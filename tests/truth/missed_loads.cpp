@@ -1,9 +1,11 @@
 // What loads cost others that the first level has, when it has not their line or not their page, by the clock: lines in
 // any order, so many KiB of them in so many pages of 4 KiB, each with so many loads beside it that never miss. Nothing
-// waits for any of them. And lines in order, so many loads of each.
+// waits for any of them. Then with operations that wait for each, and others that wait for nothing; and lines in order,
+// so many loads of each.
 //   c++ -std=c++20 -O2 -o missed_loads missed_loads.cpp
-//   missed_loads                      two tables, cycles a line: x86-64; a quiet machine
-//   missed_loads KIB PAGES OTHERS     one of its places for a second, to ask tmaprobe about
+//   missed_loads                      three tables, cycles a line: x86-64; a quiet machine
+//   missed_loads KIB PAGES OTHERS     one place of the first for a second, to ask tmaprobe about
+//   missed_loads KIB PAGES WAITING CHAINED SUMS     one of the second
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -40,6 +42,30 @@ constexpr std::array<std::pair<int, Round>, 7> rounds{{{0, round_of<0>},
                                                        {5, round_of<5>},
                                                        {6, round_of<6>},
                                                        {8, round_of<8>}}};
+
+/// So many operations wait for each line, so many more for the last of these, one for the other, and so many sums for
+/// nothing.
+template <int waiting, int chained, int sums>
+void waited_for(const std::uint32_t* places, const std::uint32_t* end, const char* memory, const char*) {
+    asm volatile(
+        "1:\nmov (%0), %%eax\nmov (%2,%%rax), %%ecx\n"
+        ".rept %c3\nlea 1(%%rcx), %%edx\n.endr\n"
+        ".rept %c4\nadd $1, %%edx\n.endr\n"
+        ".rept %c5\nlea 1(%%r8), %%r9d\n.endr\n"
+        "add $4, %0\ncmp %1, %0\njne 1b"
+        : "+r"(places)
+        : "r"(end), "r"(memory), "i"(waiting), "i"(chained), "i"(sums)
+        : "rax", "rcx", "rdx", "r9", "memory", "cc");
+}
+
+struct Waited {
+    std::array<int, 3> operations;  ///< waiting, chained, sums
+    Round round;
+};
+template <int waiting, int chained, int sums>
+constexpr Waited waited{{waiting, chained, sums}, waited_for<waiting, chained, sums>};
+constexpr std::array waits{waited<0, 0, 8>, waited<1, 0, 8>, waited<2, 0, 8>, waited<4, 0, 8>, waited<6, 0, 8>,
+                           waited<8, 0, 0>, waited<4, 0, 0>, waited<1, 2, 8>, waited<1, 4, 4>, waited<1, 9, 0>};
 
 /// So many loads of each line and so many no-operations beside them, one line after the other.
 template <int loads, int no_operations>
@@ -103,37 +129,60 @@ void print_in_order(const Memory& memory) {
     }
 }
 
+constexpr std::array<std::pair<std::size_t, std::size_t>, 7> places_to_print{
+    {{4, 2}, {16, 256}, {32, 512}, {256, 64}, {512, 512}, {1024, 1024}, {256, 4096}}};
+
+template <class Rounds>
+void print_rows(const Memory& memory, const Rounds& all) {
+    for (const auto& [kib, pages] : places_to_print) {
+        std::printf("%5zu KiB %5zu p.", kib, pages);
+        const double cycle = cycle_ns();
+        for (const auto& one : all) std::printf("%9.2f", cycles_a_line(memory, kib, pages, one, cycle));
+        std::printf("\n");
+    }
+}
+
+/// One of the places, for a second.
+int run_one(const Memory& memory, char** arguments, Round round) {
+    const std::size_t pages = std::strtoul(arguments[2], nullptr, 10);
+    if (pages == 0 || pages > most_pages) return 2;
+    const auto places = places_of(std::strtoul(arguments[1], nullptr, 10) * 1024 / line, pages);
+    if (places.empty()) return 2;
+    for (const double end = now_ns() + 1e9; now_ns() < end;)
+        for (int turn = 0; turn < 20; ++turn)
+            round(places.data(), places.data() + places.size(), memory.lines, memory.held);
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const Memory memory;
     if (count == 4) {
-        const std::size_t pages = std::strtoul(arguments[2], nullptr, 10);
-        if (pages == 0 || pages > most_pages) return 2;
-        const auto places = places_of(std::strtoul(arguments[1], nullptr, 10) * 1024 / line, pages);
         const auto* const found = std::ranges::find(rounds, std::atoi(arguments[3]), &std::pair<int, Round>::first);
-        if (found == rounds.end() || places.empty()) return 2;
-        for (const double end = now_ns() + 1e9; now_ns() < end;)
-            for (int turn = 0; turn < 20; ++turn)
-                found->second(places.data(), places.data() + places.size(), memory.lines, memory.held);
-        return 0;
+        return found == rounds.end() ? 2 : run_one(memory, arguments, found->second);
     }
+    if (count == 6) {
+        const std::array wanted{std::atoi(arguments[3]), std::atoi(arguments[4]), std::atoi(arguments[5])};
+        const auto* const found = std::ranges::find(waits, wanted, &Waited::operations);
+        return found == waits.end() ? 2 : run_one(memory, arguments, found->round);
+    }
+    std::vector<Round> columns;
     std::printf("loads beside it  ");
-    for (const auto& [others, round] : rounds) std::printf("%7d", others);
-    std::printf("\n");
-    for (const auto& [kib, pages] : {std::pair<std::size_t, std::size_t>{4, 2},
-                                     {16, 256},
-                                     {32, 512},
-                                     {256, 64},
-                                     {512, 512},
-                                     {1024, 1024},
-                                     {256, 4096}}) {
-        std::printf("%5zu KiB %5zu p.", kib, pages);
-        const double cycle = cycle_ns();
-        for (const auto& [others, round] : rounds)
-            std::printf("%7.2f", cycles_a_line(memory, kib, pages, round, cycle));
-        std::printf("\n");
+    for (const auto& [others, round] : rounds) {
+        std::printf("%9d", others);
+        columns.push_back(round);
     }
+    std::printf("\n");
+    print_rows(memory, columns);
+    columns.clear();
+    std::printf("waiting, chained, sums");
+    for (const auto& [operations, round] : waits) {
+        std::printf("  %d, %d, %d", operations[0], operations[1], operations[2]);
+        columns.push_back(round);
+    }
+    std::printf("\n");
+    print_rows(memory, columns);
     print_in_order(memory);
     return 0;
 }

@@ -34,7 +34,8 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       ready_(most_units, 0),
       producers_(window.execution ? most_units : 0, StepTimes::nothing),
       added_(most_units, 0),
-      alike_(most_units, 0) {
+      alike_(most_units, 0),
+      hopes_(parameters.in_vain_cycles ? most_units : 0) {
     for (const unsigned entries : schedulers.entries) schedulers_.emplace_back(entries);
     if (window.execution) window.execution->steps.assign(trace.steps.size(), {});
     if (parameters.changes.prefetch_distance) look_ahead();
@@ -124,10 +125,12 @@ void Pipeline::execute(std::size_t number) {
     timeline_.count_until(renamed);
     memory_.advance(renamed);
     named_ = parameters_.renames_memory_by_registers ? places_.named_by(*what) : NamedPlace{};
+    hoped_ = {};
     const Times times = never_waits_ ? at_once(*what, step, renamed) : time(*what, step, renamed);
     if (ahead) prefetch_ahead(*what, step, times);
     if (window_.execution) note_execution(*what, times);
     define(*what, times);
+    if (!hopes_.empty()) hand_on_hope(*what);
     const auto [done, retired] = retire(*what, step, times);
     if (window_.execution) {
         window_.execution->steps[number].done = done;
@@ -200,63 +203,6 @@ Occupancy& Pipeline::roomy_one(std::uint16_t pools, std::uint64_t cycle) {
     return *best;
 }
 
-std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
-    if (at_hand_) return from;
-    for (const Use& use : what.uses) {
-        if (use.part != part) continue;
-        const bool alike = what.alike && alike_[use.unit] == what.alike;
-        from = std::max(from, use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0)));
-    }
-    return from;
-}
-
-/// A micro-op waits in one scheduler, and goes to a port of that one: which, is chosen before anybody knows when its
-/// operands come.
-bool Pipeline::bound_to_scheduler(const PortUse& use) const {
-    return (parameters_.binds_ports_at_renaming || !std::has_single_bit(use.pools)) && !std::has_single_bit(use.ports);
-}
-
-/// An operation for schedulers that take one a cycle each.
-bool Pipeline::takes_turn(const PortUse& use) const {
-    return use.part == Part::operation && (use.ports & taking_one_) != 0;
-}
-
-std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part, std::uint64_t ready,
-                                   std::uint64_t renamed) {
-    std::uint64_t issued = ready;
-    unsigned micro_ops = 0;
-    for (const PortUse& use : what.ports) {
-        if (use.part != part) continue;
-        std::uint64_t first = 0;
-        std::uint64_t ports = use.ports;
-        if (takes_turn(use))
-            if (const std::uint64_t open = ports_.open(ports, renamed)) ports = open;
-        const bool is_bound = bound_to_scheduler(use);
-        const bool by_slot = is_bound && part == Part::operation && ports_.chooses_among(ports);
-        if (is_bound && !by_slot) ports = ports_.bound(ports, groups_);
-        if (takes_turn(use)) ports_.close(ports, groups_, renamed);
-        for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
-            // What takes several cycles of any of them is as many micro-ops where each slot chooses.
-            const std::uint64_t bound =
-                by_slot ? ports_.bound_in_slot(ports, slots_.last_from() + micro_ops + cycle) : ports;
-            const std::uint64_t taken = ports_.take(bound, cycle ? first : ready);
-            if (cycle == 0) first = taken;
-        }
-        if (window_.execution) window_.execution->ports.push_back({step_, use.cycles, use.ports});
-        if (use.is_unit) {
-            ready = first;
-            continue;
-        }
-        if (use.pools) roomy_one(use.pools, renamed).take(first + 1);
-        issued = std::max(issued, first);
-        ++micro_ops;
-    }
-    if (micro_ops)
-        timeline_.issued(
-            issued, part == Part::operation ? std::max<unsigned>(1, std::min<unsigned>(micro_ops, what.slots)) : 1);
-    return issued;
-}
-
 Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {
     Times times;
     times.renamed = renamed;
@@ -296,6 +242,7 @@ void Pipeline::operate(const InstructionDescriptor& what, Times& times) {
         times.operated = ready;
         return;
     }
+    if (!hopes_.empty()) hope_for_operands(what, hoped_.from ? times.renamed + issue_after_renaming : from);
     const std::uint64_t issued = take_ports(what, Part::operation, ready, times.renamed);
     if (!what.loads) times.issued = issued;
     times.port_waited = issued - ready + (ready > times.loaded ? 0 : times.port_waited);

@@ -48,6 +48,11 @@ class Pipeline {
         std::uint32_t forwarded_from = StepTimes::nothing;  ///< the store whose data came after the address
     };
 
+    /// From when on a value is taken to be there that is not, and until when; `from` 0: nobody takes it so.
+    struct Hope {
+        std::uint64_t from = 0, until = 0;
+    };
+
     const InstructionDescriptor& descriptor(std::size_t step, bool fused);
     bool fuses_with_next(const InstructionDescriptor& first, std::size_t step) const;
     void execute(std::size_t step);
@@ -60,6 +65,10 @@ class Pipeline {
     bool prefetches(const InstructionDescriptor& what, const trace::Step& step) const;
     void prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
     void issue_again(const InstructionDescriptor& what, const Loaded& answer, Times& times);
+    void hope_for(const InstructionDescriptor& what, std::uint64_t issued);
+    void hope_for_operands(const InstructionDescriptor& what, std::uint64_t from);
+    void try_in_vain(std::uint64_t ports);
+    void hand_on_hope(const InstructionDescriptor& what);
     std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);
     bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
     unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
@@ -123,6 +132,8 @@ class Pipeline {
     std::uint32_t step_ = 0;                          ///< that is executed
     std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written
     std::vector<std::uint8_t> alike_;                 ///< which group of instructions wrote each unit; 0: none
+    std::vector<Hope> hopes_;                         ///< of each unit, where the core issues in vain
+    Hope hoped_;                                      ///< of what is executed: when it would have been there
     std::uint64_t last_committed_ = 0, committed_block_ = ~0ull;
     unsigned committed_in_cycle_ = 0;
     std::uint64_t memory_order_ = 0;  ///< no access is issued before: a locked operation or a fence

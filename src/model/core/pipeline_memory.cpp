@@ -51,6 +51,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         times.loaded += answer.extra;
         times.missed = answer.extra > 0;
         times.waits = answer.waits;
+        if (answer.translation && !hopes_.empty()) hope_for(what, issued);
         if (parameters_.issues_missed_loads_again) issue_again(what, answer, times);
         if (what.load_bytes > 1 && step.load % line_bytes + what.load_bytes > line_bytes) {
             // The other line is another access, of the port and of the cache.
@@ -91,7 +92,7 @@ void Pipeline::issue_again(const InstructionDescriptor& what, const Loaded& answ
         times.loaded = std::max(times.loaded, there);
     };
     if (answer.translation) again(answer.translation, answer.asks_for_translation);
-    if (answer.sent_by > 1) again(answer.extra, answer.asks_for_line);
+    if (answer.sent_by > 1) again(answer.extra, answer.asks_for_line && parameters_.lines_take_load_ports);
 }
 
 /// A port of a load that is not its first access.

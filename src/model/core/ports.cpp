@@ -103,7 +103,7 @@ void Ports::want(std::uint64_t ports) {
     for (std::uint32_t& wanted : wanted_) wanted /= 2;
 }
 
-std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready) {
+std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready, std::uint64_t until) {
     // Further ahead than the window nothing is kept: so late, a port is free.
     constexpr std::uint64_t kept = window - word_bits;
     if (ready < floor_) ready = floor_;
@@ -121,6 +121,7 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready) {
         }
         const auto bit = static_cast<unsigned>(std::countr_zero(free));
         const std::uint64_t found = cycle / word_bits * word_bits + bit;
+        if (found > until) return found;
         std::size_t chosen = most_ports;
         for (std::uint64_t left = ports; left; left &= left - 1) {
             const auto port = static_cast<std::size_t>(std::countr_zero(left));

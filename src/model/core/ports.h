@@ -29,8 +29,8 @@ class Ports {
     explicit Ports(bool twice = false, PortChoice choice = {}) : twice_(twice), choice_(std::move(choice)) {}
     /// No cycle before this one will be asked for any more.
     void advance(std::uint64_t cycle);
-    /// Takes one cycle of one of the ports, at `ready` or as soon as there is one.
-    std::uint64_t take(std::uint64_t ports, std::uint64_t ready);
+    /// Takes one cycle of one of the ports, at `ready` or as soon as there is one; none, where that is after `until`.
+    std::uint64_t take(std::uint64_t ports, std::uint64_t ready, std::uint64_t until = ~std::uint64_t{0});
     /// Where a core chooses before it issues: those of the ports that a micro-op is bound to, which are of one group.
     /// The least loaded; among equals by turns.
     std::uint64_t bound(std::uint64_t ports, std::span<const std::uint64_t> groups);
