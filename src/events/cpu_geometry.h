@@ -228,7 +228,7 @@ struct CoreGeometry {
     /// A load whose translation or line the first level does not have takes its port again when that comes, and what
     /// it asked for takes one as well.
     bool issues_missed_loads_again = false;
-    bool lines_take_load_ports = true;  ///< with these: what comes from the second level and beyond
+    bool lines_take_load_ports = true;  ///< with these: a line that was asked for does so, not a translation alone
     /// How long what waits for a load is issued as if the first level had its translation, where it has not: it takes
     /// its port in vain, and once more later. 0: what waits knows when it comes.
     unsigned in_vain_cycles = 0;

@@ -126,7 +126,7 @@ TEST(Waits, WhatWaitsForATranslationIsIssuedInVainWhereTheCoreDoesSo) {
     for (const unsigned in_vain : {0u, 7u}) EXPECT_NEAR(cycles(in_vain, held), 4, 0.1);
     EXPECT_NEAR(cycles(7, sent), cycles(0, sent), 0.01) << "that the line is not there is known in time";
     EXPECT_NEAR(cycles(0, translated), 4, 0.1);
-    EXPECT_NEAR(cycles(7, translated), 5.33, 0.1) << "of twelve shifts, four of them in vain, most are two a cycle";
+    EXPECT_NEAR(cycles(7, translated), 5.33, 0.1) << "of four that go in vain, 2.7 find a port";
 }
 
 TEST(Waits, OfOperationsThatDoNotDependOnEachOtherAreForTheirPort) {

@@ -66,7 +66,7 @@ class Pipeline {
     void prefetch_ahead(const InstructionDescriptor& what, const trace::Step& step, const Times& times);
     void issue_again(const InstructionDescriptor& what, const Loaded& answer, Times& times);
     void hope_for(const InstructionDescriptor& what, std::uint64_t issued);
-    void hope_for_operands(const InstructionDescriptor& what, std::uint64_t from);
+    void hope_for_operands(const InstructionDescriptor& what, std::uint64_t earliest);
     void try_in_vain(std::uint64_t ports);
     void hand_on_hope(const InstructionDescriptor& what);
     std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);

@@ -78,10 +78,12 @@ void Pipeline::hope_for_operands(const InstructionDescriptor& what, std::uint64_
     bool any = of_its_load;
     for (const Use& use : what.uses) {
         if (use.part != Part::operation) continue;
+        // One that is over by then has come, or is known to be late.
         const Hope& operand = hopes_[use.unit];
-        if (operand.from) operands.until = std::min(operands.until, operand.until);
-        operands.from = std::max(operands.from, use.usable_from(operand.from ? operand.from : ready_[use.unit]));
-        any |= operand.from != 0;
+        const bool hoped = operand.from && operand.until >= earliest;
+        if (hoped) operands.until = std::min(operands.until, operand.until);
+        operands.from = std::max(operands.from, use.usable_from(hoped ? operand.from : ready_[use.unit]));
+        any |= hoped;
     }
     hoped_ = any && operands.from <= operands.until ? operands : Hope{};
 }
