@@ -116,9 +116,8 @@ Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest
     };
     const auto small = static_cast<double>(request.held), all = static_cast<double>(request.both_levels);
     const double beyond_ns = request.beyond * TRY(laps(small)).load_ns(0);
-    const auto block = TRY(furthest(request, small, block_factor, all, [&](double bytes) -> Result<bool> {
-        return TRY(laps(bytes)).load_ns(0) <= beyond_ns;
-    }));
+    const auto is_held = [&](double bytes) -> Result<bool> { return TRY(laps(bytes)).load_ns(0) <= beyond_ns; };
+    const auto block = TRY(furthest(request, small, block_factor, all, is_held));
     if (block.held <= 0) return std::nullopt;
     const double held = block.lost > 0 ? between(block.held, block.lost) : all;
     const auto second = static_cast<double>(request.second_level);
