@@ -132,12 +132,11 @@ void print_in_order(const Memory& memory) {
 constexpr std::array<std::pair<std::size_t, std::size_t>, 7> places_to_print{
     {{4, 2}, {16, 256}, {32, 512}, {256, 64}, {512, 512}, {1024, 1024}, {256, 4096}}};
 
-template <class Rounds>
-void print_rows(const Memory& memory, const Rounds& all) {
+void print_rows(const Memory& memory, const std::vector<Round>& all) {
     for (const auto& [kib, pages] : places_to_print) {
         std::printf("%5zu KiB %5zu p.", kib, pages);
         const double cycle = cycle_ns();
-        for (const auto& one : all) std::printf("%9.2f", cycles_a_line(memory, kib, pages, one, cycle));
+        for (const Round one : all) std::printf("%9.2f", cycles_a_line(memory, kib, pages, one, cycle));
         std::printf("\n");
     }
 }
