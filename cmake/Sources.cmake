@@ -292,6 +292,7 @@ set(TMAPROBE_SOURCES_model
     src/model/own_addresses.cpp
     src/model/met_areas.cpp
     src/model/page_frames.cpp
+    src/model/moments_in_time.cpp
     src/model/planned_moments.cpp
     src/model/speed_up.cpp
     src/model/trace_code.cpp

@@ -38,7 +38,6 @@ struct CopyWindows::Copy {
          const process::RegionPage* listened_to)
         : of(sample.snapshot.process),
           resident_bytes(sample.snapshot.resident_bytes),
-          stands_for_ns(sample.stands_for_ns),
           calls(sample.snapshot),
           process(trace::TracedProcess::of_copy(sample.snapshot.release())),
           tracer(process, decoder, software_always),
@@ -74,7 +73,6 @@ struct CopyWindows::Copy {
 
     pid_t of;
     std::uint64_t resident_bytes;
-    double stands_for_ns;
     trace::CopyCalls calls;
     trace::TracedProcess process;
     trace::Tracer tracer;
@@ -93,7 +91,8 @@ CopyWindows::CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decode
       found_(found),
       in_between_(std::move(in_between)),
       simulator_(core, cpu),
-      entries_(simulator_, cpu, options, region_paths_) {
+      entries_(simulator_, cpu, options, region_paths_),
+      cycle_ns_(1e9 / cpu.frequency_hz) {
     if (auto pages = assumed_pages(options_); pages && *pages) {
         simulator_.set_pages(**pages);
         pages_assumed_ = true;
@@ -138,15 +137,23 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
     Copy copy(sample, decoder_, options_.software_always,
               {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_},
               regions_.page);
-    further_windows_ = following.apart_ns.empty() ? windows_of_the_only_one : windows_of_many;
+    further_windows_ = following.at_ns.size() == 1 ? windows_of_the_only_one : windows_of_many;
     std::vector<WindowFacts> moments;
-    for (std::size_t number = 0; number <= following.apart_ns.size(); ++number) {
-        if (number > 0 && (copy.ended || !TRY(go_on(copy, following, following.apart_ns[number - 1])))) break;
+    double now_ns = 0;  // of the copy's time
+    for (std::size_t number = 0; number < following.at_ns.size(); ++number) {
+        if (number > 0) {
+            if (copy.ended || !TRY(go_on(copy, following, following.at_ns[number] - now_ns))) break;
+            now_ns = std::max(now_ns, following.at_ns[number]);
+        }
+        const double at_ns = sample.at_ns + now_ns / sample.share;
+        const std::uint64_t ticks_before = copy.ticks;
         look_at_memory(copy, number == 0, from_start);
         if (regions_.any()) copy.regions.look(copy.process);
         std::vector<process::MemoryMapping> mappings;
         if (options_.keeps_mappings()) mappings = process::memory_mappings_of(copy_);
         auto facts = moment(copy, number == 0, from_start);
+        // What was followed is about so far on: a cycle an instruction.
+        now_ns += static_cast<double>(copy.ticks - ticks_before) * cycle_ns_;
         // What it mapped meanwhile is there, too. A copy that is gone has none.
         if (auto now = options_.keeps_mappings() ? process::memory_mappings_of(copy_) : mappings; !now.empty())
             mappings = std::move(now);
@@ -157,10 +164,10 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
         }
         if (is_nothing(*facts)) continue;
         facts->process = copy.of;
+        facts->at_ns = at_ns;
         facts->mappings = std::move(mappings);
         moments.push_back(std::move(*facts));
     }
-    for (WindowFacts& facts : moments) facts.native_ns = copy.stands_for_ns / static_cast<double>(moments.size());
     const std::uint64_t start = process::now_ns();
     if (const auto taken = take_entries(copy, following); !taken) found_.error = taken.error().what;
     entries_ns_ += static_cast<double>(process::now_ns() - start);
@@ -202,6 +209,7 @@ Result<bool> CopyWindows::go_on(Copy& copy, const Following& following, double r
     const std::uint64_t most_bytes = copy.resident_bytes + most_growth_bytes;
     const auto goes_on = [&] { return following.goes_on() && resident_bytes_of(copy_) < most_bytes; };
     if (!goes_on()) return false;
+    if (run_ns <= 0) return true;
     const auto ran = trace::NativeRun(copy.process, copy.tracer).run_for(run_ns, goes_on);
     if (!ran) {
         if (ran.error().code == ErrorCode::unavailable) return false;
@@ -259,24 +267,18 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
 
 /// A life too short for a window is kept, and the next ones of the same process are added to it until together they
 /// are one.
-void CopyWindows::join(Copy& copy, trace::Trace& window) {
-    Joined& joined = joined_[copy.of];
-    joined.stands_for_ns += copy.stands_for_ns;
-    if (!joined.trace.steps.empty()) {
-        const auto first = static_cast<std::uint32_t>(joined.trace.instructions.size());
-        joined.trace.instructions.insert(joined.trace.instructions.end(), window.instructions.begin(),
-                                         window.instructions.end());
+void CopyWindows::join(const Copy& copy, trace::Trace& window) {
+    trace::Trace& joined = joined_[copy.of];
+    if (!joined.steps.empty()) {
+        const auto first = static_cast<std::uint32_t>(joined.instructions.size());
+        joined.instructions.insert(joined.instructions.end(), window.instructions.begin(), window.instructions.end());
         for (trace::Step step : window.steps) {
             step.instruction += first;
-            joined.trace.steps.push_back(step);
+            joined.steps.push_back(step);
         }
-        window = std::move(joined.trace);
+        window = std::move(joined);
     }
-    copy.stands_for_ns = joined.stands_for_ns;
-    if (window.steps.size() < shortest_window)
-        joined.trace = window;
-    else
-        joined = {};
+    joined = window.steps.size() < shortest_window ? window : trace::Trace();
 }
 
 /// Lets the copy go on, first for the caches and then for a window: its last instructions, wherever it came to its

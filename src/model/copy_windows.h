@@ -19,7 +19,7 @@ namespace tmaprobe::model {
 
 /// How far a copy is followed: moments of it, between which it runs by itself.
 struct Following {
-    std::vector<double> apart_ns;  ///< of the copy's processor time, from each moment to the next; one fewer than these
+    std::vector<double> at_ns;      ///< of the copy's processor time from where it was made, in order; the first is 0
     std::function<bool()> goes_on;  ///< asked before each further moment, and every millisecond of a run
     /// Afterwards: what is wanted of which regions' entries, as long as there is time.
     std::function<std::vector<EntryWish>()> entries;
@@ -32,9 +32,8 @@ class CopyWindows {
     CopyWindows(core::Core& core, const ModelledCpu& cpu, trace::Decoder& decoder, const ModelOptions& options,
                 const WatchedRegions& regions, SampledWindows& found, std::function<void()> in_between);
 
-    /// The moments of a copy, the first one where it was made; all of them together stand for what the sample does. May
-    /// be none: a life too short for a window is part of the next one of the same process. `from_start`: it is where
-    /// its program begins.
+    /// The moments of a copy, the first one where it was made, with when they were. May be none: a life too short for a
+    /// window is part of the next one of the same process. `from_start`: it is where its program begins.
     Result<std::vector<WindowFacts>> model(trace::Sample& sample, bool from_start, const Following& following);
 
     /// From now on so many windows are simulated at a time while others are traced, if nobody hears of them: moments
@@ -69,10 +68,6 @@ class CopyWindows {
         std::optional<process::StackTop> from;  ///< where they begin
     };
     struct Copy;
-    struct Joined {
-        trace::Trace trace;
-        double stands_for_ns = 0;
-    };
 
     bool is_attributed(std::uint32_t path) const;
     bool is_called(std::uint32_t region, const std::string& name, const std::vector<std::string>& marked) const;
@@ -82,7 +77,7 @@ class CopyWindows {
     Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
     Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
-    void join(Copy& copy, trace::Trace& window);
+    void join(const Copy& copy, trace::Trace& window);
     Result<> take_entries(Copy& copy, const Following& following);
     void keep_of_moment(Steps& fresh, const std::optional<process::StackTop>& from, std::size_t done,
                         std::vector<WindowOfMoment>& kept) const;
@@ -106,8 +101,9 @@ class CopyWindows {
     WindowsBeside beside_;
     CopyEntries entries_;
     std::uint32_t entries_taken_ = 0;
+    const double cycle_ns_;
     bool pages_assumed_ = false, hardly_warm_ = false;
-    std::map<pid_t, Joined> joined_;         ///< by process
+    std::map<pid_t, trace::Trace> joined_;   ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
     std::size_t further_windows_ = 0;        ///< of each moment

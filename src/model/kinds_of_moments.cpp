@@ -1,6 +1,7 @@
 #include "model/kinds_of_moments.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace tmaprobe::model {
@@ -86,11 +87,15 @@ double explain(const Shares& looks, std::vector<Kind>& kinds) {
 }  // namespace
 
 std::uint64_t bytes_of_piece(const std::set<std::uint64_t>& addresses) {
-    constexpr std::uint64_t small = 64, usual = 256;
+    constexpr std::array<std::uint64_t, 2> small{16, 64};
+    constexpr std::uint64_t usual = 256;
     constexpr std::size_t few = 32;
-    std::set<std::uint64_t> pieces;
-    for (const std::uint64_t address : addresses) pieces.insert(address / small);
-    return pieces.size() <= few ? small : usual;
+    for (const std::uint64_t bytes : small) {
+        std::set<std::uint64_t> pieces;
+        for (const std::uint64_t address : addresses) pieces.insert(address / bytes);
+        if (pieces.size() <= few) return bytes;
+    }
+    return usual;
 }
 
 LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments) {

@@ -14,8 +14,8 @@ using CodeLooks = std::map<pid_t, std::map<std::uint64_t, std::uint64_t>>;
 
 /// Of a process; with fewer they decide nothing.
 inline constexpr std::uint64_t fewest_looks = 30;
-/// How many bytes of code are taken for one piece, where it was met at these addresses: 256, or 64 in a program of so
-/// few pieces that one of the larger would have several of its loops.
+/// How many bytes of code are taken for one piece, where it was met at these addresses: 256, or 64 or 16 in a program
+/// of so few pieces that one of the larger would have several of its loops.
 std::uint64_t bytes_of_piece(const std::set<std::uint64_t>& addresses);
 
 /// What looks say of moments.

@@ -22,20 +22,18 @@ void PlannedMoments::note_near(const Looks& looks, double moment, std::uint64_t 
     for (int i = 0; i < further && after != looks.end(); ++i, ++after) met_.insert(after->address / piece_bytes);
 }
 
-std::vector<double> PlannedMoments::of(const Looks& looks, LookedAtTime time, std::size_t even, double followed,
-                                       std::size_t further) {
+std::vector<double> PlannedMoments::of(const Looks& looks, LookedAtTime time, const std::vector<double>& even,
+                                       double followed, std::size_t further) {
     constexpr double share_worth_one = 0.01;
     constexpr double fewest = 3;  // a look or two are met by chance
     std::set<std::uint64_t> addresses;
     for (const Look& look : looks) addresses.insert(look.address);
     const std::uint64_t piece_bytes = bytes_of_piece(addresses);
     const double whole = time.end - time.begin;
-    std::vector<double> moments;
-    for (std::size_t i = 0; i < even; ++i) {
-        moments.push_back(followed * static_cast<double>(i) / static_cast<double>(even));
-        // At its start a program loads itself: what it does next is another thing.
-        if (i > 0 || time.begin > 0) note_near(looks, time.begin + moments.back() * whole, piece_bytes);
-    }
+    std::vector<double> moments = even;
+    // At its start a program loads itself: what it does next is another thing.
+    for (const double moment : even)
+        if (moment > 0 || time.begin > 0) note_near(looks, time.begin + moment * whole, piece_bytes);
     if (looks.empty() || looks.back().so_far < fewest_looks || whole <= 0) return moments;
     const auto first = std::ranges::upper_bound(looks, time.begin, {}, time_of);
     const auto last = std::ranges::lower_bound(looks, time.begin + followed * whole, {}, time_of);

@@ -18,11 +18,11 @@ struct LookedAtTime {
 /// a phase that is short has a moment, too.
 class PlannedMoments {
   public:
-    /// Of a copy that goes on over the time: its moments, in order, as shares of that time; the first is 0, where the
-    /// copy was made. `even`: how many are spread evenly over `followed` of it, 0 to 1; at most `further` are added.
-    /// Where no look is told, the even ones.
+    /// Of a copy that goes on over the time: its moments, in order, as shares of that time. `even`: those that are
+    /// spread over it; the first is 0, where the copy was made. Of `followed` of it, 0 to 1, at most `further` are
+    /// added. Where no look is told, the even ones.
     std::vector<double> of(const std::vector<counters::perf::TimeProfile::Look>& looks, LookedAtTime time,
-                           std::size_t even, double followed, std::size_t further);
+                           const std::vector<double>& even, double followed, std::size_t further);
 
   private:
     using Looks = std::vector<counters::perf::TimeProfile::Look>;

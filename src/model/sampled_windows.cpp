@@ -15,6 +15,7 @@
 #include "model/copy_windows.h"
 #include "model/entry_wishes.h"
 #include "model/kinds_of_moments.h"
+#include "model/moments_in_time.h"
 #include "model/planned_moments.h"
 #include "model/task_shares.h"
 #include "process/cpus_to_use.h"
@@ -42,9 +43,11 @@ constexpr double moments_meanwhile = 4, apart_meanwhile_ns = 50e6;
 /// A copy that is to be modelled.
 struct Waiting {
     trace::Sample sample;
-    double span_ns = 0;           ///< processor time of all threads from then on until the next
+    double until_ns = 0;          ///< of all processor time, as Sample::at_ns: until the next
     EntryWishes::Begins begun{};  ///< meanwhile, of regions that are marked
     LookedAtTime looked_at{};     ///< of its process, from then on until its next copy
+
+    double span_ns() const { return until_ns - sample.at_ns; }
 };
 
 class WindowSampling {
@@ -78,12 +81,13 @@ class WindowSampling {
                     patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
         }
         come_forward();
-        if (!copies_.empty()) copies_.back().span_ns += sampler_.since_last_sample_ns();
         note_begins();
         const std::uint64_t end = process::now_ns();
+        whole_ns_ = sampler_.sampled_ns();
         // A command that was over before anybody saw it run is followed from its start, however long it was.
         if (copies_.size() == 1 && is_first(copies_.back()))
-            copies_.back().span_ns = std::max(copies_.back().span_ns, static_cast<double>(end - start));
+            whole_ns_ = std::max(whole_ns_, static_cast<double>(end - start));
+        if (!copies_.empty()) copies_.back().until_ns = std::max(copies_.back().until_ns, whole_ns_);
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
         keep_the_affordable();
@@ -120,11 +124,12 @@ class WindowSampling {
         if (!sample) return;
         // Where there is no time to model them all, those that are spread over the run.
         if (no_more_may_wait()) drop_one(random_() % copies_.size());
-        if (!copies_.empty()) copies_.back().span_ns += std::exchange(sample->stands_for_ns, 0);
+        const double at_ns = sample->at_ns;
+        if (!copies_.empty()) copies_.back().until_ns = at_ns;
         note_begins();
         const auto& looks = profile_.in_order(sample->snapshot.process);
         const double looked_at = looks.empty() ? 0 : static_cast<double>(looks.back().so_far);
-        copies_.push_back({std::move(*sample), 0, {}, {looked_at, looked_at}});
+        copies_.push_back({std::move(*sample), at_ns, {}, {looked_at, looked_at}});
     }
 
     /// Until when the copies that are left go on for their processes.
@@ -151,24 +156,27 @@ class WindowSampling {
         return copies_.size() >= (bytes > most_waiting_bytes ? most_waiting_copies : most_small_waiting_copies);
     }
 
-    double moment_ns() const { return modelled_ > 0 ? modelling_ns_ / modelled_ : usual_moment_ns; }
+    double moment_ns() const {
+        // The first of all warms up for longer.
+        constexpr double longer_ns = WarmUpLimits{}.budget_ns - warm_up_again().budget_ns;
+        return modelled_ > 0 ? std::max(usual_moment_ns / 4, modelling_ns_ - longer_ns) / modelled_ : usual_moment_ns;
+    }
 
     /// Moments are to stand for about as much time each: one before that is followed does for those that are close.
     void keep_the_affordable() {
         const auto shorter = [this](const Waiting& one, const Waiting& other) {
-            return !is_first(one) && (is_first(other) || one.span_ns < other.span_ns);
+            return !is_first(one) && (is_first(other) || one.span_ns() < other.span_ns());
         };
         while (copies_.size() > most_copies)
             drop_one(
                 static_cast<std::size_t>(std::min_element(copies_.begin(), copies_.end(), shorter) - copies_.begin()));
     }
 
-    /// What it stands for, the one before does, or else the one after.
+    /// The one before goes on for it, too.
     void drop_one(std::size_t dropped) {
-        const double stood_for_ns = copies_[dropped].sample.stands_for_ns + copies_[dropped].span_ns;
-        const bool to_next = dropped == 0;
-        Waiting& heir = copies_[to_next ? dropped + 1 : dropped - 1];
-        (to_next ? heir.sample.stands_for_ns : heir.span_ns) += stood_for_ns;
+        const bool is_oldest = dropped == 0;
+        Waiting& heir = copies_[is_oldest ? dropped + 1 : dropped - 1];
+        if (!is_oldest) heir.until_ns = copies_[dropped].until_ns;
         EntryWishes::add(heir.begun, copies_[dropped].begun);
         drop(copies_[dropped].sample);
         copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -233,9 +241,11 @@ class WindowSampling {
         // Not before: who only samples is to be on time, and takes little.
         if (!stepped_back_) stepped_back_ = process::step_back(::getpid());
         const Waiting& next = copies_.front();
-        const double moments = std::clamp(std::round(next.span_ns / apart_meanwhile_ns), 1.0, moments_meanwhile);
-        const double apart_ns = next.sample.share * std::min(next.span_ns / moments, apart_meanwhile_ns);
-        return {std::vector<double>(static_cast<std::size_t>(moments) - 1, apart_ns),
+        const double moments = std::clamp(std::round(next.span_ns() / apart_meanwhile_ns), 1.0, moments_meanwhile);
+        const double apart_ns = next.sample.share * std::min(next.span_ns() / moments, apart_meanwhile_ns);
+        std::vector<double> at_ns;
+        for (double moment = 0; moment < moments; ++moment) at_ns.push_back(moment * apart_ns);
+        return {std::move(at_ns),
                 [this] {
                     take_if_due();
                     return true;
@@ -243,28 +253,33 @@ class WindowSampling {
                 {}};
     }
 
-    /// Moments are shared out over the copies that are left as their time is.
+    /// Moments are on a grid, as close as can be afforded in the copies that are left; or evenly where these start, if
+    /// there is no time to run on to the rest.
     Following within_what_is_left() {
         const Waiting& next = copies_.front();
         double all_ns = 0, to_run_ns = 0;
         for (const Waiting& waiting : copies_) {
-            all_ns += waiting.span_ns;
-            to_run_ns += waiting.span_ns * waiting.sample.share;
+            all_ns += waiting.span_ns();
+            to_run_ns += waiting.span_ns() * waiting.sample.share;
         }
-        const double left = left_ns();
+        const double left = std::max(0.0, left_ns());
         const double followed = std::min(1.0, share_to_run * left / std::max(1.0, to_run_ns));
-        const double usual_ns = modelled_ > 0 ? modelling_ns_ / modelled_ : usual_moment_ns;
-        const double affordable = std::min((left - followed * to_run_ns) / usual_ns, most_moments);
-        const double runs_ns = followed * next.span_ns * next.sample.share;
-        const double moments = std::clamp(std::round(affordable * next.span_ns / std::max(1.0, all_ns)), 1.0,
-                                          1 + std::floor(runs_ns / shortest_apart_ns));
+        const double affordable = std::min((left - followed * to_run_ns) / moment_ns(), most_moments);
+        const double own_ns = next.span_ns() * next.sample.share;
+        std::vector<double> even;
+        if (followed < 1) {
+            const double moments = std::clamp(std::round(affordable * next.span_ns() / std::max(1.0, all_ns)), 1.0,
+                                              1 + std::floor(followed * own_ns / shortest_apart_ns));
+            for (double moment = 0; moment < moments; ++moment) even.push_back(followed * moment / moments);
+        } else {
+            grid_.afford(std::min(affordable * whole_ns_ / std::max(1.0, all_ns), whole_ns_ / shortest_apart_ns));
+            even = grid_.of(whole_ns_, next.sample.at_ns, next.until_ns);
+        }
         const auto& looks = profile_.in_order(next.sample.snapshot.process);
-        const auto at = planned_.of(looks, next.looked_at, static_cast<std::size_t>(moments), followed,
-                                    copies_.size() == 1 ? most_further_of_one : most_further);
-        std::vector<double> apart_ns;
-        for (std::size_t i = 1; i < at.size(); ++i)
-            apart_ns.push_back((at[i] - at[i - 1]) * next.span_ns * next.sample.share);
-        return {std::move(apart_ns), [this] { return left_ns() > 0; }, {}};
+        std::vector<double> at_ns = planned_.of(looks, next.looked_at, even, followed,
+                                                copies_.size() == 1 ? most_further_of_one : most_further);
+        for (double& at : at_ns) at *= own_ns;
+        return {std::move(at_ns), [this] { return left_ns() > 0; }, {}};
     }
 
     /// For windows of regions' entries in one copy.
@@ -278,12 +293,11 @@ class WindowSampling {
         Waiting next = std::move(copies_.front());
         copies_.pop_front();
         trace::Sample& sample = next.sample;
-        sample.stands_for_ns += next.span_ns;
         const auto start = process::now_ns();
         const double not_modelling_ns = windows_.native_ns() + windows_.entries_ns();
         const pid_t copy = sample.snapshot.copy();
         if (request_.regions.any()) {
-            const double run_ns = next.span_ns * sample.share, share_ns = left_for_entries_ns();
+            const double run_ns = next.span_ns() * sample.share, share_ns = left_for_entries_ns();
             following.entries = [this, run_ns, share_ns, begun = next.begun, goes_on = following.goes_on] {
                 return entry_wishes_.of(begun, run_ns, share_ns, goes_on);
             };
@@ -300,23 +314,10 @@ class WindowSampling {
         }
         modelling_ns_ += took_ns - (windows_.native_ns() + windows_.entries_ns() - not_modelling_ns);
         modelled_ += static_cast<double>(std::max<std::size_t>(1, moments->size()));
-        if (copy == first_copy_) weigh_start(*moments, next.span_ns);
         for (WindowFacts& facts : *moments) {
             programs_[facts.process] = sample.snapshot.program;
             found_.facts.push_back(std::move(facts));
         }
-    }
-
-    /// A program's start stands for itself alone: what it ran to from there stands for the time until the next copy,
-    /// or, where it came to nothing, that copy does.
-    void weigh_start(std::vector<WindowFacts>& moments, double span_ns) {
-        if (moments.empty() || (moments.size() == 1 && copies_.empty())) return;
-        double all_ns = 0;
-        for (const WindowFacts& facts : moments) all_ns += facts.native_ns;
-        moments.front().native_ns = all_ns - span_ns;
-        for (std::size_t i = 1; i < moments.size(); ++i)
-            moments[i].native_ns = span_ns / static_cast<double>(moments.size() - 1);
-        if (moments.size() == 1) copies_.front().sample.stands_for_ns += span_ns;
     }
 
     void add_samples() {
@@ -330,6 +331,7 @@ class WindowSampling {
         auto& sampling = found_.sampling;
         profile_.read();
         windows_.complete(found_.facts);
+        weigh_by_nearness(found_.facts, whole_ns_);
         add_samples();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
         // Of unequal ones, as many as say as much.
@@ -368,6 +370,7 @@ class WindowSampling {
     EntryWishes entry_wishes_;
     trace::Sampler sampler_;
     counters::perf::TimeProfile profile_;
+    MomentGrid grid_;
     PlannedMoments planned_;
     CodeOfLooks code_of_looks_;
     std::map<pid_t, std::string> programs_;  ///< of processes that have windows
@@ -376,6 +379,7 @@ class WindowSampling {
     pid_t first_copy_ = -1;
     std::uint64_t models_from_ns_ = 0;        ///< before, only samples are taken
     std::uint64_t over_ns_ = 0;               ///< after, no time is left
+    double whole_ns_ = 0;                     ///< processor time of all that is sampled, at its end
     double modelling_ns_ = 0, modelled_ = 0;  ///< moments so far
     bool in_front_ = false, stepped_back_ = false;
     process::GivesWay gives_way_;

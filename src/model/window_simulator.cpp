@@ -97,6 +97,7 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
         // The first of them; what is known of the moment itself stays.
         WindowFacts first = more;
         first.beside = std::move(sum.beside);
+        first.at_ns = sum.at_ns;
         first.native_ns = sum.native_ns;
         first.stack = std::move(sum.stack);
         first.process = sum.process;

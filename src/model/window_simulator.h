@@ -36,7 +36,7 @@ struct WarmUpLimits {
 };
 
 /// For what has been warmed up before.
-inline WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
+constexpr WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
 
 /// What the steps of a window took that were in some regions.
 struct RegionFacts {
@@ -58,6 +58,7 @@ struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
     std::vector<std::uint32_t> logged;  ///< of which windows of the log it is the sum, where there is one
+    double at_ns = 0;                   ///< processor time of all that is sampled until then
     double native_ns = 0;               ///< that it stands for
     std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
     std::vector<std::uint32_t> beside;  ///< windows of the moment that are not in it yet (WindowsBeside)

@@ -82,9 +82,8 @@ void Descendants::visit(pid_t first, std::vector<ThreadUse>& found, std::map<pid
             if (!there) continue;
             if (thread == process) seen[process] = {status.start_ticks, status.parent, status.group};
             // The scheduler's own figure is finer than clock ticks.
-            const std::string exact = read_line(thread_folder + "/schedstat");
-            const std::uint64_t used = exact.empty() ? (status.user_ticks + status.system_ticks) * tick_ns()
-                                                     : std::strtoull(exact.c_str(), nullptr, 10);
+            const std::uint64_t used =
+                used_by(process, thread).value_or((status.user_ticks + status.system_ticks) * tick_ns());
             const std::uint64_t children =
                 thread == process ? (status.children_user_ticks + status.children_system_ticks) * tick_ns() : 0;
             const std::uint64_t in_children = thread == process ? status.children_system_ticks * tick_ns() : 0;
@@ -141,6 +140,13 @@ ProcessState state_of(pid_t process) {
     if (!says("\nVmSize:")) return ProcessState::of_kernel;
     if (!says("\nTracerPid:\t0\n")) return ProcessState::traced;
     return says("\nState:\tT") ? ProcessState::stopped : ProcessState::there;
+}
+
+std::optional<std::uint64_t> used_by(pid_t process, pid_t thread) {
+    const std::string figures =
+        read_line("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/schedstat");
+    if (figures.empty()) return std::nullopt;
+    return std::strtoull(figures.c_str(), nullptr, 10);
 }
 
 std::optional<ProcessUse> use_of(pid_t process) {

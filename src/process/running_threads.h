@@ -46,6 +46,10 @@ class Descendants {
     std::map<pid_t, Known> known_;
 };
 
+/// Processor time of a thread, exact when it last stopped running; while it runs as old as the kernel's last tick.
+/// Nothing when it is gone, or the kernel keeps no such figure.
+std::optional<std::uint64_t> used_by(pid_t process, pid_t thread);
+
 /// Whether no thread of it runs any more: it is gone, or a zombie that its parent has not taken note of.
 bool has_ended(pid_t process);
 

@@ -26,15 +26,27 @@ void sleep_ns(std::uint64_t ns) {
 /// Of a fork and the stops around it, from processes of 10 to 1,000 MB.
 double expected_pause_ns(std::uint64_t resident_bytes) { return 0.5e6 + 15e-3 * static_cast<double>(resident_bytes); }
 
+/// By threads that are there at the end; those that were not there before used all that they have.
+double used_since(const std::map<pid_t, std::uint64_t>& before, const std::map<pid_t, std::uint64_t>& now) {
+    double used_ns = 0;
+    for (const auto& [thread, used] : now) {
+        const auto then = before.find(thread);
+        used_ns += static_cast<double>(used - std::min(used, then == before.end() ? 0 : then->second));
+    }
+    return used_ns;
+}
+
 }  // namespace
 
 Sampler::Sampler(std::vector<pid_t> processes, SamplingLimits limits, pid_t reaper)
     : processes_(std::move(processes)),
       reaper_(reaper),
       limits_(limits),
-      last_ns_(process::now_ns()),
-      next_ns_(last_ns_ + (limits.first_after_ns > between_looks_ns ? limits.first_after_ns - between_looks_ns : 0)),
-      interval_ns_(limits.shortest_interval_ns) {}
+      next_ns_(process::now_ns() +
+               (limits.first_after_ns > between_looks_ns ? limits.first_after_ns - between_looks_ns : 0)),
+      interval_ns_(limits.shortest_interval_ns) {
+    booked_.at_ns = process::now_ns();
+}
 
 Sampler::Look Sampler::look() {
     Look look;
@@ -45,6 +57,7 @@ Sampler::Look Sampler::look() {
         look.used_ns[thread.thread] = thread.used_ns;
         look.all_used_ns += thread.used_ns + thread.ended_children_ns;
         look.all_system_ns += thread.system_ns + thread.ended_children_system_ns;
+        look.processes[thread.process] += thread.ended_children_ns;
         seen_.insert(thread.thread);
     }
     // A command is seen from its start; of what ran before, only what it uses from now on counts.
@@ -65,43 +78,67 @@ std::optional<Sample> Sampler::take() {
     const std::uint64_t cost_of_a_look = process::now_ns() - start;
     sleep_ns(between_looks_ns);
     Look now = look();
-    double used_ns = 0;
     std::vector<process::ThreadUse> running;
     for (auto thread : now.threads) {
         const auto then = before.used_ns.find(thread.thread);
         thread.used_ns -= std::min(thread.used_ns, then == before.used_ns.end() ? 0 : then->second);
-        used_ns += static_cast<double>(thread.used_ns);
         if (thread.running && (!only_children_ || parent_of(thread.process) == reaper_)) running.push_back(thread);
     }
-    // A thread that runs and whose time has not moved is new, or was not looked at by the kernel meanwhile.
-    const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-    double rate = used_ns / static_cast<double>(std::max<std::uint64_t>(1, now.at_ns - before.at_ns));
-    if (rate <= 0) rate = static_cast<double>(running.size());
-    rate_ = std::min(rate, cpus);
-    waiting_ns_ += rate_ * static_cast<double>(now.at_ns - last_ns_);
-    last_ns_ = now.at_ns;
+    const double booked_ns = static_cast<double>(booked_.at_ns), sampled_before = booked_.sampled_ns;
+    book(before, now, running.size());
     // Looks cost the machine something, too: many threads are looked at less often.
     constexpr std::uint64_t looks_share = 50;
     const std::uint64_t soonest = process::now_ns() + looks_share * cost_of_a_look;
     if (running.empty()) {
-        waiting_ns_ = 0;  // nothing of it was anything that could be seen now
+        booked_.sampled_ns = sampled_before;  // nothing of it was anything that could be seen now
         next_ns_ = std::max(soonest, process::now_ns() + limits_.shortest_interval_ns);
         return std::nullopt;
     }
     auto sample = copy_one_of(std::move(running));
     if (sample) {
-        sample->stands_for_ns = waiting_ns_;
-        waiting_ns_ = 0;
+        book_stop(sample->snapshot);
+        rate_ = (booked_.sampled_ns - sampled_before) / std::max(1.0, static_cast<double>(booked_.at_ns) - booked_ns);
+        sample->at_ns = booked_.sampled_ns;
         if (++samples_ % limits_.samples_per_interval == 0)
             interval_ns_ = std::min(limits_.longest_interval_ns, 2 * interval_ns_);
     }
-    next_ns_ = std::max(
-        soonest, process::now_ns() + (sample ? interval_ns_ : std::min(interval_ns_, limits_.shortest_interval_ns)));
+    double wait_ns = static_cast<double>(sample ? interval_ns_ : std::min(interval_ns_, limits_.shortest_interval_ns));
+    // The first one waits for no more than it has to: what comes before it is not seen.
+    if (!sample && samples_ == 0 && affordable_after_ns_ > 0 && rate_ > 0)
+        wait_ns = std::min(wait_ns, affordable_after_ns_ / rate_);
+    next_ns_ = std::max(soonest, process::now_ns() + static_cast<std::uint64_t>(wait_ns));
     return sample;
 }
 
-double Sampler::since_last_sample_ns() const {
-    return waiting_ns_ + rate_ * static_cast<double>(process::now_ns() - last_ns_);
+/// Takes down the processor time until `now`.
+void Sampler::book(const Look& before, const Look& now, std::size_t running) {
+    const auto time_ns = static_cast<double>(std::max<std::uint64_t>(1, now.at_ns - booked_.at_ns));
+    // Where nobody came or went, the kernel's figures tell it, each as old as a tick.
+    const bool all_known = booked_.processes.empty() ? reaper_ > 0 : booked_.processes == now.processes;
+    double used_ns = used_since(all_known ? booked_.used_ns : before.used_ns, now.used_ns);
+    if (!all_known) {
+        double rate = used_ns / static_cast<double>(std::max<std::uint64_t>(1, now.at_ns - before.at_ns));
+        // A thread that runs and whose time has not moved is new, or was not looked at by the kernel meanwhile.
+        if (rate <= 0) rate = static_cast<double>(running);
+        const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+        used_ns = std::min(rate, cpus) * time_ns;
+    }
+    rate_ = used_ns / time_ns;
+    booked_ = {now.used_ns, now.processes, now.at_ns, booked_.sampled_ns + used_ns};
+}
+
+/// A thread stood a moment ago: the kernel's figure was exact then.
+void Sampler::book_stop(const Snapshot& snapshot) {
+    const auto exact = process::used_by(snapshot.process, snapshot.thread);
+    const auto booked = booked_.used_ns.find(snapshot.thread);
+    if (!exact || booked == booked_.used_ns.end() || *exact < booked->second) return;
+    booked_.sampled_ns += static_cast<double>(*exact - booked->second);
+    booked->second = *exact;
+    booked_.at_ns = process::now_ns();
+}
+
+double Sampler::sampled_ns() const {
+    return booked_.sampled_ns + rate_ * static_cast<double>(process::now_ns() - booked_.at_ns);
 }
 
 std::optional<Sample> Sampler::take_after_exec(pid_t process) {
@@ -110,18 +147,16 @@ std::optional<Sample> Sampler::take_after_exec(pid_t process) {
     if (!taken.snapshot) return std::nullopt;
     processes_.left_out.insert(taken.snapshot->copy());
     find_paths(process, taken.snapshot->files);
-    // It stands for the start alone, which is short: what follows has samples of its own. A loader of a few libraries
-    // takes a millisecond.
-    constexpr double start_ns = 1e6;
-    return Sample{std::move(*taken.snapshot), start_ns};
+    return Sample{std::move(*taken.snapshot)};
 }
 
-bool Sampler::can_afford(std::uint64_t resident_bytes) const {
+double Sampler::affordable_after_ns(std::uint64_t resident_bytes) const {
     const double so_far =
         static_cast<double>(cost_.total_pause_ns) + fault_ns * static_cast<double>(cost_.copied_pages) + cost_.looks_ns;
     const double usual =
         cost_.copies ? static_cast<double>(cost_.total_pause_ns) / static_cast<double>(cost_.copies) : 0;
-    return so_far + std::max(usual, expected_pause_ns(resident_bytes)) <= limits_.share * processor_ns_;
+    const double wanted_ns = (so_far + std::max(usual, expected_pause_ns(resident_bytes))) / limits_.share;
+    return std::max(0.0, wanted_ns - processor_ns_);
 }
 
 std::optional<Sample> Sampler::copy_one_of(std::vector<process::ThreadUse> running) {
@@ -137,7 +172,8 @@ std::optional<Sample> Sampler::copy_one_of(std::vector<process::ThreadUse> runni
         const auto chosen = running.begin() + static_cast<std::ptrdiff_t>(choice(random_));
         unsigned long long pages = 0;
         std::sscanf(read_line("/proc/" + std::to_string(chosen->process) + "/statm").c_str(), "%*u %llu", &pages);
-        if (!can_afford(pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))) return std::nullopt;
+        affordable_after_ns_ = affordable_after_ns(pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+        if (affordable_after_ns_ > 0) return std::nullopt;
         auto taken = take_snapshot(chosen->process, chosen->thread, ending_, reaper_, attempt >= in_own_code);
         note(taken);
         if (taken.snapshot) {

@@ -23,11 +23,11 @@ struct SamplingLimits {
     int samples_per_interval = 8;  ///< then the interval doubles
 };
 
-/// A copy, and the time that it stands for.
+/// A copy, and when it was made.
 struct Sample {
     Snapshot snapshot;
-    double stands_for_ns = 0;  ///< processor time of all threads since the sample before
-    double share = 1;          ///< of the processor time of all, that its thread used just then
+    double at_ns = 0;  ///< processor time of all threads until then, as far as it could be sampled
+    double share = 1;  ///< of the processor time of all, that its thread used just then
 };
 
 /// What the samples took from the sampled processes.
@@ -70,8 +70,8 @@ class Sampler {
     double processor_ns() const { return processor_ns_; }
     /// Those that were there at the last look.
     const std::vector<process::ThreadUse>& threads() const { return threads_; }
-    /// Since the last sample, as far as it can be known from the last look.
-    double since_last_sample_ns() const;
+    /// Of all threads until now, as far as it could be sampled, as a sample's: from the last look on, as it was then.
+    double sampled_ns() const;
     /// Of it in the kernel, as far as the kernel's own figures tell.
     double system_ns() const { return system_ns_; }
     /// Threads that were seen at any look.
@@ -83,10 +83,20 @@ class Sampler {
         std::map<pid_t, std::uint64_t> used_ns;
         std::vector<process::ThreadUse> threads;
         std::uint64_t all_used_ns = 0, all_system_ns = 0;  ///< of these and of children that have ended
+        std::map<pid_t, std::uint64_t> processes;          ///< what their children that have ended had used
+    };
+    /// Processor time up to a look, or to a moment at which a thread stood.
+    struct Booked {
+        std::map<pid_t, std::uint64_t> used_ns, processes;
+        std::uint64_t at_ns = 0;
+        double sampled_ns = 0;
     };
     Look look();
+    void book(const Look& before, const Look& now, std::size_t running);
+    void book_stop(const Snapshot& snapshot);
     std::optional<Sample> copy_one_of(std::vector<process::ThreadUse> running);
-    bool can_afford(std::uint64_t resident_bytes) const;
+    /// After how much processor time of theirs a copy of so many bytes is within the limits.
+    double affordable_after_ns(std::uint64_t resident_bytes) const;
     void note(const SnapshotAttempt& attempt);
 
     process::Descendants processes_;
@@ -95,10 +105,11 @@ class Sampler {
     bool only_children_ = false;
     SamplingLimits limits_;
     std::mt19937_64 random_{1};  // the same choice each time, as far as the machine allows
-    std::uint64_t last_ns_, next_ns_, interval_ns_;
+    std::uint64_t next_ns_, interval_ns_;
     double processor_ns_ = 0, system_ns_ = 0;  ///< seen so far
-    double waiting_ns_ = 0;                    ///< since the last sample
-    double rate_ = 0;                          ///< processor time by time on the wall, at the last look
+    Booked booked_;
+    double affordable_after_ns_ = 0;  ///< at the last attempt
+    double rate_ = 0;                 ///< processor time by time on the wall, until the last look
     int samples_ = 0;
     std::set<pid_t> seen_;
     std::vector<process::ThreadUse> threads_;
