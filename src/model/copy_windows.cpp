@@ -258,7 +258,7 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
         }
         window.instructions = copy.translator.instructions();
         found_.steps += window.steps.size();
-        merge(facts, TRY(simulate(window, {})));
+        merge(facts, TRY(simulate(window, {}, false)));
         if (!goes_on()) break;
         in_between_();
     }

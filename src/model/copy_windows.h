@@ -74,8 +74,8 @@ class CopyWindows {
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
     Result<bool> go_on(Copy& copy, const Following& following, double run_ns);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
-    Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls);
-    Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls);
+    Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls, bool varied = true);
+    Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls, bool varied);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
     void join(const Copy& copy, trace::Trace& window);
     Result<> take_entries(Copy& copy, const Following& following);

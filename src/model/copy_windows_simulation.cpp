@@ -8,16 +8,16 @@
 namespace tmaprobe::model {
 
 /// In a fork, if one may run, and else here.
-Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window, const CallFollower& calls) {
+Result<WindowFacts> CopyWindows::simulate(const trace::Trace& window, const CallFollower& calls, bool varied) {
     if (window.steps.size() < shortest_window) return WindowFacts{};
     const auto number = beside_.begin([&]() -> Result<WindowBeside> {
         const std::size_t before = simulator_.simulated_instructions();
         const double ns_before = simulator_.simulating_ns();
-        auto facts = TRY(simulate_here(window, calls));
+        auto facts = TRY(simulate_here(window, calls, varied));
         return WindowBeside{std::move(facts), simulator_.simulated_instructions() - before,
                             simulator_.simulating_ns() - ns_before};
     });
-    if (!number) return simulate_here(window, calls);
+    if (!number) return simulate_here(window, calls, varied);
     TRY(simulator_.pass_over(window));
     WindowFacts awaited;
     awaited.beside = {*number};
@@ -41,8 +41,9 @@ void CopyWindows::complete(std::vector<WindowFacts>& moments) {
     std::erase_if(moments, is_nothing);
 }
 
-Result<WindowFacts> CopyWindows::simulate_here(const trace::Trace& window, const CallFollower& calls) {
+Result<WindowFacts> CopyWindows::simulate_here(const trace::Trace& window, const CallFollower& calls, bool varied) {
     simulator_.calls_before(calls);
+    simulator_.vary_windows(varied);
     auto facts = TRY(simulator_.simulate(window));
     // A short life is one of many alike: the caches know it from the last time, or, at the other bound, know no
     // more than what was seen of the process so far.
@@ -65,8 +66,9 @@ Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& wi
         const Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
         found_.steps += steps.size();
         found_.warmed -= steps.size();
-        auto more =
-            TRY(simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator)));
+        const bool is_first = &window == &windows.front();
+        auto more = TRY(
+            simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator), is_first));
         more.stack = std::move(window.from);
         is_nothing(facts) ? std::swap(facts, more) : merge(facts, more);
     }

@@ -26,7 +26,7 @@ class LayoutSimulators::Simulator {
         simulator_.set_addresses(OwnAddresses(layout.placements, layout.code_shift));
         simulator_.order_frames();
         simulator_.tell_times();
-        simulator_.leave_out_variations();
+        simulator_.vary_windows(false);
         if (asked_.regions) simulator_.tell_regions();
         if (asked_.branches_told) simulator_.branches_are_told();
         thread_ = std::jthread([this] { work(); });

@@ -36,7 +36,7 @@ constexpr std::size_t most_copies = 16;
 constexpr double most_moments = 64, shortest_apart_ns = 2e6;
 constexpr double share_to_run = 0.5;  ///< of the time that there is: at most that is for copies to run by themselves
 constexpr std::size_t most_further = 2, most_further_of_one = 6;  ///< moments of a copy, PlannedMoments::of()
-constexpr double usual_moment_ns = 120e6;                         ///< that one takes to be modelled, until it is known
+constexpr double usual_moment_ns = 80e6;                          ///< that one takes to be modelled, until it is known
 // While what is sampled runs, how long it will run is not known.
 constexpr double moments_meanwhile = 4, apart_meanwhile_ns = 50e6;
 
@@ -92,7 +92,8 @@ class WindowSampling {
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
         keep_the_affordable();
         note_looked_at_times();
-        if (!request_.log) windows_.simulate_beside(process::cpus_to_use() - 1);
+        // One waits for its CPU while another has it: none is idle until the next is traced.
+        if (const unsigned cpus = process::cpus_to_use(); cpus > 1 && !request_.log) windows_.simulate_beside(cpus);
         while (!copies_.empty() && left_ns() > 0) {
             // There may be no time for all: those that are left out are not to be the last ones of the run.
             if (!is_first(copies_.front())) std::swap(copies_.front(), copies_[random_() % copies_.size()]);

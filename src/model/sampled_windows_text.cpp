@@ -137,6 +137,7 @@ template <>
 struct Description<model::WindowFacts> {
     static constexpr auto fields = std::make_tuple(
         field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
+        field("varied", &model::WindowFacts::varied),
         field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
         field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
         optional("events", &model::WindowFacts::events), optional("accesses", &model::WindowFacts::accesses),

@@ -251,7 +251,7 @@ Result<std::vector<std::vector<WindowFacts>>> simulate_trace(const TraceFile& tr
     WindowSimulator simulator(*cores.front(), first.cpu);
     if (first.accesses) simulator.attribute_accesses();
     if (first.tells_region) simulator.tell_regions();
-    if (!first.varied && first_is_plain) simulator.leave_out_variations();
+    if (!first.varied && first_is_plain) simulator.vary_windows(false);
     if (first.page_bytes) simulator.set_pages(trace::PageMap::uniform(*first.page_bytes));
     if (first_is_plain) changed.erase(changed.begin());
     Simulating simulating(simulator, trace, machines, std::move(changed), first_is_plain ? 1 : 0);

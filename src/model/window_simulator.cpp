@@ -88,6 +88,30 @@ void merge_regions(std::vector<RegionFacts>& sum, const std::vector<RegionFacts>
     }
 }
 
+/// Facts as they are, changed as much, by their cycles, as others were in a variation.
+void vary_alike(Facts& facts, const Facts& base, const Facts& varied) {
+    if (cycles_of(base) <= 0) return;
+    const double times = cycles_of(facts) / cycles_of(base);
+    Facts changed = facts;
+    add(changed, varied, times);
+    add(changed, base, -times);
+    // Where the others had much of what these have little of, they tell nothing of these.
+    if (std::ranges::all_of(changed, [](const auto& fact) { return fact.second >= 0; })) facts = std::move(changed);
+}
+
+/// `unchanged` becomes what it would be, did it vary as these windows do.
+void vary_alike(FactVariation& unchanged, const WindowFacts& windows, const FactVariation& varied) {
+    vary_alike(unchanged.facts, windows.base, varied.facts);
+    const auto of_path = [](const std::vector<RegionFacts>& regions, std::uint32_t path) {
+        const auto found = std::ranges::find(regions, path, &RegionFacts::path);
+        return found == regions.end() ? nullptr : &found->facts;
+    };
+    for (RegionFacts& region : unchanged.regions) {
+        const Facts *base = of_path(windows.regions, region.path), *facts = of_path(varied.regions, region.path);
+        if (base && facts) vary_alike(region.facts, *base, *facts);
+    }
+}
+
 bool is_nothing(const WindowFacts& facts) { return facts.base.empty() && facts.beside.empty(); }
 
 void merge(WindowFacts& sum, const WindowFacts& more) {
@@ -108,18 +132,24 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
     if (sum.parts.empty()) sum.parts.push_back(sum.base);
     sum.logged.insert(sum.logged.end(), more.logged.begin(), more.logged.end());
     sum.parts.push_back(more.base);
-    // What cannot tell a variation apart is the same in it.
-    const auto find = [](auto& variations, record::Variation what) {
+    const auto find = [](const auto& variations, record::Variation what) {
         return std::find_if(variations.begin(), variations.end(), [&](const auto& one) { return one.what == what; });
     };
-    for (const auto& variation : more.variations)
-        if (find(sum.variations, variation.what) == sum.variations.end())
-            sum.variations.push_back({variation.what, sum.base, {}, {}, sum.regions});
+    for (const auto& variation : more.variations) {
+        if (find(sum.variations, variation.what) != sum.variations.end()) continue;
+        FactVariation& of_sum = sum.variations.emplace_back(FactVariation{variation.what, sum.base, {}, {}, sum.regions});
+        if (!sum.varied) vary_alike(of_sum, more, variation);
+    }
     for (auto& variation : sum.variations) {
         const auto found = find(more.variations, variation.what);
-        add(variation.facts, found == more.variations.end() ? more.base : found->facts, 1);
-        merge_regions(variation.regions, found == more.variations.end() ? more.regions : found->regions);
+        // What cannot tell a variation apart is the same in it.
+        FactVariation of_more =
+            found == more.variations.end() ? FactVariation{variation.what, more.base, {}, {}, more.regions} : *found;
+        if (!more.varied) vary_alike(of_more, sum, variation);
+        add(variation.facts, of_more.facts, 1);
+        merge_regions(variation.regions, of_more.regions);
     }
+    sum.varied |= more.varied;
     merge_regions(sum.regions, more.regions);
     add(sum.base, more.base, 1);
     for (const auto& [address, time] : more.time_by_address) sum.time_by_address[address] += time;
@@ -321,6 +351,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
                           {unknown_missed, {0, true, Unknown::missed_more}},
                           {third_level_taken, {0, true, Unknown::likely, false}}};
     WindowFacts facts;
+    facts.varied = machine.varied && varies_;
     // Each works on a copy of the state before the window; no more than one copy is there at a time.
     const BranchPredictor predictor_before = predictor;
     // What others leave of the third level depends on how fast the program is, and that on the third level.
@@ -346,7 +377,7 @@ Result<WindowFacts> WindowSimulator::simulate_varied(const trace::Trace& trace, 
         facts.base["lines_unknown"] + facts.base["pages_unknown"] + facts.base["branches_unknown"] >
         facts.base["instructions"] / 5000;
     for (const Kind& kind : kinds) {
-        if (!machine.varied || !varies_) break;
+        if (!facts.varied) break;
         if (!kind.variation.third_level && !geometry_.l3_is_others) continue;
         if (kind.variation.unknown == Unknown::likely ? !memory_matters : !unknown_matters) continue;
         // Without prefetchers nothing at all is loaded before it is asked for.

@@ -57,6 +57,7 @@ struct FactVariation {
 struct WindowFacts {
     Facts base;
     std::vector<FactVariation> variations;
+    bool varied = true;                 ///< some of it was simulated with what is not known changed, too
     std::vector<std::uint32_t> logged;  ///< of which windows of the log it is the sum, where there is one
     double at_ns = 0;                   ///< processor time of all that is sampled until then
     double native_ns = 0;               ///< that it stands for
@@ -91,7 +92,8 @@ struct ChangedMachine {
 
 /// Nothing was simulated, nor is.
 bool is_nothing(const WindowFacts& facts);
-/// Another window of the same moment, slots of instructions left aside.
+/// Another window of the same moment, slots of instructions left aside. Where one of the two was not simulated with what
+/// is not known changed, that changes as much in it, by its cycles, as in the other.
 void merge(WindowFacts& sum, const WindowFacts& more);
 /// 0 where there is no such fact.
 double value_of(const Facts& facts, std::string_view name);
@@ -120,8 +122,8 @@ class WindowSimulator {
     void order_frames() { memory_.order_frames(); }
     /// They tell what the steps of each region took.
     void tell_regions() { tells_regions_ = true; }
-    /// They are simulated as they are, and not with what is not known changed, too.
-    void leave_out_variations() { varies_ = false; }
+    /// Whether they are simulated with what is not known changed, too, and not only as they are.
+    void vary_windows(bool varies) { varies_ = varies; }
     /// Which branches are mispredicted is told with each window, and the predictor learns from none.
     void branches_are_told() { branches_told_ = true; }
     /// Of each step of the next window, not 0: it is a branch that is mispredicted (branches_are_told()).
