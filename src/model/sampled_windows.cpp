@@ -75,7 +75,7 @@ class WindowSampling {
             if (now >= sampler_.next_ns())
                 take();
             else if (copies_.size() > 1 && now >= models_from_ns_)
-                model_next(while_it_runs());
+                model_meanwhile(take_out(0));
             else
                 orders_.over(std::min<std::int64_t>(
                     patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
@@ -90,14 +90,17 @@ class WindowSampling {
         if (!copies_.empty()) copies_.back().until_ns = std::max(copies_.back().until_ns, whole_ns_);
         const double budget_ns = std::max(request_.shortest_budget_ns, static_cast<double>(end - start));
         over_ns_ = end + static_cast<std::uint64_t>(budget_ns);
-        keep_the_affordable();
+        keep_the_longest(most_copies);
         note_looked_at_times();
         // One waits for its CPU while another has it: none is idle until the next is traced.
         if (const unsigned cpus = process::cpus_to_use(); cpus > 1 && !request_.log) windows_.simulate_beside(cpus);
         while (!copies_.empty() && left_ns() > 0) {
+            // Each has a moment at least.
+            keep_the_longest(static_cast<std::size_t>(std::max(1.0, left_ns() / moment_ns())));
             // There may be no time for all: those that are left out are not to be the last ones of the run.
-            if (!is_first(copies_.front())) std::swap(copies_.front(), copies_[random_() % copies_.size()]);
-            model_next(within_what_is_left());
+            Waiting next = take_out(is_first(copies_.front()) ? 0 : random_() % copies_.size());
+            Following following = within_what_is_left(next);
+            model(std::move(next), std::move(following));
         }
         return finish();
     }
@@ -164,11 +167,11 @@ class WindowSampling {
     }
 
     /// Moments are to stand for about as much time each: one before that is followed does for those that are close.
-    void keep_the_affordable() {
+    void keep_the_longest(std::size_t most) {
         const auto shorter = [this](const Waiting& one, const Waiting& other) {
             return !is_first(one) && (is_first(other) || one.span_ns() < other.span_ns());
         };
-        while (copies_.size() > most_copies)
+        while (copies_.size() > most)
             drop_one(
                 static_cast<std::size_t>(std::min_element(copies_.begin(), copies_.end(), shorter) - copies_.begin()));
     }
@@ -177,10 +180,20 @@ class WindowSampling {
     void drop_one(std::size_t dropped) {
         const bool is_oldest = dropped == 0;
         Waiting& heir = copies_[is_oldest ? dropped + 1 : dropped - 1];
-        if (!is_oldest) heir.until_ns = copies_[dropped].until_ns;
+        if (!is_oldest) {
+            heir.until_ns = copies_[dropped].until_ns;
+            if (heir.sample.snapshot.process == copies_[dropped].sample.snapshot.process)
+                heir.looked_at.end = copies_[dropped].looked_at.end;
+        }
         EntryWishes::add(heir.begun, copies_[dropped].begun);
         drop(copies_[dropped].sample);
         copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    }
+
+    Waiting take_out(std::size_t number) {
+        Waiting taken = std::move(copies_[number]);
+        copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(number));
+        return taken;
     }
 
     /// What is sampled is over: now somebody waits for us.
@@ -237,11 +250,15 @@ class WindowSampling {
         }
     }
 
+    void model_meanwhile(Waiting next) {
+        Following following = while_it_runs(next);
+        model(std::move(next), std::move(following));
+    }
+
     /// How far to follow the copy that is next.
-    Following while_it_runs() {
+    Following while_it_runs(const Waiting& next) {
         // Not before: who only samples is to be on time, and takes little.
         if (!stepped_back_) stepped_back_ = process::step_back(::getpid());
-        const Waiting& next = copies_.front();
         const double moments = std::clamp(std::round(next.span_ns() / apart_meanwhile_ns), 1.0, moments_meanwhile);
         const double apart_ns = next.sample.share * std::min(next.span_ns() / moments, apart_meanwhile_ns);
         std::vector<double> at_ns;
@@ -254,11 +271,10 @@ class WindowSampling {
                 {}};
     }
 
-    /// Moments are on a grid, as close as can be afforded in the copies that are left; or evenly where these start, if
-    /// there is no time to run on to the rest.
-    Following within_what_is_left() {
-        const Waiting& next = copies_.front();
-        double all_ns = 0, to_run_ns = 0;
+    /// Moments are on a grid, as close as can be afforded in this copy and those that are left; or evenly where these
+    /// start, if there is no time to run on to the rest.
+    Following within_what_is_left(const Waiting& next) {
+        double all_ns = next.span_ns(), to_run_ns = next.span_ns() * next.sample.share;
         for (const Waiting& waiting : copies_) {
             all_ns += waiting.span_ns();
             to_run_ns += waiting.span_ns() * waiting.sample.share;
@@ -278,7 +294,7 @@ class WindowSampling {
         }
         const auto& looks = profile_.in_order(next.sample.snapshot.process);
         std::vector<double> at_ns = planned_.of(looks, next.looked_at, even, followed,
-                                                copies_.size() == 1 ? most_further_of_one : most_further);
+                                                copies_.empty() ? most_further_of_one : most_further);
         for (double& at : at_ns) at *= own_ns;
         return {std::move(at_ns), [this] { return left_ns() > 0; }, {}};
     }
@@ -290,9 +306,7 @@ class WindowSampling {
         return share * std::max(0.0, left_ns()) / static_cast<double>(copies_.size() + 1);
     }
 
-    void model_next(Following following) {
-        Waiting next = std::move(copies_.front());
-        copies_.pop_front();
+    void model(Waiting next, Following following) {
         trace::Sample& sample = next.sample;
         const auto start = process::now_ns();
         const double not_modelling_ns = windows_.native_ns() + windows_.entries_ns();
