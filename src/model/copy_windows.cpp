@@ -241,6 +241,7 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
         note(traced);
         found_.warmed += traced.steps;
         trace::Trace window;
+        window.steps.reserve(options_.window_instructions);
         const auto goes_on = [&] {
             copy.ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
             if (copy.ended) note_end(copy, traced.ended_early);
@@ -288,7 +289,7 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     std::size_t& followed = followed_[copy.of];
     const WarmUpLimits limits = followed ? warm_up_again() : WarmUpLimits{};
     const double start = own_processor_ns();
-    Steps waiting;  // the last chunk, of which the window may be
+    Steps waiting, fresh;  // the last chunk, of which the window may be, and the one after it
     std::optional<process::StackTop> waiting_from;
     std::vector<WindowOfMoment> of_moment;
     std::size_t done = 0;
@@ -296,7 +297,7 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     auto early = trace::EndedEarly::none;
     from_start &= first;
     while (!copy.ended && !found) {
-        Steps fresh;
+        fresh.clear();
         auto fresh_from = options_.attribute ? trace::read_stack_top(copy.process) : std::nullopt;
         const std::uint64_t lines_before = simulator_.lines_from_memory();
         auto traced = TRY(translator.steps(done && !warm ? limits.chunk : options_.window_instructions,
@@ -314,8 +315,12 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
             follow(waiting, waiting.size(), translator);
             waiting.clear();
         }
-        if (waiting.empty()) waiting_from = std::move(fresh_from);
-        waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+        if (waiting.empty()) {
+            waiting_from = std::move(fresh_from);
+            waiting.swap(fresh);
+        } else {
+            waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+        }
         const double spent = own_processor_ns() - start;
         const bool enough = spent >= limits.budget_ns && (!translator.translates() || done >= limits.least);
         warm = warm || done >= limits.most || enough ||
