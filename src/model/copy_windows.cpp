@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t windows_apart = 100'000;
 /// Of a moment: of one in time, what lies close together tells less than another moment.
 constexpr std::size_t windows_of_the_only_one = 3, windows_of_many = 1;
+constexpr std::size_t varied_apart = 3;  ///< moments: what is not known changes them much in the same way
 constexpr std::uint64_t most_growth_bytes = 256u << 20;  ///< a copy takes no more memory than that from others
 constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
 
@@ -229,6 +230,10 @@ void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) 
     if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(copy_));
 }
 
+/// Whether the next moment is simulated with what is not known changed, too, which takes several times as long. Where
+/// slots are put down to instructions, each is.
+bool CopyWindows::is_varied() { return moments_++ % varied_apart == 0 || options_.attribute; }
+
 /// A moment is more than one window of it: a few more, a little apart, as long as that is cheap.
 Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
     constexpr double budget_ns = 120e6;
@@ -353,7 +358,8 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     const std::size_t before = waiting.size() - window;
     if (first) join(copy, trace);
     const bool joined = trace.steps.size() != window;
-    auto facts = TRY(joined ? simulate(trace, {}) : simulate(trace, calls_of(waiting, before, translator)));
+    const CallFollower calls = joined ? CallFollower() : calls_of(waiting, before, translator);
+    auto facts = TRY(simulate(trace, calls, is_varied()));
     if (!joined) facts.stack = std::move(waiting_from);
     // Where slots are put down to instructions, each window is by itself.
     if (!copy.ended && !is_nothing(facts) && !options_.attribute) TRY(add_further_windows(copy, facts));

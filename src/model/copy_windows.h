@@ -74,7 +74,8 @@ class CopyWindows {
     Result<WindowFacts> moment(Copy& copy, bool first, bool from_start);
     Result<bool> go_on(Copy& copy, const Following& following, double run_ns);
     void look_at_memory(const Copy& copy, bool first, bool from_start);
-    Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls, bool varied = true);
+    bool is_varied();
+    Result<WindowFacts> simulate(const trace::Trace& window, const CallFollower& calls, bool varied);
     Result<WindowFacts> simulate_here(const trace::Trace& window, const CallFollower& calls, bool varied);
     Result<> add_further_windows(Copy& copy, WindowFacts& facts);
     void join(const Copy& copy, trace::Trace& window);
@@ -107,6 +108,7 @@ class CopyWindows {
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
     std::size_t further_windows_ = 0;        ///< of each moment
+    std::size_t moments_ = 0;
     pid_t copy_ = -1;
     double native_ns_ = 0, entries_ns_ = 0;
 };

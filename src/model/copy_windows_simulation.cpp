@@ -62,13 +62,13 @@ Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& wi
     found_.warmed += done;
     if (options_.attribute) windows.resize(1);
     WindowFacts facts;
+    bool varied = is_varied();
     for (WindowOfMoment& window : windows) {
         const Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
         found_.steps += steps.size();
         found_.warmed -= steps.size();
-        const bool is_first = &window == &windows.front();
-        auto more = TRY(
-            simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator), is_first));
+        auto more = TRY(simulate({translator.instructions(), steps},
+                                 calls_of(window.steps, window.before, translator), std::exchange(varied, false)));
         more.stack = std::move(window.from);
         is_nothing(facts) ? std::swap(facts, more) : merge(facts, more);
     }

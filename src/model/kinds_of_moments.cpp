@@ -139,4 +139,47 @@ LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moment
     return told;
 }
 
+namespace {
+
+std::vector<RegionFacts> times(std::vector<RegionFacts> regions, double factor) {
+    for (RegionFacts& region : regions)
+        for (auto& [name, value] : region.facts) value *= factor;
+    return regions;
+}
+
+/// As a part of all its process's time.
+WindowFacts in_its_time(const WindowFacts& moment) {
+    const double weight = moment.native_ns / std::max(1.0, cycles_of(moment.base));
+    WindowFacts part;
+    add(part.base, moment.base, weight);
+    part.regions = times(moment.regions, weight);
+    for (const FactVariation& variation : moment.variations) {
+        part.variations.push_back({variation.what, {}, {}, {}, times(variation.regions, weight)});
+        add(part.variations.back().facts, variation.facts, weight);
+    }
+    return part;
+}
+
+}  // namespace
+
+void vary_as_others(std::vector<WindowFacts>& moments) {
+    WindowFacts all;
+    std::map<std::uint32_t, WindowFacts> by_kind;
+    for (const WindowFacts& moment : moments) {
+        if (!moment.varied || moment.native_ns <= 0) continue;
+        const WindowFacts part = in_its_time(moment);
+        merge(all, part);
+        merge(by_kind[moment.kind], part);
+    }
+    if (is_nothing(all)) return;
+    for (WindowFacts& moment : moments) {
+        if (moment.varied) continue;
+        const auto of_kind = by_kind.find(moment.kind);
+        const WindowFacts& others = of_kind == by_kind.end() ? all : of_kind->second;
+        for (const FactVariation& variation : others.variations)
+            if (std::ranges::find(moment.variations, variation.what, &FactVariation::what) == moment.variations.end())
+                moment.variations.push_back(vary_alike(moment, others, variation));
+    }
+}
+
 }  // namespace tmaprobe::model

@@ -29,4 +29,8 @@ struct LookedAt {
 /// keep their proportions. A process with few looks is left as it is.
 LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments);
 
+/// Moments that were not simulated with what is not known changed, too, have the variations that others of their kind
+/// have, or where there are none, others: vary_alike().
+void vary_as_others(std::vector<WindowFacts>& moments);
+
 }  // namespace tmaprobe::model

@@ -349,6 +349,7 @@ class WindowSampling {
         weigh_by_nearness(found_.facts, whole_ns_);
         add_samples();
         const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
+        vary_as_others(found_.facts);
         // Of unequal ones, as many as say as much.
         sampling.looks = std::floor(looked_at.looks / profile_.weight_of_a_look());
         sampling.looks_met = std::floor(sampling.looks * (1 - looked_at.unmet));

@@ -88,28 +88,28 @@ void merge_regions(std::vector<RegionFacts>& sum, const std::vector<RegionFacts>
     }
 }
 
-/// Facts as they are, changed as much, by their cycles, as others were in a variation.
-void vary_alike(Facts& facts, const Facts& base, const Facts& varied) {
-    if (cycles_of(base) <= 0) return;
-    const double times = cycles_of(facts) / cycles_of(base);
+/// Facts, changed as much, by their cycles, as others were in a variation.
+Facts changed_alike(const Facts& facts, const Facts& others, const Facts& varied) {
+    if (cycles_of(others) <= 0) return facts;
+    const double times = cycles_of(facts) / cycles_of(others);
     Facts changed = facts;
     add(changed, varied, times);
-    add(changed, base, -times);
+    add(changed, others, -times);
     // Where the others had much of what these have little of, they tell nothing of these.
-    if (std::ranges::all_of(changed, [](const auto& fact) { return fact.second >= 0; })) facts = std::move(changed);
+    return std::ranges::all_of(changed, [](const auto& fact) { return fact.second >= 0; }) ? changed : facts;
 }
 
-/// `unchanged` becomes what it would be, did it vary as these windows do.
-void vary_alike(FactVariation& unchanged, const WindowFacts& windows, const FactVariation& varied) {
-    vary_alike(unchanged.facts, windows.base, varied.facts);
+FactVariation vary_alike(const WindowFacts& windows, const WindowFacts& others, const FactVariation& varied) {
+    FactVariation alike{varied.what, changed_alike(windows.base, others.base, varied.facts), {}, {}, windows.regions};
     const auto of_path = [](const std::vector<RegionFacts>& regions, std::uint32_t path) {
         const auto found = std::ranges::find(regions, path, &RegionFacts::path);
         return found == regions.end() ? nullptr : &found->facts;
     };
-    for (RegionFacts& region : unchanged.regions) {
-        const Facts *base = of_path(windows.regions, region.path), *facts = of_path(varied.regions, region.path);
-        if (base && facts) vary_alike(region.facts, *base, *facts);
+    for (RegionFacts& region : alike.regions) {
+        const Facts *base = of_path(others.regions, region.path), *facts = of_path(varied.regions, region.path);
+        if (base && facts) region.facts = changed_alike(region.facts, *base, *facts);
     }
+    return alike;
 }
 
 bool is_nothing(const WindowFacts& facts) { return facts.base.empty() && facts.beside.empty(); }
@@ -135,17 +135,17 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
     const auto find = [](const auto& variations, record::Variation what) {
         return std::find_if(variations.begin(), variations.end(), [&](const auto& one) { return one.what == what; });
     };
-    for (const auto& variation : more.variations) {
-        if (find(sum.variations, variation.what) != sum.variations.end()) continue;
-        FactVariation& of_sum = sum.variations.emplace_back(FactVariation{variation.what, sum.base, {}, {}, sum.regions});
-        if (!sum.varied) vary_alike(of_sum, more, variation);
-    }
+    // What was varied and cannot tell a variation apart is the same in it.
+    const auto without = [&](const WindowFacts& windows, const WindowFacts& others, const FactVariation& varied) {
+        return windows.varied ? FactVariation{varied.what, windows.base, {}, {}, windows.regions}
+                              : vary_alike(windows, others, varied);
+    };
+    for (const auto& variation : more.variations)
+        if (find(sum.variations, variation.what) == sum.variations.end())
+            sum.variations.push_back(without(sum, more, variation));
     for (auto& variation : sum.variations) {
         const auto found = find(more.variations, variation.what);
-        // What cannot tell a variation apart is the same in it.
-        FactVariation of_more =
-            found == more.variations.end() ? FactVariation{variation.what, more.base, {}, {}, more.regions} : *found;
-        if (!more.varied) vary_alike(of_more, sum, variation);
+        const FactVariation of_more = found == more.variations.end() ? without(more, sum, variation) : *found;
         add(variation.facts, of_more.facts, 1);
         merge_regions(variation.regions, of_more.regions);
     }

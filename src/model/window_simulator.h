@@ -95,6 +95,9 @@ bool is_nothing(const WindowFacts& facts);
 /// Another window of the same moment, slots of instructions left aside. Where one of the two was not simulated with what
 /// is not known changed, that changes as much in it, by its cycles, as in the other.
 void merge(WindowFacts& sum, const WindowFacts& more);
+/// A variation of these windows, which were not simulated with that changed: they change as much in it, by their cycles,
+/// as others did.
+FactVariation vary_alike(const WindowFacts& windows, const WindowFacts& others, const FactVariation& varied);
 /// 0 where there is no such fact.
 double value_of(const Facts& facts, std::string_view name);
 double cycles_of(const Facts& facts);
