@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace tmaprobe::model {
 namespace {
@@ -84,6 +85,79 @@ double explain(const Shares& looks, std::vector<Kind>& kinds) {
     return unmet;
 }
 
+/// How many looks each kind's moments, in their order, have by those that are at one of two neighbours.
+class LooksOfMoments {
+  public:
+    LooksOfMoments(const std::vector<Kind>& kinds, std::uint64_t piece_bytes) : piece_bytes_(piece_bytes) {
+        for (const Kind& kind : kinds)
+            for (WindowFacts* moment : kind.moments) moments_.push_back({moment, &kind, 0});
+        std::ranges::stable_sort(moments_, {}, &Moment::at_look);
+    }
+
+    void add(const std::vector<counters::perf::TimeProfile::Look>& looks) {
+        std::vector<std::pair<std::uint64_t, double>> outside;
+        double before = 0;
+        for (const auto& look : looks) {
+            const double at = static_cast<double>(look.so_far), weight = at - std::exchange(before, at);
+            const auto next = std::ranges::upper_bound(moments_, at, {}, &Moment::at_look);
+            if (next == moments_.begin() || next == moments_.end())
+                outside.emplace_back(look.address, weight);
+            else
+                add(look.address, at, weight, *(next - 1), *next);
+        }
+        for (const auto& [address, weight] : outside) add_to_all(address, weight);
+    }
+
+    /// They share what they stand for as the looks are.
+    void weigh(double native_ns) const {
+        double all = 0;
+        for (const Moment& moment : moments_) all += moment.looks;
+        if (all <= 0) return;
+        for (const Moment& moment : moments_) moment.facts->native_ns = native_ns * moment.looks / all;
+    }
+
+  private:
+    struct Moment {
+        WindowFacts* facts;
+        const Kind* kind;
+        double looks;
+        double at_look() const { return facts->at_look; }
+    };
+
+    /// A window is short: what it did not execute may be of its phase all the same.
+    double likely(const Moment& moment, std::uint64_t address) const {
+        constexpr double unseen = 1e-3;
+        const auto found = moment.kind->code.find(address / piece_bytes_);
+        return unseen + (found == moment.kind->code.end() ? 0 : found->second);
+    }
+    void add(std::uint64_t address, double at, double weight, Moment& one, Moment& next) {
+        const double apart = next.at_look() - one.at_look();
+        const double of_one = likely(one, address) * (next.at_look() - at) / apart;
+        const double of_next = likely(next, address) * (at - one.at_look()) / apart;
+        one.looks += weight * of_one / (of_one + of_next);
+        next.looks += weight * of_next / (of_one + of_next);
+    }
+    /// Before the first or after the last no moment is near.
+    void add_to_all(std::uint64_t address, double weight) {
+        std::vector<double> shares;
+        double all = 0;
+        for (const Moment& moment : moments_) all += shares.emplace_back(likely(moment, address) * moment.looks);
+        for (std::size_t i = 0; i < moments_.size(); ++i)
+            moments_[i].looks += all > 0 ? weight * shares[i] / all : weight / static_cast<double>(moments_.size());
+    }
+
+    std::vector<Moment> moments_;
+    std::uint64_t piece_bytes_;
+};
+
+/// How many looks are at code that no kind has.
+double unmet_of(const Shares& looks, const std::vector<Kind>& kinds) {
+    double unmet = 0;
+    for (const auto& [piece, times] : looks)
+        if (std::ranges::none_of(kinds, [&](const Kind& kind) { return kind.code.contains(piece); })) unmet += times;
+    return unmet;
+}
+
 }  // namespace
 
 std::uint64_t bytes_of_piece(const std::set<std::uint64_t>& addresses) {
@@ -98,7 +172,7 @@ std::uint64_t bytes_of_piece(const std::set<std::uint64_t>& addresses) {
     return usual;
 }
 
-LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments) {
+LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments, const LooksInOrder& in_order) {
     LookedAt told;
     std::uint32_t kind_number = 0;
     std::set<pid_t> processes;
@@ -130,8 +204,17 @@ LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moment
                 all += static_cast<double>(times);
             }
         if (all < static_cast<double>(fewest_looks)) continue;
-        told.unmet += explain(met, kinds);
         told.looks += all;
+        if (in_order)
+            if (const auto& ordered = in_order(process);
+                !ordered.empty() && static_cast<double>(ordered.back().so_far) >= all) {
+                LooksOfMoments by_moment(kinds, piece_bytes);
+                by_moment.add(ordered);
+                by_moment.weigh(native_ns);
+                told.unmet += unmet_of(met, kinds);
+                continue;
+            }
+        told.unmet += explain(met, kinds);
         for (const Kind& kind : kinds)
             for (WindowFacts* moment : kind.moments) moment->native_ns *= kind.share * native_ns / kind.native_ns;
     }

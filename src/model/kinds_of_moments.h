@@ -1,16 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
 
+#include "counters/perf/time_profile.h"
 #include "model/window_simulator.h"
 
 namespace tmaprobe::model {
 
 /// How often code was met at looks that are spread evenly over processor time: by process and address.
 using CodeLooks = std::map<pid_t, std::map<std::uint64_t, std::uint64_t>>;
+/// The looks at a process one after the other; none where that is not known.
+using LooksInOrder = std::function<const std::vector<counters::perf::TimeProfile::Look>&(pid_t)>;
 
 /// Of a process; with fewer they decide nothing.
 inline constexpr std::uint64_t fewest_looks = 30;
@@ -25,9 +29,11 @@ struct LookedAt {
 };
 
 /// Looks are many and cheap, moments are few and dear: moments of the same code are of one kind (WindowFacts::kind),
-/// and the kinds of a process are given the shares of its time that explain best where it was met. Moments of a kind
-/// keep their proportions. A process with few looks is left as it is.
-LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments);
+/// and where a process was met tells what each stands for. In order, a look is one more for the moment before it or the
+/// one after, the more likely one of the two by how much of that code its kind has and how near it is; so phases end
+/// where looks say that they do. Without an order, the kinds of a process are given the shares of its time that explain
+/// best where it was met, and moments of a kind keep their proportions. A process with few looks is left as it is.
+LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments, const LooksInOrder& in_order = {});
 
 /// Moments that were not simulated with what is not known changed, too, have the variations that others of their kind
 /// have, or where there are none, others: vary_alike().

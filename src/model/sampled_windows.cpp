@@ -133,6 +133,8 @@ class WindowSampling {
         note_begins();
         const auto& looks = profile_.in_order(sample->snapshot.process);
         const double looked_at = looks.empty() ? 0 : static_cast<double>(looks.back().so_far);
+        if (!copies_.empty() && copies_.back().sample.snapshot.process == sample->snapshot.process)
+            copies_.back().looked_at.end = looked_at;
         copies_.push_back({std::move(*sample), at_ns, {}, {looked_at, looked_at}});
     }
 
@@ -331,6 +333,8 @@ class WindowSampling {
         modelled_ += static_cast<double>(std::max<std::size_t>(1, moments->size()));
         for (WindowFacts& facts : *moments) {
             programs_[facts.process] = sample.snapshot.program;
+            const double done = next.span_ns() > 0 ? (facts.at_ns - sample.at_ns) / next.span_ns() : 0;
+            facts.at_look = next.looked_at.begin + done * (next.looked_at.end - next.looked_at.begin);
             found_.facts.push_back(std::move(facts));
         }
     }
@@ -348,7 +352,9 @@ class WindowSampling {
         windows_.complete(found_.facts);
         weigh_by_nearness(found_.facts, whole_ns_);
         add_samples();
-        const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts);
+        const LookedAt looked_at =
+            weigh_by_looks(profile_.looks(), found_.facts,
+                           [this](pid_t process) -> const auto& { return profile_.in_order(process); });
         vary_as_others(found_.facts);
         // Of unequal ones, as many as say as much.
         sampling.looks = std::floor(looked_at.looks / profile_.weight_of_a_look());

@@ -122,6 +122,7 @@ void merge(WindowFacts& sum, const WindowFacts& more) {
         WindowFacts first = more;
         first.beside = std::move(sum.beside);
         first.at_ns = sum.at_ns;
+        first.at_look = sum.at_look;
         first.native_ns = sum.native_ns;
         first.stack = std::move(sum.stack);
         first.process = sum.process;

@@ -60,6 +60,7 @@ struct WindowFacts {
     bool varied = true;                 ///< some of it was simulated with what is not known changed, too
     std::vector<std::uint32_t> logged;  ///< of which windows of the log it is the sum, where there is one
     double at_ns = 0;                   ///< processor time of all that is sampled until then
+    double at_look = 0;                 ///< looks at its process until then, as counters::perf::TimeProfile::Look
     double native_ns = 0;               ///< that it stands for
     std::uint32_t kind = 0;             ///< moments of one kind execute the same code (weigh_by_looks())
     std::vector<std::uint32_t> beside;  ///< windows of the moment that are not in it yet (WindowsBeside)
