@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "model/moments_in_time.h"
+
 namespace tmaprobe::model {
 namespace {
 
@@ -96,11 +98,16 @@ class LooksOfMoments {
 
     void add(const std::vector<counters::perf::TimeProfile::Look>& looks) {
         std::vector<std::pair<std::uint64_t, double>> outside;
+        std::vector<double> places;
+        for (const Moment& moment : moments_) places.push_back(moment.at_look());
+        const double far = far_apart(places) / 2;
         double before = 0;
         for (const auto& look : looks) {
             const double at = static_cast<double>(look.so_far), weight = at - std::exchange(before, at);
             const auto next = std::ranges::upper_bound(moments_, at, {}, &Moment::at_look);
-            if (next == moments_.begin() || next == moments_.end())
+            const bool is_outside = next == moments_.begin() || next == moments_.end() ||
+                                    (at - (next - 1)->at_look() > far && next->at_look() - at > far);
+            if (is_outside)
                 outside.emplace_back(look.address, weight);
             else
                 add(look.address, at, weight, *(next - 1), *next);
@@ -137,7 +144,7 @@ class LooksOfMoments {
         one.looks += weight * of_one / (of_one + of_next);
         next.looks += weight * of_next / (of_one + of_next);
     }
-    /// Before the first or after the last no moment is near.
+    /// No moment is near.
     void add_to_all(std::uint64_t address, double weight) {
         std::vector<double> shares;
         double all = 0;

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/statistics.h"
 
 namespace tmaprobe::model {
 
@@ -31,6 +35,15 @@ std::vector<double> MomentGrid::of(double whole_ns, double begin_ns, double end_
     return moments;
 }
 
+double far_apart(const std::vector<double>& places) {
+    constexpr std::size_t fewest = 4;
+    constexpr double times = 2;
+    if (places.size() < fewest) return std::numeric_limits<double>::infinity();
+    std::vector<double> apart;
+    for (std::size_t i = 1; i < places.size(); ++i) apart.push_back(places[i] - places[i - 1]);
+    return times * summarize(std::move(apart)).median;
+}
+
 void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns) {
     // A loader of a few libraries takes a millisecond.
     constexpr double start_ns = 1e6;
@@ -43,7 +56,10 @@ void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns) {
         whole_ns = std::max(0.0, whole_ns - in_order.front()->native_ns);
         in_order.erase(in_order.begin());
     }
-    const auto apart = [&](std::size_t i) { return in_order[i]->at_ns - in_order[i - 1]->at_ns; };
+    std::vector<double> places;
+    for (const WindowFacts* moment : in_order) places.push_back(moment->at_ns);
+    const double most_ns = far_apart(places);
+    const auto apart = [&](std::size_t i) { return std::min(most_ns, places[i] - places[i - 1]); };
     double all_ns = 0;
     for (std::size_t i = 0; i < in_order.size(); ++i) {
         const bool is_last = i + 1 == in_order.size();

@@ -103,8 +103,8 @@ std::optional<Sample> Sampler::take() {
             interval_ns_ = std::min(limits_.longest_interval_ns, 2 * interval_ns_);
     }
     double wait_ns = static_cast<double>(sample ? interval_ns_ : std::min(interval_ns_, limits_.shortest_interval_ns));
-    // The first one waits for no more than it has to: what comes before it is not seen.
-    if (!sample && samples_ == 0 && affordable_after_ns_ > 0 && rate_ > 0)
+    // For no longer than it has to: what comes before a copy is seen by the one before it alone, if that lives on.
+    if (!sample && affordable_after_ns_ > 0 && rate_ > 0)
         wait_ns = std::min(wait_ns, affordable_after_ns_ / rate_);
     next_ns_ = std::max(soonest, process::now_ns() + static_cast<std::uint64_t>(wait_ns));
     return sample;
