@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -87,39 +89,32 @@ double explain(const Shares& looks, std::vector<Kind>& kinds) {
     return unmet;
 }
 
-/// How many looks each kind's moments, in their order, have by those that are at one of two neighbours.
+/// How many looks each moment stands for.
 class LooksOfMoments {
   public:
     LooksOfMoments(const std::vector<Kind>& kinds, std::uint64_t piece_bytes) : piece_bytes_(piece_bytes) {
         for (const Kind& kind : kinds)
-            for (WindowFacts* moment : kind.moments) moments_.push_back({moment, &kind, 0});
-        std::ranges::stable_sort(moments_, {}, &Moment::at_look);
+            for (WindowFacts* moment : kind.moments) moments_.push_back({moment, &kind});
+        std::vector<double> places;
+        for (const Moment& moment : moments_) places.push_back(moment.facts->at_look);
+        apart_ = usual_distance(std::move(places));
     }
 
     void add(const std::vector<counters::perf::TimeProfile::Look>& looks) {
-        std::vector<std::pair<std::uint64_t, double>> outside;
-        std::vector<double> places;
-        for (const Moment& moment : moments_) places.push_back(moment.at_look());
-        const double far = far_apart(places) / 2;
         double before = 0;
         for (const auto& look : looks) {
             const double at = static_cast<double>(look.so_far), weight = at - std::exchange(before, at);
-            const auto next = std::ranges::upper_bound(moments_, at, {}, &Moment::at_look);
-            const bool is_outside = next == moments_.begin() || next == moments_.end() ||
-                                    (at - (next - 1)->at_look() > far && next->at_look() - at > far);
-            if (is_outside)
-                outside.emplace_back(look.address, weight);
-            else
-                add(look.address, at, weight, *(next - 1), *next);
+            double nearest = std::numeric_limits<double>::infinity(), all = 0;
+            for (const Moment& moment : moments_) nearest = std::min(nearest, distance(moment, at));
+            for (Moment& moment : moments_) all += moment.likely = likely(moment, look.address, at, nearest);
+            for (Moment& moment : moments_) moment.looks += weight * moment.likely / all;
         }
-        for (const auto& [address, weight] : outside) add_to_all(address, weight);
     }
 
     /// They share what they stand for as the looks are.
     void weigh(double native_ns) const {
         double all = 0;
         for (const Moment& moment : moments_) all += moment.looks;
-        if (all <= 0) return;
         for (const Moment& moment : moments_) moment.facts->native_ns = native_ns * moment.looks / all;
     }
 
@@ -127,33 +122,23 @@ class LooksOfMoments {
     struct Moment {
         WindowFacts* facts;
         const Kind* kind;
-        double looks;
-        double at_look() const { return facts->at_look; }
+        double looks = 0, likely = 0;
     };
 
-    /// A window is short: what it did not execute may be of its phase all the same.
-    double likely(const Moment& moment, std::uint64_t address) const {
-        constexpr double unseen = 1e-3;
+    static double distance(const Moment& moment, double at) { return std::abs(moment.facts->at_look - at); }
+    /// How likely a look is one more at what the moment is of, but for a factor: the more of that code its kind has, and
+    /// the nearer it is. What none is near to is like what is around it, however far.
+    double likely(const Moment& moment, std::uint64_t address, double at, double nearest) const {
+        // A window is short: what it did not execute may be of its phase all the same. And what is far may come again.
+        constexpr double unseen = 1e-3, far = 1e-3;
         const auto found = moment.kind->code.find(address / piece_bytes_);
-        return unseen + (found == moment.kind->code.end() ? 0 : found->second);
-    }
-    void add(std::uint64_t address, double at, double weight, Moment& one, Moment& next) {
-        const double apart = next.at_look() - one.at_look();
-        const double of_one = likely(one, address) * (next.at_look() - at) / apart;
-        const double of_next = likely(next, address) * (at - one.at_look()) / apart;
-        one.looks += weight * of_one / (of_one + of_next);
-        next.looks += weight * of_next / (of_one + of_next);
-    }
-    /// No moment is near.
-    void add_to_all(std::uint64_t address, double weight) {
-        std::vector<double> shares;
-        double all = 0;
-        for (const Moment& moment : moments_) all += shares.emplace_back(likely(moment, address) * moment.looks);
-        for (std::size_t i = 0; i < moments_.size(); ++i)
-            moments_[i].looks += all > 0 ? weight * shares[i] / all : weight / static_cast<double>(moments_.size());
+        const double has = unseen + (found == moment.kind->code.end() ? 0 : found->second);
+        const double near = far + std::exp((nearest - distance(moment, at)) / (apart_ + 2 * nearest));
+        return has * near * moment.facts->native_ns;
     }
 
     std::vector<Moment> moments_;
+    double apart_;
     std::uint64_t piece_bytes_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/statistics.h"
@@ -35,13 +34,11 @@ std::vector<double> MomentGrid::of(double whole_ns, double begin_ns, double end_
     return moments;
 }
 
-double far_apart(const std::vector<double>& places) {
-    constexpr std::size_t fewest = 4;
-    constexpr double times = 2;
-    if (places.size() < fewest) return std::numeric_limits<double>::infinity();
+double usual_distance(std::vector<double> places) {
+    std::ranges::sort(places);
     std::vector<double> apart;
     for (std::size_t i = 1; i < places.size(); ++i) apart.push_back(places[i] - places[i - 1]);
-    return times * summarize(std::move(apart)).median;
+    return std::max(1.0, summarize(std::move(apart)).median);
 }
 
 void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns) {
@@ -58,7 +55,8 @@ void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns) {
     }
     std::vector<double> places;
     for (const WindowFacts* moment : in_order) places.push_back(moment->at_ns);
-    const double most_ns = far_apart(places);
+    constexpr std::size_t fewest = 4;
+    const double most_ns = places.size() < fewest ? whole_ns : 2 * usual_distance(places);
     const auto apart = [&](std::size_t i) { return std::min(most_ns, places[i] - places[i - 1]); };
     double all_ns = 0;
     for (std::size_t i = 0; i < in_order.size(); ++i) {

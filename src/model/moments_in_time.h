@@ -20,12 +20,11 @@ class MomentGrid {
     int points_ = 0;
 };
 
-/// How far from a moment others are to be for what is between to be near to none: twice as far as is usual. Infinite
-/// where there are too few to tell. `places`: of moments, in order.
-double far_apart(const std::vector<double>& places);
+/// How far one is from the next, usually: the median, at least 1.
+double usual_distance(std::vector<double> places);
 
 /// Each moment stands for the time that is nearer to it than to any other (WindowFacts::native_ns from at_ns), and for
-/// its part of what none is near to (far_apart()); together they stand for `whole_ns`. One at 0 is where a program
+/// its part of what none is near to, twice as far as is usual; together they stand for `whole_ns`. One at 0 is where a program
 /// begins, which is like nothing that comes after it: it stands for itself alone, as long as there is another.
 void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns);
 
