@@ -302,6 +302,7 @@ set(TMAPROBE_SOURCES_model
     src/model/trace_writer.cpp
     src/model/what_if_simulation.cpp
     src/model/window_follower.cpp
+    src/model/window_facts.cpp
     src/model/window_simulator.cpp
     src/model/windows_beside.cpp
 )

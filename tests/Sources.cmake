@@ -142,6 +142,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/met_areas_test.cpp
     tests/model/model_stamp_test.cpp
     tests/model/page_frames_test.cpp
+    tests/model/moments_in_time_test.cpp
     tests/model/planned_moments_test.cpp
     tests/model/ports_test.cpp
     tests/model/repeatable_command_test.cpp

@@ -67,8 +67,8 @@ Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& wi
         const Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
         found_.steps += steps.size();
         found_.warmed -= steps.size();
-        auto more = TRY(simulate({translator.instructions(), steps},
-                                 calls_of(window.steps, window.before, translator), std::exchange(varied, false)));
+        auto more = TRY(simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator),
+                                 std::exchange(varied, false)));
         more.stack = std::move(window.from);
         is_nothing(facts) ? std::swap(facts, more) : merge(facts, more);
     }

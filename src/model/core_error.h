@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "events/core_error.h"
-#include "model/window_simulator.h"
+#include "model/window_facts.h"
 
 namespace tmaprobe::model {
 

@@ -126,8 +126,8 @@ class LooksOfMoments {
     };
 
     static double distance(const Moment& moment, double at) { return std::abs(moment.facts->at_look - at); }
-    /// How likely a look is one more at what the moment is of, but for a factor: the more of that code its kind has, and
-    /// the nearer it is. What none is near to is like what is around it, however far.
+    /// How likely a look is one more at what the moment is of, but for a factor: the more of that code its kind has,
+    /// and the nearer it is. What none is near to is like what is around it, however far.
     double likely(const Moment& moment, std::uint64_t address, double at, double nearest) const {
         // A window is short: what it did not execute may be of its phase all the same. And what is far may come again.
         constexpr double unseen = 1e-3, far = 1e-3;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "counters/perf/time_profile.h"
-#include "model/window_simulator.h"
+#include "model/window_facts.h"
 
 namespace tmaprobe::model {
 

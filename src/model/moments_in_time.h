@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "model/window_simulator.h"
+#include "model/window_facts.h"
 
 namespace tmaprobe::model {
 
@@ -24,8 +24,8 @@ class MomentGrid {
 double usual_distance(std::vector<double> places);
 
 /// Each moment stands for the time that is nearer to it than to any other (WindowFacts::native_ns from at_ns), and for
-/// its part of what none is near to, twice as far as is usual; together they stand for `whole_ns`. One at 0 is where a program
-/// begins, which is like nothing that comes after it: it stands for itself alone, as long as there is another.
+/// its part of what none is near to, twice as far as is usual; together they stand for `whole_ns`. One at 0 is where a
+/// program begins, which is like nothing that comes after it: it stands for itself alone, as long as there is another.
 void weigh_by_nearness(std::vector<WindowFacts>& moments, double whole_ns);
 
 }  // namespace tmaprobe::model

@@ -295,8 +295,8 @@ class WindowSampling {
             even = grid_.of(whole_ns_, next.sample.at_ns, next.until_ns);
         }
         const auto& looks = profile_.in_order(next.sample.snapshot.process);
-        std::vector<double> at_ns = planned_.of(looks, next.looked_at, even, followed,
-                                                copies_.empty() ? most_further_of_one : most_further);
+        std::vector<double> at_ns =
+            planned_.of(looks, next.looked_at, even, followed, copies_.empty() ? most_further_of_one : most_further);
         for (double& at : at_ns) at *= own_ns;
         return {std::move(at_ns), [this] { return left_ns() > 0; }, {}};
     }
@@ -352,9 +352,9 @@ class WindowSampling {
         windows_.complete(found_.facts);
         weigh_by_nearness(found_.facts, whole_ns_);
         add_samples();
-        const LookedAt looked_at =
-            weigh_by_looks(profile_.looks(), found_.facts,
-                           [this](pid_t process) -> const auto& { return profile_.in_order(process); });
+        const LookedAt looked_at = weigh_by_looks(profile_.looks(), found_.facts, [this](pid_t process) -> const auto& {
+            return profile_.in_order(process);
+        });
         vary_as_others(found_.facts);
         // Of unequal ones, as many as say as much.
         sampling.looks = std::floor(looked_at.looks / profile_.weight_of_a_look());

@@ -137,14 +137,13 @@ template <>
 struct Description<model::WindowFacts> {
     static constexpr auto fields = std::make_tuple(
         field("base", &model::WindowFacts::base), field("variations", &model::WindowFacts::variations),
-        field("varied", &model::WindowFacts::varied),
-        field("native_ns", &model::WindowFacts::native_ns), field("kind", &model::WindowFacts::kind),
-        field("parts", &model::WindowFacts::parts), optional("slots", &model::WindowFacts::slots),
-        optional("events", &model::WindowFacts::events), optional("accesses", &model::WindowFacts::accesses),
-        optional("runs", &model::WindowFacts::runs), optional("loop", &model::WindowFacts::loop),
-        optional("calls", &model::WindowFacts::calls), optional("stack", &model::WindowFacts::stack),
-        optional("regions", &model::WindowFacts::regions), field("process", &model::WindowFacts::process),
-        optional("mappings", &model::WindowFacts::mappings));
+        field("varied", &model::WindowFacts::varied), field("native_ns", &model::WindowFacts::native_ns),
+        field("kind", &model::WindowFacts::kind), field("parts", &model::WindowFacts::parts),
+        optional("slots", &model::WindowFacts::slots), optional("events", &model::WindowFacts::events),
+        optional("accesses", &model::WindowFacts::accesses), optional("runs", &model::WindowFacts::runs),
+        optional("loop", &model::WindowFacts::loop), optional("calls", &model::WindowFacts::calls),
+        optional("stack", &model::WindowFacts::stack), optional("regions", &model::WindowFacts::regions),
+        field("process", &model::WindowFacts::process), optional("mappings", &model::WindowFacts::mappings));
 };
 
 template <>

@@ -104,8 +104,7 @@ std::optional<Sample> Sampler::take() {
     }
     double wait_ns = static_cast<double>(sample ? interval_ns_ : std::min(interval_ns_, limits_.shortest_interval_ns));
     // For no longer than it has to: what comes before a copy is seen by the one before it alone, if that lives on.
-    if (!sample && affordable_after_ns_ > 0 && rate_ > 0)
-        wait_ns = std::min(wait_ns, affordable_after_ns_ / rate_);
+    if (!sample && affordable_after_ns_ > 0 && rate_ > 0) wait_ns = std::min(wait_ns, affordable_after_ns_ / rate_);
     next_ns_ = std::max(soonest, process::now_ns() + static_cast<std::uint64_t>(wait_ns));
     return sample;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,28 @@
 
 namespace tmaprobe::process {
 namespace {
+
+TEST(UsedBy, AThreadHasUsedMoreWhenItStopped) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < 20'000'000; ++i) {
+            sum += i * i;
+            asm volatile("" : "+r"(sum));
+        }
+        ::kill(::getpid(), SIGSTOP);
+        ::_exit(0);
+    }
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED), 0);
+    const auto used = used_by(child, child);
+    ASSERT_TRUE(used);
+    EXPECT_GT(*used, 1'000'000u);
+    EXPECT_EQ(used_by(child, child), used) << "while it stands";
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    EXPECT_FALSE(used_by(child, child));
+}
 
 TEST(HasEnded, AZombieHas) {
     const pid_t child = ::fork();
