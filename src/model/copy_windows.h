@@ -108,7 +108,7 @@ class CopyWindows {
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
     std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
     std::size_t further_windows_ = 0;        ///< of each moment
-    std::size_t moments_ = 0;
+    std::size_t moments_ = 0;                ///< so far, for is_varied()
     pid_t copy_ = -1;
     double native_ns_ = 0, entries_ns_ = 0;
 };

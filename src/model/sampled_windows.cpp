@@ -75,7 +75,7 @@ class WindowSampling {
             if (now >= sampler_.next_ns())
                 take();
             else if (copies_.size() > 1 && now >= models_from_ns_)
-                model_meanwhile(take_out(0));
+                model(take_out(0));
             else
                 orders_.over(std::min<std::int64_t>(
                     patience_ns(), static_cast<std::int64_t>(sampler_.next_ns() - std::min(now, sampler_.next_ns()))));
@@ -98,9 +98,7 @@ class WindowSampling {
             // Each has a moment at least.
             keep_the_longest(static_cast<std::size_t>(std::max(1.0, left_ns() / moment_ns())));
             // There may be no time for all: those that are left out are not to be the last ones of the run.
-            Waiting next = take_out(is_first(copies_.front()) ? 0 : random_() % copies_.size());
-            Following following = within_what_is_left(next);
-            model(std::move(next), std::move(following));
+            model(take_out(is_first(copies_.front()) ? 0 : random_() % copies_.size()));
         }
         return finish();
     }
@@ -163,9 +161,9 @@ class WindowSampling {
     }
 
     double moment_ns() const {
-        // The first of all warms up for longer.
+        // The first of all warms up for longer, where that takes long at all.
         constexpr double longer_ns = WarmUpLimits{}.budget_ns - warm_up_again().budget_ns;
-        return modelled_ > 0 ? std::max(usual_moment_ns / 4, modelling_ns_ - longer_ns) / modelled_ : usual_moment_ns;
+        return modelled_ > 0 ? std::max(modelling_ns_ - longer_ns, modelling_ns_ / 2) / modelled_ : usual_moment_ns;
     }
 
     /// Moments are to stand for about as much time each: one before that is followed does for those that are close.
@@ -178,18 +176,17 @@ class WindowSampling {
                 static_cast<std::size_t>(std::min_element(copies_.begin(), copies_.end(), shorter) - copies_.begin()));
     }
 
-    /// The one before goes on for it, too.
-    void drop_one(std::size_t dropped) {
-        const bool is_oldest = dropped == 0;
-        Waiting& heir = copies_[is_oldest ? dropped + 1 : dropped - 1];
-        if (!is_oldest) {
-            heir.until_ns = copies_[dropped].until_ns;
-            if (heir.sample.snapshot.process == copies_[dropped].sample.snapshot.process)
-                heir.looked_at.end = copies_[dropped].looked_at.end;
+    /// The one before goes on for it, too, if it is still there.
+    void drop_one(std::size_t number) {
+        Waiting dropped = take_out(number);
+        Waiting& heir = copies_[number == 0 ? 0 : number - 1];
+        if (heir.until_ns == dropped.sample.at_ns) {
+            heir.until_ns = dropped.until_ns;
+            if (heir.sample.snapshot.process == dropped.sample.snapshot.process)
+                heir.looked_at.end = dropped.looked_at.end;
         }
-        EntryWishes::add(heir.begun, copies_[dropped].begun);
-        drop(copies_[dropped].sample);
-        copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(dropped));
+        EntryWishes::add(heir.begun, dropped.begun);
+        drop(dropped.sample);
     }
 
     Waiting take_out(std::size_t number) {
@@ -252,11 +249,6 @@ class WindowSampling {
         }
     }
 
-    void model_meanwhile(Waiting next) {
-        Following following = while_it_runs(next);
-        model(std::move(next), std::move(following));
-    }
-
     /// How far to follow the copy that is next.
     Following while_it_runs(const Waiting& next) {
         // Not before: who only samples is to be on time, and takes little.
@@ -308,7 +300,8 @@ class WindowSampling {
         return share * std::max(0.0, left_ns()) / static_cast<double>(copies_.size() + 1);
     }
 
-    void model(Waiting next, Following following) {
+    void model(Waiting next) {
+        Following following = over_ns_ ? within_what_is_left(next) : while_it_runs(next);
         trace::Sample& sample = next.sample;
         const auto start = process::now_ns();
         const double not_modelling_ns = windows_.native_ns() + windows_.entries_ns();
