@@ -29,10 +29,10 @@ struct LookedAt {
 };
 
 /// Looks are many and cheap, moments are few and dear: moments of the same code are of one kind (WindowFacts::kind),
-/// and where a process was met tells what each stands for. In order, a look is one more for the moment before it or the
-/// one after, the more likely one of the two by how much of that code its kind has and how near it is; so phases end
-/// where looks say that they do. Without an order, the kinds of a process are given the shares of its time that explain
-/// best where it was met, and moments of a kind keep their proportions. A process with few looks is left as it is.
+/// and where a process was met tells what each stands for. In order, a look is one more for each moment by how likely
+/// it is of that one: by how much of that code its kind has, and how near it is. So phases end where looks say that
+/// they do. Without an order, the kinds of a process are given the shares of its time that explain best where it was
+/// met, and moments of a kind keep their proportions. A process with few looks is left as it is.
 LookedAt weigh_by_looks(const CodeLooks& looks, std::vector<WindowFacts>& moments, const LooksInOrder& in_order = {});
 
 /// Moments that were not simulated with what is not known changed, too, have the variations that others of their kind
