@@ -17,11 +17,13 @@ constexpr std::uint8_t mostly_taken = 4, mostly_most = 7;
 // An entry of a tagged table.
 constexpr std::uint32_t counter_mask = 7;
 constexpr unsigned use_shift = 3, tag_shift = 8, tag_bits = 16;
-constexpr std::uint32_t use_mask = 3u << use_shift, empty = ~0u;
+constexpr unsigned age_shift = 5;
+constexpr std::uint32_t use_mask = 3u << use_shift, age_mask = 7u << age_shift, most_ages = 8, empty = ~0u;
+/// So many entries of a table to a failure to place a new one: then all are of no use. Of a random pattern of a branch
+/// in a loop a Zen 4 misses 2% at 49,000 rounds, 38% at 57,000 and 93% at 131,000, by the clock; so it is 9%, 42%, 87%.
+constexpr std::size_t entries_a_failure = 32;
 
-std::uint32_t use_of(std::uint32_t entry) { return (entry & use_mask) >> use_shift; }
 std::uint32_t tag_of(std::uint32_t entry) { return entry >> tag_shift; }
-std::uint32_t with_use(std::uint32_t entry, std::uint32_t use) { return (entry & ~use_mask) | use << use_shift; }
 std::uint32_t trained(std::uint32_t entry, bool taken, std::uint32_t most) {
     std::uint32_t counter = entry & counter_mask;
     train(counter, taken, most);
@@ -36,6 +38,7 @@ DirectionPredictor::DirectionPredictor(const Tables& tables, const Quick& quick)
       entry_bits_(static_cast<unsigned>(std::bit_width(tables.entries) - 1)),
       half_bit_(tables.half_bit),
       most_taken_((1u << std::clamp(tables.counter_bits, 2u, 3u)) - 1),
+      most_failures_(tables.entries / entries_a_failure),
       quick_history_(std::min(quick.taken_branches, most_looked_back)),
       has_quick_(quick.contexts > 0),
       mostly_(std::size_t{1} << by_branch_bits, 1, mostly_taken),
@@ -81,7 +84,7 @@ bool DirectionPredictor::foretell(Found found, std::uint8_t& base, bool taken) {
     if (own != other) {
         std::uint32_t use = use_of(known);
         train(use, own == taken, 3u);
-        known = with_use(known, use);
+        known = (known & ~(use_mask | age_mask)) | use << use_shift | age_ << age_shift;
     }
     if (use_of(known) == 0) {
         if (found.other >= 0)
@@ -110,11 +113,13 @@ void DirectionPredictor::allocate(Found found, bool taken) {
         old = tags_[table] << tag_shift | (most_taken_ / 2 + (taken ? 1 : 0));
         ++allocated;
     }
-    if (allocated) return;
-    for (std::size_t table = first; table < tagged_.size(); ++table) {
-        std::uint32_t& old = entry(static_cast<int>(table));
-        old = with_use(old, use_of(old) - 1);
-    }
+    if (allocated || ++failures_ < most_failures_) return;
+    failures_ = 0;
+    age_ = (age_ + 1) % most_ages;
+}
+
+std::uint32_t DirectionPredictor::use_of(std::uint32_t entry) const {
+    return (entry & age_mask) >> age_shift == age_ ? (entry & use_mask) >> use_shift : 0;
 }
 
 bool DirectionPredictor::quick_is_right(std::uint64_t branch, bool taken) {

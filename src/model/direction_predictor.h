@@ -14,8 +14,10 @@ namespace tmaprobe::model {
 /// Which way conditional branches go: TAGE (A. Seznec, P. Michaud, "A case for (partially) TAgged GEometric history
 /// length branch prediction", JILP 2006): counters by branch, and a tagged table for each length of the history, of
 /// which the longest that knows the branch decides. What is foretold wrong gets an entry in each of the next two: so a
-/// pattern is known after two or three rounds, as by the clock (tests/truth/branch_patterns.cpp). What else tells
-/// branches apart than where they lie is the caller's affair.
+/// pattern is known after two or three rounds, as by the clock (tests/truth/branch_patterns.cpp). An entry that did
+/// better than the shorter ones stays until too many new ones have found no place: a pattern that is longer than the
+/// tables is not known in part, but not at all. What else tells branches apart than where they lie is the caller's
+/// affair.
 class DirectionPredictor {
   public:
     static constexpr std::size_t most_tables = 8;
@@ -51,16 +53,19 @@ class DirectionPredictor {
     };
     Found find(const BranchHistory& history, std::uint64_t branch, std::uint64_t besides);
     std::uint32_t& entry(int table);
+    std::uint32_t use_of(std::uint32_t entry) const;
     bool foretell(Found found, std::uint8_t& base, bool taken);
     void allocate(Found found, bool taken);
     bool quick_is_right(std::uint64_t branch, bool taken);
 
-    /// Bits 0-2: counter; 3-4: use; 8-23: tag.
+    /// Bits 0-2: counter; 3-4: how often it did better than the next shorter one, in the age of bits 5-7; 8-23: tag.
     std::vector<SharedRows<std::uint32_t>> tagged_;
     SharedRows<std::uint8_t> by_branch_;
     std::array<std::uint32_t, most_tables> at_{}, tags_{};
     unsigned entry_bits_, half_bit_;
-    std::uint32_t most_taken_;  ///< a tagged counter's largest value
+    std::uint32_t most_taken_;                  ///< a tagged counter's largest value
+    std::size_t most_failures_, failures_ = 0;  ///< to find a new entry a place, in this age
+    std::uint32_t age_ = 0;                     ///< of what is of use, 0 to 7
     std::uint32_t random_ = 1;
     int trusts_new_ = 8;      ///< 0..15: whether entries that are new do better than the ones before them
     unsigned quick_history_;  ///< taken branches
