@@ -206,6 +206,7 @@ set(TMAPROBE_SOURCES_tests_timing
 set(TMAPROBE_SOURCES_tests_trace
     tests/trace/allocation_watch_test.cpp
     tests/trace/heap_blocks_test.cpp
+    tests/trace/kept_translations_test.cpp
     tests/trace/stacked_calls_test.cpp
     tests/trace/open_regions_test.cpp
     tests/trace/region_watch_test.cpp

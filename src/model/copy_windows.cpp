@@ -23,7 +23,8 @@ constexpr std::size_t windows_apart = 100'000;
 constexpr std::size_t windows_of_the_only_one = 3, windows_of_many = 1;
 constexpr std::size_t varied_apart = 3;  ///< moments: what is not known changes them much in the same way
 constexpr std::uint64_t most_growth_bytes = 256u << 20;  ///< a copy takes no more memory than that from others
-constexpr double search_ns = 45e6;  ///< of processor time, for a window like the moment that was sampled
+constexpr std::size_t most_translated = 3;  ///< processes whose translations are kept for their next copies
+constexpr double search_ns = 45e6;          ///< of processor time, for a window like the moment that was sampled
 
 std::uint64_t resident_bytes_of(pid_t process) {
     unsigned long long pages = 0;
@@ -36,13 +37,13 @@ std::uint64_t resident_bytes_of(pid_t process) {
 /// What a copy is followed with.
 struct CopyWindows::Copy {
     Copy(trace::Sample& sample, trace::Decoder& decoder, bool software_always, trace::RegionWatch watch,
-         const process::RegionPage* listened_to)
+         const process::RegionPage* listened_to, trace::Translator::Translations translations)
         : of(sample.snapshot.process),
           resident_bytes(sample.snapshot.resident_bytes),
           calls(sample.snapshot),
           process(trace::TracedProcess::of_copy(sample.snapshot.release())),
           tracer(process, decoder, software_always),
-          translator(process, tracer),
+          translator(process, tracer, std::move(translations)),
           regions(std::move(watch)) {
         if (listened_to) {
             page.emplace(*listened_to);
@@ -137,7 +138,7 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
     copy_ = sample.snapshot.copy();
     Copy copy(sample, decoder_, options_.software_always,
               {region_paths_, regions_.page, regions_.functions, sample.snapshot.identity, seen_entries_},
-              regions_.page);
+              regions_.page, translations_of(sample.snapshot.process));
     further_windows_ = following.at_ns.size() == 1 ? windows_of_the_only_one : windows_of_many;
     std::vector<WindowFacts> moments;
     double now_ns = 0;  // of the copy's time
@@ -173,7 +174,17 @@ Result<std::vector<WindowFacts>> CopyWindows::model(trace::Sample& sample, bool 
     if (const auto taken = take_entries(copy, following); !taken) found_.error = taken.error().what;
     entries_ns_ += static_cast<double>(process::now_ns() - start);
     copy_ = -1;
+    translations_.emplace_front(copy.of, copy.translator.take());
+    translations_.resize(std::min(translations_.size(), most_translated));
     return moments;
+}
+
+trace::Translator::Translations CopyWindows::translations_of(pid_t process) {
+    const auto known = std::ranges::find(translations_, process, [](const auto& one) { return one.first; });
+    if (known == translations_.end()) return {};
+    auto translations = std::move(known->second);
+    translations_.erase(known);
+    return translations;
 }
 
 /// Lets the copy run on to where regions begin, for windows of these.
@@ -245,8 +256,8 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
             }));
         note(traced);
         found_.warmed += traced.steps;
-        trace::Trace window;
-        window.steps.reserve(options_.window_instructions);
+        Steps window;
+        window.reserve(options_.window_instructions);
         const auto goes_on = [&] {
             copy.ended = traced.ended || traced.ended_early != trace::EndedEarly::none;
             if (copy.ended) note_end(copy, traced.ended_early);
@@ -255,16 +266,15 @@ Result<> CopyWindows::add_further_windows(Copy& copy, WindowFacts& facts) {
         if (!goes_on()) break;
         traced = TRY(copy.translator.steps(options_.window_instructions,
                                            [&](const trace::StaticInstruction& instruction, trace::Step step) {
-                                               if (copy.executed(instruction, step)) window.steps.push_back(step);
+                                               if (copy.executed(instruction, step)) window.push_back(step);
                                            }));
         note(traced);
-        if (window.steps.size() < shortest_window || !is_like_sampled(window.steps)) {
+        if (window.size() < shortest_window || !is_like_sampled(window)) {
             goes_on();
             break;
         }
-        window.instructions = copy.translator.instructions();
-        found_.steps += window.steps.size();
-        merge(facts, TRY(simulate(window, {}, false)));
+        found_.steps += window.size();
+        merge(facts, TRY(simulate(trace_of(std::move(window), copy.translator), {}, false)));
         if (!goes_on()) break;
         in_between_();
     }
@@ -350,9 +360,7 @@ Result<WindowFacts> CopyWindows::moment(Copy& copy, bool first, bool from_start)
     // The first part of a short life is for the caches.
     const std::size_t window = std::min(options_.window_instructions, waiting.size() - waiting.size() / 4);
     follow(waiting, waiting.size() - window, translator);
-    trace::Trace trace;
-    trace.instructions = translator.instructions();
-    trace.steps.assign(waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end());
+    trace::Trace trace = trace_of({waiting.end() - static_cast<std::ptrdiff_t>(window), waiting.end()}, translator);
     found_.steps += window;
     found_.warmed += done - window;
     const std::size_t before = waiting.size() - window;

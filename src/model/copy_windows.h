@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -85,8 +86,12 @@ class CopyWindows {
     Result<WindowFacts> simulate_moment(std::vector<WindowOfMoment>& windows, std::size_t done,
                                         const trace::Translator& translator);
     CallFollower calls_of(const Steps& steps, std::size_t before, const trace::Translator& translator) const;
+    /// These steps with their instructions alone, numbered anew.
+    static trace::Trace trace_of(Steps steps, const trace::Translator& translator);
     bool is_like_sampled(const Steps& steps) const;
     void follow(const Steps& steps, std::size_t count, const trace::Translator& translator);
+    /// What was translated of it in an earlier copy, which is not kept any more.
+    trace::Translator::Translations translations_of(pid_t process);
     void note(const trace::Traced& traced);
     void note_end(const Copy& copy, trace::EndedEarly early);
 
@@ -106,6 +111,7 @@ class CopyWindows {
     bool pages_assumed_ = false, hardly_warm_ = false;
     std::map<pid_t, trace::Trace> joined_;   ///< by process
     std::map<pid_t, std::size_t> followed_;  ///< instructions of each process so far
+    std::deque<std::pair<pid_t, trace::Translator::Translations>> translations_;  ///< by process, the latest first
     std::optional<WindowLikeness> sampled_;  ///< of the moment: its first instructions
     std::size_t further_windows_ = 0;        ///< of each moment
     std::size_t moments_ = 0;                ///< so far, for is_varied()

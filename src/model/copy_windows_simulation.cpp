@@ -64,15 +64,31 @@ Result<WindowFacts> CopyWindows::simulate_moment(std::vector<WindowOfMoment>& wi
     WindowFacts facts;
     bool varied = is_varied();
     for (WindowOfMoment& window : windows) {
-        const Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
+        Steps steps(window.steps.begin() + static_cast<std::ptrdiff_t>(window.before), window.steps.end());
         found_.steps += steps.size();
         found_.warmed -= steps.size();
-        auto more = TRY(simulate({translator.instructions(), steps}, calls_of(window.steps, window.before, translator),
-                                 std::exchange(varied, false)));
+        auto more = TRY(simulate(trace_of(std::move(steps), translator),
+                                 calls_of(window.steps, window.before, translator), std::exchange(varied, false)));
         more.stack = std::move(window.from);
         is_nothing(facts) ? std::swap(facts, more) : merge(facts, more);
     }
     return facts;
+}
+
+trace::Trace CopyWindows::trace_of(Steps steps, const trace::Translator& translator) {
+    constexpr std::uint32_t none = ~0u;
+    const auto& instructions = translator.instructions();
+    std::vector<std::uint32_t> number_here(instructions.size(), none);
+    trace::Trace trace{{}, std::move(steps)};
+    for (trace::Step& step : trace.steps) {
+        std::uint32_t& number = number_here[step.instruction];
+        if (number == none) {
+            number = static_cast<std::uint32_t>(trace.instructions.size());
+            trace.instructions.push_back(instructions[step.instruction]);
+        }
+        step.instruction = number;
+    }
+    return trace;
 }
 
 /// What the first steps tell of the calls that the others are made in.

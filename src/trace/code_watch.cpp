@@ -70,11 +70,28 @@ CodeMemory CodeWatch::memory_of(std::uint64_t address) {
     return (after - 1)->memory;
 }
 
-void CodeWatch::keep(std::uint64_t address) {
-    const auto [page, is_new] = pages_.try_emplace(page_of(address));
-    if (!is_new) return;
-    page->second.resize(page_bytes);
-    page->second.resize(process_.read(page->first, page->second.data(), page_bytes));
+const std::vector<std::uint8_t>& CodeWatch::kept(std::uint64_t page) {
+    const auto [found, is_new] = pages_.try_emplace(page);
+    if (is_new) {
+        found->second.resize(page_bytes);
+        found->second.resize(process_.read(page, found->second.data(), page_bytes));
+    }
+    return found->second;
+}
+
+std::size_t CodeWatch::read(std::uint64_t address, std::span<std::uint8_t> to, CodeMemory memory) {
+    if (memory != CodeMemory::fixed) return process_.read(address, to.data(), to.size());
+    std::size_t done = 0;
+    while (done < to.size() && memory_of(address + done) == memory) {
+        const std::uint64_t page = page_of(address + done), begin = address + done - page;
+        const std::vector<std::uint8_t>& bytes = kept(page);
+        if (begin >= bytes.size()) break;
+        const auto count = static_cast<std::size_t>(std::min(bytes.size() - begin, to.size() - done));
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin), count,
+                    to.begin() + static_cast<std::ptrdiff_t>(done));
+        done += count;
+    }
+    return done;
 }
 
 std::vector<std::uint64_t> CodeWatch::changed_pages() {
@@ -82,7 +99,8 @@ std::vector<std::uint64_t> CodeWatch::changed_pages() {
     std::vector<std::uint8_t> now(page_bytes);
     for (const auto& [begin, kept] : pages_) {
         const std::size_t read = process_.read(begin, now.data(), page_bytes);
-        if (read != kept.size() || !std::equal(kept.begin(), kept.end(), now.begin())) changed.push_back(begin);
+        const bool is_same = read == kept.size() && std::equal(kept.begin(), kept.end(), now.begin());
+        if (!is_same || memory_of(begin) != CodeMemory::fixed) changed.push_back(begin);
     }
     for (const std::uint64_t page : changed) pages_.erase(page);
     return changed;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,13 +20,17 @@ enum class CodeMemory {
 /// Notices that code which was read once is not the same any more.
 class CodeWatch {
   public:
-    explicit CodeWatch(const TracedProcess& process) : process_(process) {}
+    using Pages = std::unordered_map<std::uint64_t, std::vector<std::uint8_t>>;  ///< by where they begin
+    explicit CodeWatch(const TracedProcess& process, Pages kept = {}) : process_(process), pages_(std::move(kept)) {}
 
     CodeMemory memory_of(std::uint64_t address);
-    /// Keeps a page of fixed code as it is now, for changed_pages(); once.
-    void keep(std::uint64_t address);
-    /// Begins of the kept pages that are not as they were kept, which are kept no longer.
+    /// Reads code, of one kind of memory, as far as it is there. Pages of fixed code are kept as they are now, for
+    /// changed_pages(), and read once.
+    std::size_t read(std::uint64_t address, std::span<std::uint8_t> to, CodeMemory memory);
+    /// Begins of the kept pages that are not as they were kept, or not fixed any more, which are kept no longer.
     std::vector<std::uint64_t> changed_pages();
+    /// What is kept, for another one.
+    Pages take() { return std::exchange(pages_, {}); }
     /// A page is kept no longer.
     void drop(std::uint64_t page) { pages_.erase(page); }
     /// The process has, or may have, mapped or unmapped something.
@@ -41,11 +46,12 @@ class CodeWatch {
         CodeMemory memory = CodeMemory::changeable;
     };
     void read_mappings();
+    const std::vector<std::uint8_t>& kept(std::uint64_t page);
 
     const TracedProcess& process_;
     bool mappings_known_ = false;
     std::vector<Mapping> mappings_;  ///< of executable memory, by address
-    std::unordered_map<std::uint64_t, std::vector<std::uint8_t>> pages_;
+    Pages pages_;
 };
 
 /// The range of addresses whose mapping a system call changes, given its number, arguments and result; empty for all

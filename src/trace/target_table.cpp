@@ -36,10 +36,10 @@ std::optional<std::uint64_t> TargetTable::find(std::uint64_t address) const {
     return std::nullopt;
 }
 
-std::vector<std::uint64_t> TargetTable::places() const {
-    std::vector<std::uint64_t> places;
-    for (const auto& [place, pair] : pairs_) places.push_back(place);
-    return places;
+std::vector<TargetTable::Pair> TargetTable::pairs() const {
+    std::vector<Pair> pairs;
+    for (const auto& [place, pair] : pairs_) pairs.push_back(pair);
+    return pairs;
 }
 
 }  // namespace tmaprobe::trace

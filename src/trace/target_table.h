@@ -23,8 +23,8 @@ class TargetTable {
     std::vector<Pair> enter(std::uint64_t address, std::uint64_t code);
     /// The code that would be found; none: the process would stop.
     std::optional<std::uint64_t> find(std::uint64_t address) const;
-    /// The places that are taken.
-    std::vector<std::uint64_t> places() const;
+    /// What it has, in no order.
+    std::vector<Pair> pairs() const;
     void clear() { pairs_.clear(); }
 
   private:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "trace/injected_call.h"
 #include "trace/sha_routine.h"
@@ -15,6 +16,9 @@ namespace tmaprobe::trace {
 namespace {
 
 constexpr std::uint64_t first_error = ~std::uint64_t{4095};
+
+/// What the table has an address's code under.
+std::uint64_t key_of(std::uint64_t address) { return ~address + 1; }
 
 }  // namespace
 
@@ -30,22 +34,67 @@ Result<> TranslationArea::read(std::uint64_t address, void* to, std::size_t byte
     return {};
 }
 
-Result<> TranslationArea::map(TracedProcess& process) {
-    auto mapped = TRY(inject_system_call(
-        process, SYS_mmap,
-        {0, area_bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0}));
+Result<> TranslationArea::map_at(TracedProcess& process, std::uint64_t address) {
+    // What the program maps next lies right below what it has: no area should be there for another copy of it. But its
+    // libraries should be in reach of an instruction.
+    constexpr std::uint64_t apart = std::uint64_t{1} << 30;
+    const auto mmap = [&](std::uint64_t at, std::uint64_t bytes) {
+        const std::uint64_t flags =
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? std::uint64_t{MAP_FIXED_NOREPLACE} : 0);
+        return inject_system_call(process, SYS_mmap, {at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, flags, ~0ull, 0});
+    };
+    const auto unmap = [&](std::uint64_t at, std::uint64_t bytes) {
+        return inject_system_call(process, SYS_munmap, {at, bytes, 0, 0, 0, 0});
+    };
+    auto mapped = TRY(mmap(address, address ? area_bytes : area_bytes + apart));
+    const bool has_room = mapped < first_error;
+    if (!address && has_room) TRY(unmap(mapped + area_bytes, apart));
+    if (!address && !has_room) mapped = TRY(mmap(0, area_bytes));
     if (mapped >= first_error)
-        return fail(ErrorCode::no_permission, "the traced process may not map executable memory");
+        return fail(ErrorCode::no_permission, "the traced process may not map executable memory there");
+    // Kernels before 4.17 take the address as a wish.
+    if (address && mapped != address) {
+        TRY(unmap(mapped, area_bytes));
+        return fail(ErrorCode::unavailable, "the traced process has something else there");
+    }
     auto guarded =
         TRY(inject_system_call(process, SYS_mprotect, {mapped + guard_offset, guard_bytes, PROT_NONE, 0, 0, 0}));
     if (guarded != 0) return fail(ErrorCode::no_permission, "the traced process may not protect its memory");
     base_ = mapped;
-    // A program that the process executes later may have another area where this one is.
+    return write_number();
+}
+
+/// A program that the process executes later may have another area where this one is.
+Result<> TranslationArea::write_number() {
     static std::atomic<std::uint64_t> areas{0};
     number_ = ++areas;
-    TRY(write(base_ + CodeEmitter::area_number, &number_, sizeof number_));
+    return write(base_ + CodeEmitter::area_number, &number_, sizeof number_);
+}
+
+Result<> TranslationArea::map(TracedProcess& process) {
+    TRY(map_at(process, 0));
     table_.clear();
     return start();
+}
+
+Result<> TranslationArea::map_as(TracedProcess& process, Contents contents) {
+    TRY(map_at(process, contents.base));
+    code_ = std::move(contents.code);
+    table_ = std::move(contents.table);
+    std::vector<std::uint64_t> table(CodeEmitter::table_bytes / sizeof(std::uint64_t));
+    for (const TargetTable::Pair& entered : table_.pairs()) {
+        table[entered.place / sizeof entered.code] = key_of(entered.address);
+        table[entered.place / sizeof entered.code + 1] = entered.code;
+    }
+    TRY(write(base_ + table_offset, table.data(), CodeEmitter::table_bytes));
+    patches_.clear();
+    written_ = 0;
+    set_layout();
+    return write_code();
+}
+
+TranslationArea::Contents TranslationArea::take() {
+    return {std::exchange(base_, 0), std::move(code_), std::move(table_)};
 }
 
 CodeEmitter TranslationArea::second_look() const {
@@ -65,44 +114,71 @@ bool TranslationArea::is_there() const {
 
 Result<> TranslationArea::start(std::size_t counters) {
     constexpr std::uint64_t nothing[2] = {0, 0};
-    for (const std::uint64_t place : table_.places()) TRY(write(base_ + table_offset + place, nothing, sizeof nothing));
+    for (const TargetTable::Pair& entered : table_.pairs())
+        TRY(write(base_ + table_offset + entered.place, nothing, sizeof nothing));
     table_.clear();
     if (counters) {
         const std::vector<std::uint64_t> none(counters, 0);
         TRY(write(base_ + counters_offset, none.data(), 8 * counters));
     }
-    next_code_ = base_ + code_offset;
-    CodeEmitter look(next_code_, base_);
-    const std::uint64_t stop = look.second_look(base_ + table_offset);
-    layout_ = {base_, base_ + table_offset, base_ + counters_offset, 0, next_code_, stop};
-    if (auto appended = append(look.bytes()); !appended) return appended;
-    layout_.sha_routine = next_code_;
+    code_.clear();
+    patches_.clear();
+    written_ = 0;
+    append(second_look().bytes());
     const MachineCode routine = sha_routine();
-    return append({routine.begin, routine.begin + routine.size});
+    append({routine.begin, routine.begin + routine.size});
+    set_layout();
+    return write_code();
 }
 
-Result<> TranslationArea::append(const std::vector<std::uint8_t>& code) {
-    if (auto written = write(next_code_, code.data(), code.size()); !written) return written;
-    next_code_ += code.size();
+void TranslationArea::set_layout() {
+    CodeEmitter look(base_ + code_offset, base_);
+    const std::uint64_t stop = look.second_look(base_ + table_offset);
+    layout_ = {base_,
+               base_ + table_offset,
+               base_ + counters_offset,
+               base_ + code_offset + look.bytes().size(),
+               base_ + code_offset,
+               stop};
+}
+
+void TranslationArea::append(const std::vector<std::uint8_t>& code) {
+    code_.insert(code_.end(), code.begin(), code.end());
+}
+
+void TranslationArea::patch(std::uint64_t at, std::span<const std::uint8_t> bytes) {
+    const std::size_t offset = at - base_ - code_offset;
+    std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>(offset));
+    if (offset < written_) patches_.push_back({offset, bytes.size()});
+}
+
+void TranslationArea::patch_jump(std::uint64_t at, std::uint64_t to) {
+    CodeEmitter emitter(at, base_);
+    emitter.jump(to);
+    patch(at, emitter.bytes());
+}
+
+std::uint8_t TranslationArea::patch_trap(std::uint64_t at) {
+    constexpr std::uint8_t trap = 0xcc;
+    const std::uint8_t before = code_[at - base_ - code_offset];
+    patch(at, {&trap, 1});
+    return before;
+}
+
+void TranslationArea::put_back(std::uint64_t at, std::uint8_t byte) { patch(at, {&byte, 1}); }
+
+Result<> TranslationArea::write_code() {
+    const std::uint64_t begin = base_ + code_offset;
+    if (written_ < code_.size()) TRY(write(begin + written_, code_.data() + written_, code_.size() - written_));
+    written_ = code_.size();
+    for (const Patch& patch : patches_) TRY(write(begin + patch.at, code_.data() + patch.at, patch.bytes));
+    patches_.clear();
     return {};
 }
 
-Result<> TranslationArea::patch_jump(std::uint64_t at, std::uint64_t to) const {
-    CodeEmitter emitter(at, base_);
-    emitter.jump(to);
-    return write(at, emitter.bytes().data(), emitter.bytes().size());
-}
-
-Result<> TranslationArea::patch_trap(std::uint64_t at) const {
-    constexpr std::uint8_t trap = 0xcc;
-    return write(at, &trap, sizeof trap);
-}
-
-Result<> TranslationArea::put_back(std::uint64_t at, std::uint8_t byte) const { return write(at, &byte, sizeof byte); }
-
 Result<> TranslationArea::enter_in_table(std::uint64_t address, std::uint64_t code) {
     for (const TargetTable::Pair& entered : table_.enter(address, code)) {
-        const std::uint64_t pair[2] = {~entered.address + 1, entered.code};
+        const std::uint64_t pair[2] = {key_of(entered.address), entered.code};
         TRY(write(layout_.table + entered.place, pair, sizeof pair));
     }
     return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "trace/block_writer.h"
@@ -13,11 +14,22 @@ namespace tmaprobe::trace {
 /// executed with a page behind it that nobody may touch, the code.
 class TranslationArea {
   public:
+    /// What it is made of, wherever it is.
+    struct Contents {
+        std::uint64_t base = 0;
+        std::vector<std::uint8_t> code;
+        TargetTable table;
+    };
     explicit TranslationArea(const TracedProcess& process) : process_(process) {}
 
     /// Maps it, by a system call that the stopped thread makes. Errors: no_permission when the process may not have
     /// executable memory that is writable; system.
     Result<> map(TracedProcess& process);
+    /// Maps it where another process had one of these contents, and as that was, with its counters at 0. Errors: as
+    /// map(); unavailable when something is there.
+    Result<> map_as(TracedProcess& process, Contents contents);
+    /// Its contents, for map_as(). It is mapped no more.
+    Contents take();
     bool is_mapped() const { return base_ != 0; }
     /// The process has it no more.
     void lost() { base_ = 0; }
@@ -28,16 +40,16 @@ class TranslationArea {
 
     bool contains(std::uint64_t address) const { return base_ && address >= base_ && address < base_ + area_bytes; }
     const TranslationLayout& layout() const { return layout_; }
-    std::uint64_t next_code() const { return next_code_; }
-    std::size_t room_for_code() const { return base_ + area_bytes - next_code_; }
-    /// Puts code where next_code() is.
-    Result<> append(const std::vector<std::uint8_t>& code);
+    std::uint64_t next_code() const { return base_ + code_offset + code_.size(); }
+    std::size_t room_for_code() const { return code_bytes - code_.size(); }
+    /// Puts code where next_code() is; there, and where patches are, when write_code() was called.
+    void append(const std::vector<std::uint8_t>& code);
     /// Makes what stands at an address a jump.
-    Result<> patch_jump(std::uint64_t at, std::uint64_t to) const;
-    /// Makes it a trap. The thread stops one byte further.
-    Result<> patch_trap(std::uint64_t at) const;
-    /// What a trap stands in place of.
-    Result<> put_back(std::uint64_t at, std::uint8_t byte) const;
+    void patch_jump(std::uint64_t at, std::uint64_t to);
+    /// Makes it a trap, and says what it stands in place of. The thread stops one byte further.
+    std::uint8_t patch_trap(std::uint64_t at);
+    void put_back(std::uint64_t at, std::uint8_t byte);
+    Result<> write_code();
     /// From now on a branch to an address in a register finds its code.
     Result<> enter_in_table(std::uint64_t address, std::uint64_t code);
 
@@ -69,12 +81,23 @@ class TranslationArea {
     static constexpr std::size_t code_offset = guard_offset + guard_bytes;
     static constexpr std::size_t area_bytes = code_offset + code_bytes;
 
+    /// At an address, or anywhere. Errors: as map().
+    Result<> map_at(TracedProcess& process, std::uint64_t address);
+    Result<> write_number();
     Result<> write(std::uint64_t address, const void* from, std::size_t bytes) const;
+    void patch(std::uint64_t at, std::span<const std::uint8_t> bytes);
     Result<> read(std::uint64_t address, void* to, std::size_t bytes) const;
     CodeEmitter second_look() const;
+    void set_layout();
 
     const TracedProcess& process_;
-    std::uint64_t base_ = 0, number_ = 0, next_code_ = 0, buffer_begin_ = 0;
+    std::uint64_t base_ = 0, number_ = 0, buffer_begin_ = 0;
+    std::vector<std::uint8_t> code_;
+    std::size_t written_ = 0;  ///< bytes of it, but for patches
+    struct Patch {
+        std::size_t at = 0, bytes = 0;
+    };
+    std::vector<Patch> patches_;  ///< of what was written
     TranslationLayout layout_;
     TargetTable table_;
 };

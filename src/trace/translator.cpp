@@ -14,35 +14,14 @@ namespace tmaprobe::trace {
 Translator::Translator(TracedProcess& process, Tracer& tracer, Notes notes)
     : process_(process), tracer_(tracer), notes_(notes), area_(process), watch_(process) {}
 
-std::vector<std::uint64_t> Translator::executions() const {
-    std::vector<std::uint64_t> sums = counted_;
-    for (const Block& block : blocks_)
-        for (const PlannedStep& step : block.plan.steps) sums[step.instruction] += block.executions;
-    return sums;
-}
-
-std::vector<Translator::BlockCount> Translator::block_counts() const {
-    std::vector<BlockCount> counts;
-    for (const Block& block : blocks_) counts.push_back({block.start, block.executions, block.plan.steps.size()});
-    return counts;
-}
-
-void Translator::count_executions(const BlockPlan& plan, std::size_t steps, std::uint64_t times) {
-    for (std::size_t i = 0; i < steps; ++i) counted_[plan.steps[i].instruction] += times;
-}
-
-std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
-    const auto [entry, is_new] =
-        number_at_.try_emplace(instruction.address, static_cast<std::uint32_t>(instructions_.size()));
-    const auto is_same = [&](const StaticInstruction& known) {
-        return known.bytes == instruction.bytes && known.length == instruction.length;
-    };
-    if (!is_new && is_same(instructions_[entry->second])) return entry->second;
-    // Steps that were given out refer to what was there before.
-    entry->second = static_cast<std::uint32_t>(instructions_.size());
-    instructions_.push_back(instruction);
-    counted_.push_back(0);
-    return entry->second;
+Translator::Translator(TracedProcess& process, Tracer& tracer, Translations known)
+    : process_(process),
+      tracer_(tracer),
+      notes_(Notes::blocks_and_addresses),
+      area_(process),
+      watch_(process, std::move(known.pages_)),
+      known_(std::move(known.known_)) {
+    if (known.area_.base) brought_ = std::move(known.area_);
 }
 
 Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
@@ -54,15 +33,15 @@ Result<Traced> Translator::step_only(std::size_t count, const OnStep& on_step) {
     if (tells && !traced->ended) tell_after_step(trace);
     for (Step step : trace.steps) {
         step.instruction = number_of(trace.instructions[step.instruction]);
-        ++counted_[step.instruction];
-        if (on_step) on_step(instructions_[step.instruction], step);
+        ++known_.counted[step.instruction];
+        if (on_step) on_step(known_.instructions[step.instruction], step);
         if (listener_ && !on_step) tell_step(step);
     }
     return traced;
 }
 
 void Translator::tell_step(const Step& step) {
-    const StaticInstruction& what = instructions_[step.instruction];
+    const StaticInstruction& what = known_.instructions[step.instruction];
     listener_->block(what.address);
     if (step.load || step.store) listener_->access(step.instruction, step.load, step.store);
     if (what.branch) listener_->branch(step.instruction, what);
@@ -238,7 +217,7 @@ Result<> Translator::open_buffer(std::size_t remaining) {
 
 bool Translator::is_full() const {
     return area_.room_for_code() < room_for_translation ||
-           blocks_.size() + blocks_at_once > TranslationArea::most_blocks;
+           known_.blocks.size() + blocks_at_once > TranslationArea::most_blocks;
 }
 
 Result<> Translator::allow_steps(std::size_t remaining) {
@@ -256,11 +235,10 @@ Result<> Translator::plant() {
     for (const std::uint64_t address : awaited_) {
         if (is_full()) return {};
         const std::uint64_t code = TRY(code_for(address));
-        std::uint8_t byte = 0;
         // Where a block has no instruction to copy it stops anyway.
-        if (!code || traps_.contains(code + 1) || process_.read(code, &byte, sizeof byte) != sizeof byte) continue;
-        TRY(area_.patch_trap(code));
-        traps_[code + 1] = {Trap::Kind::awaited, address, 0};
+        if (!code || known_.traps.contains(code + 1)) continue;
+        const std::uint8_t byte = area_.patch_trap(code);
+        known_.traps[code + 1] = {Trap::Kind::awaited, address, 0};
         planted_.emplace_back(code, byte);
     }
     return {};
@@ -268,11 +246,11 @@ Result<> Translator::plant() {
 
 Result<> Translator::take_out() {
     for (const auto& [code, byte] : std::exchange(planted_, {})) {
-        const auto trap = traps_.find(code + 1);
+        const auto trap = known_.traps.find(code + 1);
         // Translations that were dropped meanwhile have taken it with them.
-        if (trap == traps_.end() || trap->second.kind != Trap::Kind::awaited) continue;
-        traps_.erase(trap);
-        TRY(area_.put_back(code, byte));
+        if (trap == known_.traps.end() || trap->second.kind != Trap::Kind::awaited) continue;
+        known_.traps.erase(trap);
+        area_.put_back(code, byte);
     }
     return {};
 }
@@ -280,9 +258,9 @@ Result<> Translator::take_out() {
 Result<> Translator::collect(Traced& traced, const std::optional<Boundary>& position) {
     if (notes_ != Notes::blocks) return {};
     const std::size_t before = traced.steps;
-    TRY(area_.read_counters(blocks_.size(), counters_));
-    for (std::size_t number = 0; number < blocks_.size(); ++number) {
-        Block& block = blocks_[number];
+    TRY(area_.read_counters(known_.blocks.size(), counters_));
+    for (std::size_t number = 0; number < known_.blocks.size(); ++number) {
+        Block& block = known_.blocks[number];
         if (!block.counted) continue;
         const std::uint64_t more = counters_[number] - block.counter;
         block.counter = counters_[number];
@@ -290,8 +268,8 @@ Result<> Translator::collect(Traced& traced, const std::optional<Boundary>& posi
         traced.steps += more * block.plan.steps.size();
         traced.stepped_in_software += more * block.in_software;
     }
-    if (position && blocks_[position->block].counted && position->kind != Boundary::Kind::check) {
-        Block& block = blocks_[position->block];
+    if (position && known_.blocks[position->block].counted && position->kind != Boundary::Kind::check) {
+        Block& block = known_.blocks[position->block];
         const bool is_counted = position->kind == Boundary::Kind::instruction && position->index >= block.counted_at;
         if (is_counted) {
             --block.executions;
@@ -317,9 +295,9 @@ Result<> Translator::drain(const OnStep& on_step, Traced& traced, const std::opt
     std::size_t at = 0;
     while (at < buffer_.size()) {
         const std::uint64_t number = buffer_[at];
-        const bool whole = number < blocks_.size() && buffer_.size() - at >= blocks_[number].plan.entries;
+        const bool whole = number < known_.blocks.size() && buffer_.size() - at >= known_.blocks[number].plan.entries;
         if (!whole) return fail(ErrorCode::system, "the translator's memory was written by the traced program");
-        Block& block = blocks_[number];
+        Block& block = known_.blocks[number];
         buffer_[at] = 0;  // entry 0 stands for no register
         const bool is_last = at + block.plan.entries == buffer_.size();
         const bool in_a_block = position && position->kind == Boundary::Kind::instruction;
@@ -361,7 +339,7 @@ std::size_t Translator::tell_block(const Block& block, const std::uint64_t* entr
     }
     if (count < block.plan.steps.size()) return count;
     const std::uint32_t last = block.plan.steps.back().instruction;
-    if (instructions_[last].branch) listener_->branch(last, instructions_[last]);
+    if (known_.instructions[last].branch) listener_->branch(last, known_.instructions[last]);
     return count;
 }
 
@@ -372,7 +350,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
     std::size_t executed = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const PlannedStep& planned = block.plan.steps[i];
-        const StaticInstruction& instruction = instructions_[planned.instruction];
+        const StaticInstruction& instruction = known_.instructions[planned.instruction];
         Step step{planned.instruction, 0, 0};
         using Kind = PlannedStep::Kind;
         if (planned.kind == Kind::load || planned.kind == Kind::both) step.load = address_of(planned.load, entries);
@@ -385,7 +363,7 @@ std::size_t Translator::replay(const Block& block, const std::uint64_t* entries,
         const auto moved = static_cast<std::int64_t>(entries[planned.moved_to] - entries[planned.moved_from]);
         const std::uint64_t bytes = static_cast<std::uint64_t>(moved < 0 ? -moved : moved);
         const std::uint64_t load = address_of(planned.load, entries), store = address_of(planned.store, entries);
-        counted_[planned.instruction] += bytes ? (bytes - 1) / piece_bytes : 0;  // the first is that of the block
+        known_.counted[planned.instruction] += bytes ? (bytes - 1) / piece_bytes : 0;  // the first is that of the block
         for (std::uint64_t done = 0; done == 0 || done < bytes; done += piece_bytes) {
             const std::uint64_t offset = moved < 0 ? ~done + 1 : done;
             step.load = instruction.loads && bytes ? load + offset : 0;
@@ -406,7 +384,7 @@ void Translator::tell_of(const Block& block, const std::uint64_t* entries, std::
     if (count < plan.steps.size()) return;
     const PlannedStep& last = plan.steps.back();
     if (block.ends == Block::Ends::call)
-        allocations_->called(value(last.store), instructions_[last.instruction].address);
+        allocations_->called(value(last.store), known_.instructions[last.instruction].address);
     else if (block.ends == Block::Ends::returns)
         allocations_->returned(value(last.load), value(plan.result));
 }

@@ -39,7 +39,14 @@ class Translator {
   public:
     /// What translated code notes: with blocks alone it counts, which is much quicker, and steps() takes no OnStep.
     enum class Notes { blocks, blocks_and_addresses };
+    class Translations;
     Translator(TracedProcess& process, Tracer& tracer, Notes notes = Notes::blocks_and_addresses);
+    /// That notes blocks and addresses, of another copy of a program whose translations were taken: it goes on with
+    /// those whose code is the same, if their place is free. Its instructions are numbered on.
+    Translator(TracedProcess& process, Tracer& tracer, Translations known);
+    /// What was translated so far, for the next one. This one cannot go on; its process may be gone. Empty where the
+    /// blocks count or tell of allocations.
+    Translations take();
 
     /// Executes about `count` instructions of the stopped thread (up to some hundred more), fewer when something ends
     /// the window early, which is told. The thread then stands in its own code. Errors: as Tracer; system when the
@@ -50,7 +57,7 @@ class Translator {
     void tell(BlockListener* listener) { listener_ = listener; }
 
     /// Numbered by Step::instruction.
-    const std::vector<StaticInstruction>& instructions() const { return instructions_; }
+    const std::vector<StaticInstruction>& instructions() const { return known_.instructions; }
     bool translates() const { return area_.is_mapped() && !refused_; }
     /// How often each of them was executed so far.
     std::vector<std::uint64_t> executions() const;
@@ -95,6 +102,18 @@ class Translator {
         AllocatorCall begins = AllocatorCall::none;
         enum class Ends : std::uint8_t { otherwise, call, returns } ends = Ends::otherwise;
     };
+    /// What was decoded and translated, and where it stands.
+    struct Known {
+        std::vector<StaticInstruction> instructions;
+        std::vector<std::uint64_t> counted;  ///< executions of each, but for those of blocks as a whole
+        std::unordered_map<std::uint64_t, std::uint32_t> number_at;
+        std::vector<Block> blocks;
+        std::vector<Boundary> boundaries;  ///< by address
+        std::unordered_map<std::uint64_t, std::uint32_t> block_at;
+        std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> blocks_in_page;
+        std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> waiting;  ///< places to become jumps, by target
+        std::unordered_map<std::uint64_t, Trap> traps;  ///< by the address at which the thread stops
+    };
     /// Why the thread stopped that ran translated code, its registers as they are for the program.
     struct Event {
         enum class Kind { trap, buffer_full, enough_steps, met, code_gone, signal, ended } kind = Kind::trap;
@@ -130,6 +149,9 @@ class Translator {
 
     /// The thread's memory is the one that the translations are in, or everything begins anew.
     Result<> prepare();
+    /// Puts what was taken from another process into this one.
+    Result<> bring_in();
+    Result<> drop_changed_pages();
     Result<> flush();
     Result<> drop_remapped(const Registers& before, const Registers& after);
     Result<> drop_page(std::uint64_t page);
@@ -185,20 +207,12 @@ class Translator {
     BlockListener* listener_ = nullptr;
     bool refused_ = false;
     std::size_t remappings_ = 0;
-    std::size_t native_runs_ = 0;  ///< of the process, when its code was last compared
+    std::size_t native_runs_ = 0;                       ///< of the process, when its code was last compared
+    std::optional<TranslationArea::Contents> brought_;  ///< from another process, and not here yet
     TranslationArea area_;
     CodeWatch watch_;
     std::uint64_t fs_base_ = 0, gs_base_ = 0;
-
-    std::vector<StaticInstruction> instructions_;
-    std::vector<std::uint64_t> counted_;  ///< executions of each, but for those of blocks as a whole
-    std::unordered_map<std::uint64_t, std::uint32_t> number_at_;
-    std::vector<Block> blocks_;
-    std::vector<Boundary> boundaries_;  ///< by address
-    std::unordered_map<std::uint64_t, std::uint32_t> block_at_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> blocks_in_page_;
-    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> waiting_;  ///< places to become jumps, by target
-    std::unordered_map<std::uint64_t, Trap> traps_;  ///< by the address at which the thread stops
+    Known known_;
     std::vector<std::uint64_t> buffer_;
     Use entries_{1000, 200};             ///< of the buffer
     Use counted_down_{100'000, 10'000};  ///< of what is allowed: steps in blocks that end with a way back
@@ -210,6 +224,14 @@ class Translator {
     std::vector<std::uint64_t> counters_;  ///< room to read them to
     bool drained_nothing_ = false;
     AllocationWatch* allocations_ = nullptr;
+};
+
+/// What was translated of a program, apart from its process.
+class Translator::Translations {
+    friend Translator;
+    TranslationArea::Contents area_;
+    CodeWatch::Pages pages_;
+    Known known_;
 };
 
 }  // namespace tmaprobe::trace

@@ -11,9 +11,9 @@
 namespace tmaprobe::trace {
 
 std::optional<Boundary> Translator::boundary_at(std::uint64_t address) const {
-    const auto found = std::lower_bound(boundaries_.begin(), boundaries_.end(), address,
+    const auto found = std::lower_bound(known_.boundaries.begin(), known_.boundaries.end(), address,
                                         [](const Boundary& one, std::uint64_t at) { return one.address < at; });
-    if (found == boundaries_.end() || found->address != address) return std::nullopt;
+    if (found == known_.boundaries.end() || found->address != address) return std::nullopt;
     return *found;
 }
 
@@ -24,15 +24,17 @@ Result<> Translator::recover(const Boundary& boundary, Registers& registers) con
         for (int reg = 0; reg < 16; ++reg)
             if (boundary.displaced >> reg & 1) registers.set_general(reg, own[reg]);
     }
-    const Block& block = blocks_[boundary.block];
+    const Block& block = known_.blocks[boundary.block];
     std::uint64_t address = block.start;
-    for (std::size_t i = 0; i < boundary.index; ++i) address += instructions_[block.plan.steps[i].instruction].length;
+    for (std::size_t i = 0; i < boundary.index; ++i)
+        address += known_.instructions[block.plan.steps[i].instruction].length;
     registers.set_instruction_pointer(address);
     return {};
 }
 
 Result<> Translator::resume_at(std::uint64_t address, Registers registers) {
     auto code = TRY(code_for(address));
+    TRY(area_.write_code());
     registers.set_instruction_pointer(code);
     registers.native.orig_rax = ~0ull;
     return process_.set_registers(registers);
@@ -61,9 +63,9 @@ Result<Translator::Event> Translator::step_to_boundary(int signal, bool sent) {
             return event;
         }
         // Behind a trap, or before it: the program is at its target.
-        auto trap = traps_.find(at);
-        if (trap == traps_.end()) trap = traps_.find(at + 1);
-        if (trap != traps_.end()) {
+        auto trap = known_.traps.find(at);
+        if (trap == known_.traps.end()) trap = known_.traps.find(at + 1);
+        if (trap != known_.traps.end()) {
             std::uint64_t target = trap->second.target;
             if (trap->second.kind == Trap::Kind::unknown_target) {
                 target = TRY(area_.read_jump_target());
@@ -106,8 +108,9 @@ Result<Translator::Event> Translator::event_of(const Stop& stop) {
         TRY(recover(*event.position, event.registers));
         return event;
     }
-    const auto found = traps_.find(at);
-    if (found == traps_.end()) return fail(ErrorCode::system, "the traced program stopped where nothing was planted");
+    const auto found = known_.traps.find(at);
+    if (found == known_.traps.end())
+        return fail(ErrorCode::system, "the traced program stopped where nothing was planted");
     event.trap = found->second;
     if (event.trap.kind == Trap::Kind::unknown_target) {
         event.trap.target = TRY(area_.read_jump_target());
@@ -129,8 +132,8 @@ Result<Translator::Event> Translator::wait_for_event() {
             // A step's own stop may come after a system call that something interrupted.
             const auto registers = TRY(process_.registers());
             const auto starts_here = [&](const Block& block) { return block.code == registers.instruction_pointer(); };
-            const bool is_trap = traps_.contains(registers.instruction_pointer());
-            if (!is_trap && std::any_of(blocks_.begin(), blocks_.end(), starts_here)) continue;
+            const bool is_trap = known_.traps.contains(registers.instruction_pointer());
+            if (!is_trap && std::any_of(known_.blocks.begin(), known_.blocks.end(), starts_here)) continue;
         }
         return event_of(stop);
     }

@@ -43,8 +43,8 @@ TEST(TargetTable, WhatIsWrittenIsWhatIsFound) {
             if (round == 3) ++stops;
             for (const auto& pair : table.enter(address, address * 2)) memory[pair.place] = pair;
         }
-    for (const std::uint64_t place : table.places()) EXPECT_EQ(memory[place].place, place);
-    EXPECT_EQ(memory.size(), table.places().size());
+    for (const auto& pair : table.pairs()) EXPECT_EQ(memory[pair.place].address, pair.address);
+    EXPECT_EQ(memory.size(), table.pairs().size());
     for (const std::uint64_t address : addresses) {
         const auto in_memory = [&](std::uint64_t place) {
             const auto pair = memory.find(place);
