@@ -37,7 +37,7 @@ struct WarmUpLimits {
 };
 
 /// For what has been warmed up before.
-constexpr WarmUpLimits warm_up_again() { return {50000, 1000000, 0, 45e6}; }
+constexpr WarmUpLimits warm_up_again() { return {50000, 1000000, 200'000, 45e6}; }
 
 /// A core and memory as they might be: what the same windows would take on these.
 struct ChangedMachine {
