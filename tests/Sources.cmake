@@ -219,6 +219,7 @@ set(TMAPROBE_SOURCES_tests_trace
     tests/trace/target_table_test.cpp
     tests/trace/tracing_test.cpp
     tests/trace/translated_code_test.cpp
+    tests/trace/untouched_pages_test.cpp
 )
 set(TMAPROBE_SOURCES_tests_kernels
     tests/kernels/chase_test.cpp

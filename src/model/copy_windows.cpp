@@ -239,6 +239,8 @@ void CopyWindows::look_at_memory(const Copy& copy, bool first, bool from_start) 
     // What runs from its exec on finds everything cold.
     simulator_.begin_moment(first && from_start ? 0 : resident);
     if (!pages_assumed_) simulator_.set_pages(trace::PageMap::of_process(copy_));
+    // A program that begins maps its libraries' files.
+    simulator_.set_untouched(first && from_start ? trace::UntouchedPages() : trace::UntouchedPages::of_process(copy_));
 }
 
 /// Whether the next moment is simulated with what is not known changed, too, which takes several times as long. Where

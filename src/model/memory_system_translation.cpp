@@ -63,12 +63,15 @@ SetAssociative* MemorySystem::buffer(int level, bool code, std::size_t size) {
     return server < 0 ? nullptr : &tlbs_[static_cast<std::size_t>(server)];
 }
 
+std::uint64_t MemorySystem::entry_line_of(std::uint64_t page, std::uint64_t page_bytes) {
+    return (page_table_area + (size_index(page_bytes) << area_per_size_bits) + page * page_entry_bytes) / line_bytes;
+}
+
 std::uint64_t MemorySystem::walk(std::uint64_t page, std::uint64_t page_bytes, bool is_split, std::uint64_t cycle) {
     const std::uint64_t start = wait_for_slot(walks_outstanding_, geometry_.translation.walkers, cycle);
     // The last level's entry is read from memory like any data; levels above it only when the walker does
     // not remember the directory that they lead to.
-    const std::uint64_t entry_line =
-        (page_table_area + (size_index(page_bytes) << area_per_size_bits) + page * page_entry_bytes) / line_bytes;
+    const std::uint64_t entry_line = entry_line_of(page, page_bytes);
     const std::uint64_t entries_per_table = small_page / page_entry_bytes;
     const std::uint64_t directory = (page / entries_per_table) ^ page_bytes;
     std::uint64_t done = start + geometry_.translation.walk_step_cycles;
@@ -108,7 +111,9 @@ MemorySystem::Translation MemorySystem::translate(std::uint64_t address, std::ui
     const std::uint64_t looked_up = asked + geometry_.translation.l2_hit_cycles;
     if (!code) count(MemoryFact::dtlb_misses);
     const bool is_known = second && second->find(key);
-    if (is_known || holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes)) {
+    const bool is_first = !code && !is_known && touches_first(address, entry_line_of(page, page_bytes));
+    if (is_known ||
+        (!is_first && holds_unknown_page((code ? serving_code_ : serving_data_)[1][size], key, page_bytes))) {
         if (!code) count(further(MemoryFact::dtlb_l2_hits_4k, size));
         count(of_kind(MemoryFact::load_stlb_hits, store, code));
         if (!is_known) second->insert(key);

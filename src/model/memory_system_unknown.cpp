@@ -83,4 +83,27 @@ bool MemorySystem::holds_unknown_page(int server, std::uint64_t key, std::uint64
     return drawn_for(key) < as_varied(likely_held(reach, pages_met_ * page_bytes, false));
 }
 
+bool MemorySystem::touches_first(std::uint64_t address, std::uint64_t entry_line) {
+    if (!untouched_ || !untouched_(address)) return false;
+    constexpr std::uint64_t page_bytes = 4096;
+    const std::uint64_t page = address / page_bytes;
+    if (touched_pages_.find(page)) return false;
+    touched_pages_.insert(page);
+    const std::uint64_t begin = page * page_bytes / line_bytes;
+    for (std::uint64_t line = begin; line < begin + page_bytes / line_bytes; ++line) cleared(line);
+    cleared(entry_line);
+    return true;
+}
+
+void MemorySystem::cleared(std::uint64_t line) {
+    const std::uint64_t place = in_frames(line);
+    if (!l2_.find(place)) {
+        if (geometry_.l3.victim && l3_.find(place)) l3_.erase(place);
+        into_l2(line);
+    }
+    // What the first level evicts for it goes back in the kernel's time.
+    if (!l1_data_.find(line)) l1_data_.insert(line);
+    written(line);
+}
+
 }  // namespace tmaprobe::model

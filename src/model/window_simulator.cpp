@@ -86,7 +86,9 @@ WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
       geometry_(geometry),
       memory_(geometry, [this](std::uint64_t address) { return page_bytes(address); }, {}),
       predictor_(geometry.core),
-      op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {}
+      op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {
+    memory_.ask_untouched([this](std::uint64_t address) { return untouched_.contains(addresses_.real(address)); });
+}
 
 void WindowSimulator::begin_moment(std::uint64_t resident_bytes) {
     if (log_) log_->moment(resident_bytes);

@@ -22,6 +22,7 @@
 #include "record/kinds.h"
 #include "trace/page_map.h"
 #include "trace/translator.h"
+#include "trace/untouched_pages.h"
 
 namespace tmaprobe::model {
 
@@ -90,6 +91,8 @@ class WindowSimulator {
     /// Which pages the addresses from now on are in.
     void set_pages(trace::PageMap pages);
     const trace::PageMap& pages() const { return pages_; }
+    /// Of the moment that begins: what the kernel clears when it is first touched.
+    void set_untouched(trace::UntouchedPages untouched) { untouched_ = std::move(untouched); }
     const OwnAddresses& addresses() const { return addresses_; }
     /// From now on addresses are those of OwnAddresses: the same in each run.
     void set_addresses(OwnAddresses addresses) { addresses_ = std::move(addresses); }
@@ -160,6 +163,7 @@ class WindowSimulator {
     const ModelledCpu& geometry_;
     WindowLog* log_ = nullptr;
     trace::PageMap pages_;
+    trace::UntouchedPages untouched_;
     OwnAddresses addresses_;
     std::vector<OwnInstruction> own_instructions_;
     MemorySystem memory_;

@@ -459,6 +459,28 @@ TEST(PageMap, SaysWhenHugePagesCoverAPart) {
     EXPECT_EQ(huge, 2);
 }
 
+TEST(MemorySystem, WhatIsTouchedForTheFirstTimeWasClearedJustNow) {
+    constexpr std::uint64_t first = std::uint64_t{1} << 40, untouched = first + small;
+    MemorySystem memory(plain(), all(small), {});
+    memory.assume_met(64 * mib);
+    memory.vary({0, true, Unknown::missed_more});
+    memory.ask_untouched([](std::uint64_t address) { return address / small == untouched / small; });
+    memory.begin_window();
+    const auto load = [&](std::uint64_t address, std::uint64_t cycle) {
+        memory.advance(cycle);
+        return memory.load(address, 0, cycle);
+    };
+    load(untouched, 0);
+    for (std::uint64_t line = 1; line < 64; ++line) EXPECT_EQ(load(untouched + line * 64, line * 1000).extra, 0U);
+    EXPECT_EQ(memory.facts()["loads_l1_hit"], 64);
+    EXPECT_EQ(memory.facts()["load_walks"], 1) << "the translation was not there";
+    for (std::uint64_t line = 0; line < 64; ++line) load(first + line * 64, 100'000 + line * 1000);
+    EXPECT_LT(memory.facts()["loads_l1_hit"], 80) << "what was touched before";
+    // Once is once, whatever is evicted since.
+    for (std::uint64_t line = 0; line < 4096; ++line) load(first + 64 * small + line * 64, 200'000 + line * 1000);
+    EXPECT_GT(load(untouched, 5'000'000).extra, 0U);
+}
+
 TEST(MemorySystem, WhatWasNeverMetMayBeHeldInAProgramThatRanBefore) {
     constexpr std::uint64_t first = std::uint64_t{1} << 40;
     const auto extra = [&](std::uint64_t resident, Unknown unknown) {
