@@ -1,5 +1,6 @@
 # Every source file of the rooms' unit tests, by name: what is not listed here is not built, and tests/house says so.
 set(TMAPROBE_SOURCES_tests_base
+    tests/base/bits_set_test.cpp
     tests/base/file_test.cpp
     tests/base/json/fields_test.cpp
     tests/base/json/merge_test.cpp

@@ -13,8 +13,7 @@ void Ports::forget_until(std::uint64_t cycle) {
         const std::uint64_t end = std::min(last, (at / word_bits + 1) * word_bits);
         const std::uint64_t passed = ~std::uint64_t{0} >> (word_bits - (end - at)) << at % word_bits;
         const auto& row = busy_[at / word_bits % words];
-        for (std::size_t port = 0; port < used_ports_; ++port)
-            waiting_[port] -= static_cast<std::uint32_t>(std::popcount(row[port] & passed));
+        for (std::size_t port = 0; port < used_ports_; ++port) waiting_[port] -= bits_set(row[port] & passed);
         at = end;
     }
     floor_ = cycle;
@@ -38,7 +37,7 @@ void Ports::advance(std::uint64_t cycle) {
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(to - from, words); ++i) {
         auto& row = busy_[(from + i) % words];
         for (std::size_t port = 0; port < row.size(); ++port)
-            if (row[port]) booked_[port] -= static_cast<std::uint32_t>(std::popcount(row[port]));
+            if (row[port]) booked_[port] -= bits_set(row[port]);
         row.fill(0);
     }
 }
@@ -96,7 +95,7 @@ void Ports::close(std::uint64_t ports, std::span<const std::uint64_t> groups, st
 
 void Ports::want(std::uint64_t ports) {
     constexpr unsigned whole = 256, half_life = 64;
-    const unsigned share = whole / static_cast<unsigned>(std::popcount(ports));
+    const unsigned share = whole / bits_set(ports);
     for (std::uint64_t left = ports; left; left &= left - 1)
         wanted_[static_cast<std::size_t>(std::countr_zero(left))] += share;
     if (++asked_ % half_life) return;

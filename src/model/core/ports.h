@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bits_set.h"
 #include "model/core/descriptor.h"
 
 namespace tmaprobe::model::core {
@@ -49,9 +50,7 @@ class Ports {
     static constexpr std::size_t words = 32, word_bits = 64, window = words * word_bits;
     std::uint64_t& word(std::size_t port, std::uint64_t cycle) { return busy_[cycle / word_bits % words][port]; }
     std::uint32_t load(std::uint64_t ports) const;
-    const std::vector<unsigned>& places(std::uint64_t ports) const {
-        return choice_.places[static_cast<std::size_t>(std::popcount(ports))];
-    }
+    const std::vector<unsigned>& places(std::uint64_t ports) const { return choice_.places[bits_set(ports)]; }
     void forget_until(std::uint64_t cycle);
     void remember(std::uint64_t cycle);
     void want(std::uint64_t ports);
