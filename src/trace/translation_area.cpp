@@ -93,10 +93,6 @@ Result<> TranslationArea::map_as(TracedProcess& process, Contents contents) {
     return write_code();
 }
 
-TranslationArea::Contents TranslationArea::take() {
-    return {std::exchange(base_, 0), std::move(code_), std::move(table_)};
-}
-
 CodeEmitter TranslationArea::second_look() const {
     CodeEmitter emitter(base_ + code_offset, base_);
     emitter.second_look(base_ + table_offset);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "trace/block_writer.h"
@@ -29,7 +30,7 @@ class TranslationArea {
     /// map(); unavailable when something is there.
     Result<> map_as(TracedProcess& process, Contents contents);
     /// Its contents, for map_as(). It is mapped no more.
-    Contents take();
+    Contents take() { return {std::exchange(base_, 0), std::move(code_), std::move(table_)}; }
     bool is_mapped() const { return base_ != 0; }
     /// The process has it no more.
     void lost() { base_ = 0; }

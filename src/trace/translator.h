@@ -45,7 +45,7 @@ class Translator {
     /// those whose code is the same, if their place is free. Its instructions are numbered on.
     Translator(TracedProcess& process, Tracer& tracer, Translations known);
     /// What was translated so far, for the next one. This one cannot go on; its process may be gone. Empty where the
-    /// blocks count or tell of allocations.
+    /// blocks count, stop or tell of allocations, or of half a million instructions.
     Translations take();
 
     /// Executes about `count` instructions of the stopped thread (up to some hundred more), fewer when something ends

@@ -10,8 +10,9 @@ namespace tmaprobe::trace {
 
 Translator::Translations Translator::take() {
     Translations all;
+    constexpr std::size_t most_instructions = std::size_t{1} << 19;  // some hundred bytes each
     const bool stands_alone = notes_ == Notes::blocks_and_addresses && !allocations_ && planted_.empty();
-    if (!stands_alone) return all;
+    if (!stands_alone || known_.instructions.size() > most_instructions) return all;
     all.area_ = brought_ ? *std::exchange(brought_, std::nullopt) : area_.take();
     all.pages_ = watch_.take();
     all.known_ = std::exchange(known_, {});

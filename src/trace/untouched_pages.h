@@ -11,8 +11,8 @@ namespace tmaprobe::trace {
 /// so that a cache holds it then.
 class UntouchedPages {
   public:
-    /// Of a process as it is now; none where the kernel does not say. What it maps later counts as untouched, since most
-    /// of that is memory, and no file.
+    /// Of a process as it is now; none where the kernel does not say. What it maps later counts as untouched, since
+    /// most of that is memory, and no file.
     static UntouchedPages of_process(pid_t pid);
     /// Nothing is known: none.
     UntouchedPages() = default;

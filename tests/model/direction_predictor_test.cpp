@@ -57,6 +57,8 @@ TEST(DirectionPredictor, TablesHoldAsMuchAsTheyHaveEntries) {
     EXPECT_LT(of_pattern(32768, 1, 10).wrong, 0.01);
     EXPECT_GT(of_pattern(131072, 1, 8).wrong, 0.3);
     EXPECT_GT(of_pattern(32768, 1, 10, {}, {lengths.size(), 1024}).wrong, 0.3);
+    EXPECT_LT(of_pattern(6144, 1, 10, {}, {lengths.size(), 1024}).wrong, 0.01);
+    EXPECT_GT(of_pattern(12288, 1, 10, {}, {lengths.size(), 1024}).wrong, 0.3) << "of what is too long, less than fits";
 }
 
 TEST(DirectionPredictor, ABranchHasHalfOfEachTableByABitOfItsAddress) {
