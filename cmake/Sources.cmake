@@ -411,6 +411,7 @@ set(TMAPROBE_SOURCES_trace
     src/trace/injected_call.cpp
     src/trace/native_run.cpp
     src/trace/page_map.cpp
+    src/trace/touched_runs.cpp
     src/trace/untouched_pages.cpp
     src/trace/page_of_copy.cpp
     src/trace/private_mappings.cpp

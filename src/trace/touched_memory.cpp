@@ -10,39 +10,12 @@
 #include <vector>
 
 #include "trace/read_memory.h"
+#include "trace/touched_runs.h"
 
 namespace tmaprobe::trace {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_copied = std::uint64_t{64} << 20;
-
-struct Run {
-    std::uint64_t begin = 0, end = 0;
-};
-
-/// Pages that the process has in its page tables, or had and were swapped out; one after the other make one run.
-std::vector<Run> touched_runs(int pagemap, std::uint64_t begin, std::uint64_t end) {
-    constexpr std::uint64_t at_once = 8192, present_or_swapped = std::uint64_t{3} << 62;
-    std::vector<std::uint64_t> entries;
-    std::vector<Run> runs;
-    for (std::uint64_t at = begin; at < end; at += entries.size() * page) {
-        entries.resize(std::min(at_once, (end - at) / page));
-        const std::size_t wanted = entries.size() * sizeof entries[0];
-        if (::pread(pagemap, entries.data(), wanted, static_cast<off_t>(at / page * sizeof entries[0])) !=
-            static_cast<ssize_t>(wanted))
-            break;
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            if (!(entries[i] & present_or_swapped)) continue;
-            const std::uint64_t here = at + i * page;
-            if (!runs.empty() && runs.back().end == here)
-                runs.back().end += page;
-            else
-                runs.push_back({here, here + page});
-        }
-    }
-    return runs;
-}
 
 Fd open_of(pid_t process, const char* file, int flags) {
     return Fd(::open(("/proc/" + std::to_string(process) + "/" + file).c_str(), flags | O_CLOEXEC));
@@ -67,7 +40,7 @@ bool TouchedMemory::map(std::uint64_t begin, std::uint64_t end, int protection, 
 bool TouchedMemory::bring_in(std::uint64_t begin, std::uint64_t end, int protection, bool replaces) {
     // Also where nothing is brought in: something else would be put there, and be taken for what is missing.
     if (!map(begin, end, PROT_NONE, replaces ? MAP_FIXED : MAP_FIXED_NOREPLACE)) return false;
-    for (const Run& run : touched_runs(touched_.get(), begin, end)) {
+    for (const TouchedRun& run : touched_runs(touched_.get(), begin, end)) {
         const std::uint64_t bytes = run.end - run.begin;
         if (bytes > room_) break;
         room_ -= bytes;

@@ -61,11 +61,7 @@ Result<> TranslationArea::map_at(TracedProcess& process, std::uint64_t address) 
         TRY(inject_system_call(process, SYS_mprotect, {mapped + guard_offset, guard_bytes, PROT_NONE, 0, 0, 0}));
     if (guarded != 0) return fail(ErrorCode::no_permission, "the traced process may not protect its memory");
     base_ = mapped;
-    return write_number();
-}
-
-/// A program that the process executes later may have another area where this one is.
-Result<> TranslationArea::write_number() {
+    // A program that the process executes later may have another area where this one is.
     static std::atomic<std::uint64_t> areas{0};
     number_ = ++areas;
     return write(base_ + CodeEmitter::area_number, &number_, sizeof number_);

@@ -84,7 +84,6 @@ class TranslationArea {
 
     /// At an address, or anywhere. Errors: as map().
     Result<> map_at(TracedProcess& process, std::uint64_t address);
-    Result<> write_number();
     Result<> write(std::uint64_t address, const void* from, std::size_t bytes) const;
     void patch(std::uint64_t at, std::span<const std::uint8_t> bytes);
     Result<> read(std::uint64_t address, void* to, std::size_t bytes) const;

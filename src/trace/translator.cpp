@@ -104,7 +104,7 @@ Result<Traced> Translator::stretch(std::size_t count, const OnStep& on_step) {
     // Whoever ended is read no more.
     if (ran && !traced->ended && area_.is_mapped() && area_.is_there()) {
         ran = collect(*traced);
-        TRY(take_out());
+        take_out();
     }
     if (!ran) {
         (void)leave_from_anywhere();  // the first failure is the one to tell
@@ -188,7 +188,8 @@ Result<> Translator::step_in_place(std::uint64_t& address, const OnStep& on_step
         area_.lost();
         return {};
     }
-    return drop_remapped(before, after);
+    drop_remapped(before, after);
+    return {};
 }
 
 Result<> Translator::deliver_signal(std::uint64_t& address, const Event& event, Traced& traced) {
@@ -244,7 +245,7 @@ Result<> Translator::plant() {
     return {};
 }
 
-Result<> Translator::take_out() {
+void Translator::take_out() {
     for (const auto& [code, byte] : std::exchange(planted_, {})) {
         const auto trap = known_.traps.find(code + 1);
         // Translations that were dropped meanwhile have taken it with them.
@@ -252,7 +253,6 @@ Result<> Translator::take_out() {
         known_.traps.erase(trap);
         area_.put_back(code, byte);
     }
-    return {};
 }
 
 Result<> Translator::collect(Traced& traced, const std::optional<Boundary>& position) {

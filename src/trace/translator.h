@@ -149,12 +149,12 @@ class Translator {
 
     /// The thread's memory is the one that the translations are in, or everything begins anew.
     Result<> prepare();
-    /// Puts what was taken from another process into this one.
-    Result<> bring_in();
-    Result<> drop_changed_pages();
+    /// Puts what was taken from another process into this one, if its place is free.
+    void bring_in();
+    void drop_changed_pages();
     Result<> flush();
-    Result<> drop_remapped(const Registers& before, const Registers& after);
-    Result<> drop_page(std::uint64_t page);
+    void drop_remapped(const Registers& before, const Registers& after);
+    void drop_page(std::uint64_t page);
 
     Result<> resume_at(std::uint64_t address, Registers registers);
     /// Brings a thread that may stand anywhere in translated code back to its own.
@@ -198,7 +198,7 @@ class Translator {
     bool is_full() const;
     /// Has the thread stop before the code that is awaited; has it go on there again.
     Result<> plant();
-    Result<> take_out();
+    void take_out();
     Result<> open_buffer(std::size_t remaining);
 
     TracedProcess& process_;

@@ -54,7 +54,7 @@ std::uint32_t Translator::number_of(const StaticInstruction& instruction) {
 
 Result<> Translator::prepare() {
     if (area_.is_mapped() && !area_.is_there()) area_.lost();
-    if (brought_) TRY(bring_in());
+    if (brought_) bring_in();
     if (!area_.is_mapped()) {
         if (allocations_) allocations_->begin_anew();
         if (!area_.map(process_)) {
@@ -63,25 +63,21 @@ Result<> Translator::prepare() {
         }
         if (auto flushed = flush(); !flushed) return flushed;
     } else if (native_runs_ != process_.native_runs() || process_.has_further_threads()) {
-        TRY(drop_changed_pages());
+        drop_changed_pages();
     }
     native_runs_ = process_.native_runs();
     return {};
 }
 
-Result<> Translator::bring_in() {
-    if (!area_.map_as(process_, *std::exchange(brought_, std::nullopt))) {
-        area_.lost();
-        return {};
-    }
+void Translator::bring_in() {
+    if (!area_.map_as(process_, *std::exchange(brought_, std::nullopt))) return area_.lost();
     native_runs_ = process_.native_runs();
-    return drop_changed_pages();
+    drop_changed_pages();
 }
 
-Result<> Translator::drop_changed_pages() {
+void Translator::drop_changed_pages() {
     watch_.mappings_changed();
-    for (const std::uint64_t page : watch_.changed_pages()) TRY(drop_page(page));
-    return {};
+    for (const std::uint64_t page : watch_.changed_pages()) drop_page(page);
 }
 
 Result<> Translator::flush() {
@@ -100,7 +96,7 @@ Result<> Translator::flush() {
     return {};
 }
 
-Result<> Translator::drop_remapped(const Registers& before, const Registers& after) {
+void Translator::drop_remapped(const Registers& before, const Registers& after) {
     for (const AddressRange& range : ranges_remapped(before, after.native.rax)) {
         ++remappings_;
         if (allocations_) allocations_->mappings_changed();
@@ -108,15 +104,13 @@ Result<> Translator::drop_remapped(const Registers& before, const Registers& aft
         std::vector<std::uint64_t> pages;
         for (const auto& [page, blocks] : known_.blocks_in_page)
             if (page + CodeWatch::page_bytes > range.begin && page < range.end) pages.push_back(page);
-        for (const std::uint64_t page : pages)
-            if (auto dropped = drop_page(page); !dropped) return dropped;
+        for (const std::uint64_t page : pages) drop_page(page);
     }
-    return {};
 }
 
-Result<> Translator::drop_page(std::uint64_t page) {
+void Translator::drop_page(std::uint64_t page) {
     const auto found = known_.blocks_in_page.find(page);
-    if (found == known_.blocks_in_page.end()) return {};
+    if (found == known_.blocks_in_page.end()) return;
     // Whatever leads to a block of the page meets a trap now, and the translator asks what is there.
     for (const std::uint32_t number : found->second) {
         const Block& block = known_.blocks[number];
@@ -128,7 +122,6 @@ Result<> Translator::drop_page(std::uint64_t page) {
     }
     known_.blocks_in_page.erase(found);
     watch_.drop(page);
-    return {};
 }
 
 std::uint64_t Translator::known_code(std::uint64_t address) const {
@@ -240,9 +233,8 @@ Result<> Translator::translate(std::uint64_t address, std::vector<std::uint64_t>
         known_.waiting.erase(waiting);
     }
     const std::uint64_t last_page = CodeWatch::page_of(std::max(block.end, address + 1) - 1);
-    for (std::uint64_t page = CodeWatch::page_of(address); page <= last_page; page += CodeWatch::page_bytes) {
+    for (std::uint64_t page = CodeWatch::page_of(address); page <= last_page; page += CodeWatch::page_bytes)
         known_.blocks_in_page[page].push_back(source.number);
-    }
     known_.block_at[address] = source.number;
     known_.blocks.push_back(std::move(block));
     return {};

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trace/touched_runs.h"
+
 namespace tmaprobe::trace {
 
 /// Which pages a process has memory for without having touched them: the kernel clears each when it is first touched,
@@ -23,12 +25,11 @@ class UntouchedPages {
   private:
     struct Area {
         std::uint64_t begin = 0, end = 0;
-        std::vector<bool> touched;  ///< by page; empty: all of it
+        bool is_known = false;  ///< which of its pages are touched; else all count as such
     };
-    void add(std::uint64_t begin, std::uint64_t end, int pages_of_process);
 
-    std::vector<Area> areas_;  ///< by address
-    std::uint64_t looked_at_ = 0;
+    std::vector<Area> areas_;          ///< all that is mapped, by address
+    std::vector<TouchedRun> touched_;  ///< in those that are known, by address
 };
 
 }  // namespace tmaprobe::trace
