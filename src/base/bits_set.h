@@ -18,4 +18,7 @@ inline unsigned bits_set(std::uint64_t word) {
     return static_cast<unsigned>(std::popcount(word));
 }
 
+/// std::has_single_bit, which counts them all.
+constexpr bool is_one_bit(std::uint64_t word) { return word && !(word & (word - 1)); }
+
 }  // namespace tmaprobe

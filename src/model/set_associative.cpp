@@ -13,7 +13,14 @@ constexpr Tag nothing = static_cast<Tag>(~Tag{0});
 /// Where in a set the tag is; the number of ways when it is not there, or nothing ever was.
 template <class Tag>
 std::size_t place_of(const Tag* set, std::size_t ways, Tag tag) {
-    return set ? static_cast<std::size_t>(std::find(set, set + ways, tag) - set) : ways;
+    if (!set) return ways;
+    constexpr std::size_t at_once = 64;
+    if (*set == tag) return 0;
+    // Where there are few, none is passed by: which one it is nobody foretells.
+    if (ways > at_once) return static_cast<std::size_t>(std::find(set, set + ways, tag) - set);
+    std::uint64_t found = 0;
+    for (std::size_t way = 1; way < ways; ++way) found |= std::uint64_t{set[way] == tag} << way;
+    return found ? static_cast<std::size_t>(std::countr_zero(found)) : ways;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "trace/trace.h"
 
@@ -42,8 +43,9 @@ struct PortUse {
     std::uint64_t ports = 0;
     std::uint8_t cycles = 1;
     Part part = Part::operation;
-    std::uint16_t pools = 0;  ///< schedulers that it may wait in, a bit each; 0: none
-    bool is_unit = false;     ///< no port, but what the ports after it are taken together with: a divider
+    std::uint16_t pools = 0;        ///< schedulers that it may wait in, a bit each; 0: none
+    std::uint8_t alike_before = 0;  ///< of the uses before this one, those that wait in the same schedulers
+    bool is_unit = false;           ///< no port, but what the ports after it are taken together with: a divider
 };
 
 /// A list of fixed room: descriptors lie together.
@@ -93,6 +95,12 @@ struct InstructionDescriptor {
     bool joins_previous = false;                           ///< takes no slot of its own, but room in the op cache
     trace::StaticInstruction what;                         ///< a copy: the trace of a window ends with the window
 
+    std::span<const PortUse> ports_of(Part part) const {
+        const std::size_t loads_end = load_uses, operations_end = loads_end + operation_uses;
+        if (part == Part::load) return {ports.begin(), loads_end};
+        if (part == Part::operation) return {ports.begin() + loads_end, operation_uses};
+        return {ports.begin() + operations_end, store_uses};
+    }
     /// The first register that its operation reads; no_unit: it reads none.
     Unit source() const {
         for (const Use& use : uses)

@@ -18,9 +18,19 @@ double cycles_of(const trace::StaticInstruction& branch, bool goes_back, const e
 
 }  // namespace
 
+Shares::Shares(unsigned divisor) : divisor_(divisor) {
+    for (std::size_t number = 0; number < known_.size(); ++number)
+        known_[number] = static_cast<double>(number) / divisor_;
+}
+
 FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const RecentSets* before)
     : parameters_(parameters),
       memory_(memory),
+      op_cache_cycles_(parameters.op_cache_width),
+      decode_cycles_(parameters.decode_bytes),
+      dense_cycles_(parameters.dense_decode_bytes),
+      missed_line_cycles_(parameters.missed_line_bytes),
+      one_decoded_(1.0 / parameters.decode_width),
       op_cache_(before ? *before : RecentSets(parameters.op_cache_windows, parameters.op_cache_ways)),
       queue_(std::max(1u, parameters.micro_op_queue)),
       ahead_(parameters.foretelling.lines_ahead) {}
@@ -108,17 +118,15 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     window_slots_ += what.slots;
     since_taken_ += what.slots;
     const double from_cache =
-        static_cast<double>(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries)) /
-        parameters_.op_cache_width;
-    const double length = what.length;
-    const double decoded = from_op_cache_ ? from_cache
-                           // Decoders that wait for bytes take what has come.
-                           : too_dense_ ? length / parameters_.dense_decode_bytes
-                                        : std::max({(what.fused ? 0.0 : 1.0) / parameters_.decode_width,
-                                                    length / parameters_.decode_bytes, from_cache});
+        op_cache_cycles_.of(std::max<unsigned>(what.slots, what.fused ? 0 : what.op_cache_entries));
+    const double decoded =
+        from_op_cache_ ? from_cache
+        // Decoders that wait for bytes take what has come.
+        : too_dense_ ? dense_cycles_.of(what.length)
+                     : std::max({what.fused ? 0.0 : one_decoded_, decode_cycles_.of(what.length), from_cache});
     // Of a line that the first level does not have, bytes come more slowly than they are decoded.
     const bool comes_slowly = line_missed_ && !from_op_cache_ && parameters_.missed_line_bytes;
-    const double came = comes_slowly ? length / parameters_.missed_line_bytes : 0;
+    const double came = comes_slowly ? missed_line_cycles_.of(what.length) : 0;
     fetched_until_ += std::max(decoded, came);
     if (came > decoded) {
         late_ = SlotCause::instruction_cache;

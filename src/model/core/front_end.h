@@ -2,6 +2,8 @@
 
 // When each instruction of the executed path can be renamed, as far as fetching and decoding go.
 
+#include <array>
+
 #include "model/core/descriptor.h"
 #include "model/core/occupancy.h"
 #include "model/core/recent_sets.h"
@@ -9,6 +11,18 @@
 #include "model/core/slots.h"
 
 namespace tmaprobe::model::core {
+
+/// Numbers over one divisor, small ones divided once: a division takes longer than all else that is worked out of an
+/// instruction.
+class Shares {
+  public:
+    explicit Shares(unsigned divisor);
+    double of(unsigned number) const { return number < known_.size() ? known_[number] : number / divisor_; }
+
+  private:
+    double divisor_;
+    std::array<double, 32> known_;
+};
 
 /// Decoupled fetch with a clock of its own, in fractions of a cycle. It moves with the width of the op cache or of the
 /// decoders, jumps over instruction cache misses and mispredicted branches, and may run ahead of renaming by the
@@ -38,6 +52,9 @@ class FrontEnd {
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
+    Shares op_cache_cycles_;                                    ///< of entries
+    Shares decode_cycles_, dense_cycles_, missed_line_cycles_;  ///< of bytes
+    double one_decoded_;                                        ///< cycles of an instruction
     RecentSets op_cache_;
     InOrder queue_;  ///< instructions, when renamed
     InOrder ahead_;  ///< lines that were foretold, when fetched

@@ -3,6 +3,7 @@
 // Which place in memory an instruction names, as a core can tell before it knows any address.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "model/core/descriptor.h"
@@ -48,9 +49,8 @@ class NamedPlaces {
 
     void executed(const InstructionDescriptor& what) {
         stack_at_ += what.stack_change;
-        if (!what.registers_written) return;
-        for (unsigned number = 0; number < written_.size(); ++number)
-            written_[number] += what.registers_written >> number & 1u;
+        for (unsigned left = what.registers_written; left; left &= left - 1)
+            ++written_[static_cast<unsigned>(std::countr_zero(left))];
         if (what.registers_written >> stack & 1u) stack_at_ = 0;
     }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 namespace tmaprobe::model::core {
@@ -63,23 +64,25 @@ class Occupancy {
         any_[cycle / 64 % words] |= std::uint64_t{1} << (cycle % 64);
     }
     void advance(std::uint64_t cycle) {
-        while (now_ < cycle) {
-            const std::uint64_t next = next_release();
-            const std::uint64_t to = std::min(next, cycle);
-            now_ = to;
-            std::uint16_t& here = released_[to % window];
-            if (to == next && here) {
-                occupied_ -= here;
-                here = 0;
-                any_[to / 64 % words] &= ~(std::uint64_t{1} << (to % 64));
+        if (cycle <= now_) return;
+        const std::uint64_t last = std::min(cycle, now_ + window - 1);
+        for (std::uint64_t from = now_ + 1; from <= last; from = (from / 64 + 1) * 64) {
+            std::uint64_t& word = any_[from / 64 % words];
+            const std::uint64_t behind = last / 64 == from / 64 ? 63 - last % 64 : 0;
+            const std::uint64_t passed = word & ~std::uint64_t{0} << from % 64 & ~std::uint64_t{0} >> behind;
+            word ^= passed;
+            for (std::uint64_t left = passed; left; left &= left - 1) {
+                std::uint16_t& here =
+                    released_[(from / 64 * 64 + static_cast<unsigned>(std::countr_zero(left))) % window];
+                occupied_ -= std::exchange(here, std::uint16_t{0});
             }
-            while (!later_.empty() && later_.top() < now_ + window) {
-                if (later_.top() <= now_)
-                    --occupied_;
-                else
-                    note(later_.top());
-                later_.pop();
-            }
+        }
+        now_ = cycle;
+        for (; !later_.empty() && later_.top() < now_ + window; later_.pop()) {
+            if (later_.top() <= now_)
+                --occupied_;
+            else
+                note(later_.top());
         }
     }
 

@@ -10,16 +10,15 @@ namespace tmaprobe::model::core {
 Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& schedulers, Descriptors& descriptors,
                    const trace::Trace& trace, const Window& window, MemoryTiming& memory, BranchOracle& branches)
     : parameters_(parameters),
-      descriptors_(descriptors),
       trace_(trace),
       window_(window),
       memory_(memory),
       branches_(branches),
+      descriptors_(descriptors, trace),
       retirement_(parameters.reorder_buffer, parameters.retire_width),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory, window.op_cache),
-      ports_(parameters.changes.ports > 1, schedulers.choice),
-      groups_(schedulers.groups),
+      ports_(parameters.changes.ports > 1, schedulers.choice, schedulers.groups),
       taking_one_(parameters.changes.ports > 1 ? 0 : schedulers.taking_one),
       load_buffer_(parameters.load_buffer),
       store_buffer_(parameters.store_buffer),
@@ -28,9 +27,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       stores_retire_(parameters.store_buffer),
       foretold_(parameters.foretold_forwards),
       paths_(parameters.renaming_paths, parameters.renaming_branches),
-      wrong_path_(parameters, trace, memory,
-                  [this](std::size_t step) -> const InstructionDescriptor& { return descriptor(step, false); }),
-      seen_(2 * trace.instructions.size(), nullptr),
+      wrong_path_(parameters, trace, memory, descriptors_),
       ready_(most_units, 0),
       producers_(window.execution ? most_units : 0, StepTimes::nothing),
       added_(most_units, 0),
@@ -72,13 +69,6 @@ Simulated Pipeline::run() {
     return {facts_ - at_start_, window_.count};
 }
 
-const InstructionDescriptor& Pipeline::descriptor(std::size_t step, bool fused) {
-    const std::uint32_t number = trace_.steps[step].instruction;
-    const InstructionDescriptor*& seen = seen_[2 * number + (fused ? 1 : 0)];
-    if (!seen) seen = &descriptors_.get(trace_.instructions[number], fused);
-    return *seen;
-}
-
 bool Pipeline::fuses_with_next(const InstructionDescriptor& first, std::size_t step) const {
     return step + 1 < window_.first + window_.count &&
            fuses(parameters_, first.what, trace_.instructions[trace_.steps[step + 1].instruction]);
@@ -90,7 +80,7 @@ void Pipeline::execute(std::size_t number) {
     const bool chosen = window_.chosen && (*window_.chosen)[step.instruction];
     at_hand_ = chosen && parameters_.changes.chosen_at_hand;
     never_waits_ = chosen && parameters_.changes.chosen_never_wait;
-    const InstructionDescriptor* what = &descriptor(number, false);
+    const InstructionDescriptor* what = &descriptors_.at(number);
     const trace::StaticInstruction& instruction = trace_.instructions[step.instruction];
     if (!what->modelled) {
         ++facts_.unmodelled;
@@ -102,7 +92,7 @@ void Pipeline::execute(std::size_t number) {
         return;
     }
     if (what->what.fuses_with != trace::FusesWith::none && fuses_with_next(*what, number))
-        what = &descriptor(number, true);
+        what = &descriptors_.at(number, true);
     const Admission admission = admit(*what, instruction.address);
     unsigned slots = what->slots;
     if (what->moves_stack) {
@@ -130,7 +120,7 @@ void Pipeline::execute(std::size_t number) {
     if (ahead) prefetch_ahead(*what, step, times);
     if (window_.execution) note_execution(*what, times);
     define(*what, times);
-    if (!hopes_.empty()) hand_on_hope(*what);
+    if (!hopes_.empty()) hand_on_hope(*what, renamed);
     const auto [done, retired] = retire(*what, step, times);
     if (window_.execution) {
         window_.execution->steps[number].done = done;
@@ -151,13 +141,9 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
     if (what.writes_vector) wait_for(vector_registers_.room_at());
     if (what.executes && !never_waits_) {
         const std::uint64_t earliest = std::max({admission.supplied, admission.room, slots_.cycle()});
-        for (std::size_t i = 0; i < what.ports.count; ++i) {
-            const std::uint16_t pools = what.ports.items[i].pools;
-            const auto alike = std::count_if(what.ports.begin(), what.ports.begin() + i,
-                                             [&](const PortUse& before) { return before.pools == pools; });
-            if (pools) wait_for(room_in(pools, earliest, 1 + static_cast<unsigned>(alike)));
-            if (takes_turn(what.ports.items[i]) && !ports_.open(what.ports.items[i].ports, earliest))
-                wait_for(earliest + 1);
+        for (const PortUse& use : what.ports) {
+            if (use.pools) wait_for(room_in(use.pools, earliest, 1u + use.alike_before));
+            if (takes_turn(use) && !ports_.open(use.ports, earliest)) wait_for(earliest + 1);
         }
     }
     if (what.stores && store_buffer_.room_at() > admission.room) {
@@ -179,7 +165,7 @@ Admission Pipeline::admit(const InstructionDescriptor& what, std::uint64_t addre
 /// When one of the schedulers has room for so many. None is asked about later cycles: what it gives back until then
 /// would be gone.
 std::uint64_t Pipeline::room_in(std::uint16_t pools, std::uint64_t earliest, unsigned entries) {
-    if (std::has_single_bit(pools))
+    if (is_one_bit(pools))
         return schedulers_[static_cast<std::size_t>(std::countr_zero(pools))].room_at(earliest, entries);
     for (;;) {
         std::uint64_t next = ~std::uint64_t{0};
@@ -206,14 +192,15 @@ Occupancy& Pipeline::roomy_one(std::uint16_t pools, std::uint64_t cycle) {
 Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {
     Times times;
     times.renamed = renamed;
+    times.operands = operands(what);
     const std::uint64_t earliest = renamed + issue_after_renaming;
     times.issued = times.loaded = times.operated = times.done = earliest;
     if (!what.executes) {
-        times.done = sum_fits(what) ? renamed : known(what, Part::operation, earliest) + what.latency;
+        times.done = sum_fits(what) ? renamed : std::max(earliest, times.operands.operation) + what.latency;
         return times;
     }
     const bool accesses = what.loads || what.stores || what.prefetch;
-    std::uint64_t address_known = accesses ? known(what, Part::load, earliest) : earliest;
+    std::uint64_t address_known = accesses ? std::max(earliest, times.operands.address) : earliest;
     if (what.locked) address_known = std::max({address_known, memory_order_, memory_done_});
     if (accesses) address_known = std::max(address_known, memory_order_);
     times.addressed = times.issued = address_known;
@@ -237,7 +224,7 @@ Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::S
 
 void Pipeline::operate(const InstructionDescriptor& what, Times& times) {
     const std::uint64_t from = what.loads ? times.loaded : times.renamed + issue_after_renaming;
-    const std::uint64_t ready = known(what, Part::operation, from);
+    const std::uint64_t ready = std::max(from, times.operands.operation);
     if (!what.operation_uses) {
         times.operated = ready;
         return;
@@ -255,13 +242,13 @@ void Pipeline::store(const InstructionDescriptor& what, Times& times) {
     const unsigned together = what.loads ? parameters_.read_modify_write_cycles : 0;
     const std::uint64_t source = times.operated + operation;
     const std::uint64_t ready =
-        std::max(source + together, known(what, Part::load, times.renamed + issue_after_renaming));
+        std::max({source + together, times.operands.address, times.renamed + issue_after_renaming});
     times.stored = take_ports(what, Part::store, ready, times.renamed);
     if (!what.loads && !what.operation_uses) times.issued = times.stored;
 }
 
 void Pipeline::define(const InstructionDescriptor& what, const Times& times) {
-    std::uint64_t source = 0;
+    const std::uint64_t source = std::max(times.renamed + issue_after_renaming, times.operands.operation);
     for (const Definition& definition : what.definitions) {
         alike_[definition.unit] = definition.part == Part::operation ? what.alike : 0;
         if (never_waits_) {
@@ -271,7 +258,6 @@ void Pipeline::define(const InstructionDescriptor& what, const Times& times) {
         }
         if (definition.as_soon_as_source) {
             if (what.moves_stack) continue;
-            if (!source) source = known(what, Part::operation, times.renamed + issue_after_renaming);
             const Unit from = what.source();
             if (!what.constant && from != no_unit) alike_[definition.unit] = alike_[from];
             const bool fits = sum_fits(what);
@@ -348,6 +334,7 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
                              what.what.memory.displacement,
                              step_,
                              named_};
+    buffered_.add(recent);
     forwarding_.add(recent);
     if (parameters_.aliased_load_cycles) page_places_.add(recent);
     return {done, retired};

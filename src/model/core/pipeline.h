@@ -9,16 +9,10 @@
 #include "model/core/front_end.h"
 #include "model/core/ports.h"
 #include "model/core/store_forwarding.h"
+#include "model/core/trace_descriptors.h"
 #include "model/core/wrong_path.h"
 
 namespace tmaprobe::model::core {
-
-/// What is the same in every window: descriptors of the trace's instructions.
-class Descriptors {
-  public:
-    virtual ~Descriptors() = default;
-    virtual const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool fused) = 0;
-};
 
 constexpr unsigned issue_after_renaming = 1;  ///< cycles
 
@@ -39,8 +33,13 @@ class Pipeline {
     Simulated run();
 
   private:
+    /// When what it needs of registers is there: for its address, and for its operation; 0: all along.
+    struct Operands {
+        std::uint64_t address = 0, operation = 0;
+    };
     /// When the parts of one instruction are done.
     struct Times {
+        Operands operands;
         std::uint64_t renamed = 0, addressed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
         std::uint64_t port_waited = 0;  ///< for a port, on the way to done
         SlotCause waits = SlotCause::dependency;
@@ -53,7 +52,6 @@ class Pipeline {
         std::uint64_t from = 0, until = 0;
     };
 
-    const InstructionDescriptor& descriptor(std::size_t step, bool fused);
     bool fuses_with_next(const InstructionDescriptor& first, std::size_t step) const;
     void execute(std::size_t step);
     Admission admit(const InstructionDescriptor& what, std::uint64_t address);
@@ -68,7 +66,7 @@ class Pipeline {
     void hope_for(const InstructionDescriptor& what, std::uint64_t issued);
     void hope_for_operands(const InstructionDescriptor& what, std::uint64_t earliest);
     void try_in_vain(std::uint64_t ports);
-    void hand_on_hope(const InstructionDescriptor& what);
+    void hand_on_hope(const InstructionDescriptor& what, std::uint64_t renamed);
     std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);
     bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
     unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
@@ -83,7 +81,8 @@ class Pipeline {
     std::uint64_t commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired);
     void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
-    std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
+    /// Of what is about to be executed.
+    Operands operands(const InstructionDescriptor& what) const;
     /// What has been added to a register since it was written, with what `what` adds to it.
     int sum_at_renaming(const InstructionDescriptor& what) const {
         if (!what.constant) return 0;
@@ -102,11 +101,11 @@ class Pipeline {
     void count(const InstructionDescriptor& what);
 
     const CoreParameters& parameters_;
-    Descriptors& descriptors_;
     const trace::Trace& trace_;
     const Window& window_;
     MemoryTiming& memory_;
     BranchOracle& branches_;
+    TraceDescriptors descriptors_;
     PipelineFacts facts_, at_start_;
     Timeline timeline_{facts_};
     Retirement retirement_;
@@ -114,10 +113,10 @@ class Pipeline {
     FrontEnd front_end_;
     Ports ports_;
     std::vector<Occupancy> schedulers_;
-    const std::vector<std::uint64_t>& groups_;
     const std::uint64_t taking_one_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
+    BufferedUntil buffered_;
     StoreForwarding forwarding_;
     ForwardingPredictor foretold_;
     KnownPaths paths_;
@@ -126,14 +125,14 @@ class Pipeline {
     PagePlaces page_places_;
     SameAddress same_address_;
     WrongPath wrong_path_;
-    std::vector<const InstructionDescriptor*> seen_;  ///< by instruction of the trace, plain and fused
-    std::vector<std::uint64_t> ready_;                ///< of each unit
-    std::vector<std::uint32_t> producers_;            ///< of each unit: the step
-    std::uint32_t step_ = 0;                          ///< that is executed
-    std::vector<std::int16_t> added_;                 ///< to each unit at renaming, since it was written
-    std::vector<std::uint8_t> alike_;                 ///< which group of instructions wrote each unit; 0: none
-    std::vector<Hope> hopes_;                         ///< of each unit, where the core issues in vain
-    Hope hoped_;                                      ///< of what is executed: when it would have been there
+    std::vector<std::uint64_t> ready_;      ///< of each unit
+    std::vector<std::uint32_t> producers_;  ///< of each unit: the step
+    std::uint32_t step_ = 0;                ///< that is executed
+    std::vector<std::int16_t> added_;       ///< to each unit at renaming, since it was written
+    std::vector<std::uint8_t> alike_;       ///< which group of instructions wrote each unit; 0: none
+    std::vector<Hope> hopes_;               ///< of each unit, where the core issues in vain
+    Hope hoped_;                            ///< of what is executed: when it would have been there
+    std::uint64_t hoped_until_ = 0;         ///< no hope of a unit is for later
     std::uint64_t last_committed_ = 0, committed_block_ = ~0ull;
     unsigned committed_in_cycle_ = 0;
     std::uint64_t memory_order_ = 0;  ///< no access is issued before: a locked operation or a fence

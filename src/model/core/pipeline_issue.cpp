@@ -7,20 +7,21 @@
 
 namespace tmaprobe::model::core {
 
-std::uint64_t Pipeline::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
-    if (at_hand_) return from;
+Pipeline::Operands Pipeline::operands(const InstructionDescriptor& what) const {
+    Operands found;
+    if (at_hand_) return found;
     for (const Use& use : what.uses) {
-        if (use.part != part) continue;
         const bool alike = what.alike && alike_[use.unit] == what.alike;
-        from = std::max(from, use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0)));
+        std::uint64_t& part = use.part == Part::load ? found.address : found.operation;
+        part = std::max(part, use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0)));
     }
-    return from;
+    return found;
 }
 
 /// A micro-op waits in one scheduler, and goes to a port of that one: which, is chosen before anybody knows when its
 /// operands come.
 bool Pipeline::bound_to_scheduler(const PortUse& use) const {
-    return (parameters_.binds_ports_at_renaming || !std::has_single_bit(use.pools)) && !std::has_single_bit(use.ports);
+    return (parameters_.binds_ports_at_renaming || !is_one_bit(use.pools)) && !is_one_bit(use.ports);
 }
 
 /// An operation for schedulers that take one a cycle each.
@@ -32,16 +33,15 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
                                    std::uint64_t renamed) {
     std::uint64_t issued = ready;
     unsigned micro_ops = 0;
-    for (const PortUse& use : what.ports) {
-        if (use.part != part) continue;
+    for (const PortUse& use : what.ports_of(part)) {
         std::uint64_t first = 0;
         std::uint64_t ports = use.ports;
         if (takes_turn(use))
             if (const std::uint64_t open = ports_.open(ports, renamed)) ports = open;
         const bool is_bound = bound_to_scheduler(use);
         const bool by_slot = is_bound && part == Part::operation && ports_.chooses_among(ports);
-        if (is_bound && !by_slot) ports = ports_.bound(ports, groups_);
-        if (takes_turn(use)) ports_.close(ports, groups_, renamed);
+        if (is_bound && !by_slot) ports = ports_.bound(ports);
+        if (takes_turn(use)) ports_.close(ports, renamed);
         for (unsigned cycle = 0; cycle < use.cycles; ++cycle) {
             // What takes several cycles of any of them is as many micro-ops where each slot chooses.
             const std::uint64_t bound =
@@ -74,6 +74,7 @@ void Pipeline::hope_for(const InstructionDescriptor& what, std::uint64_t issued)
 /// When the operands of its operation seem to be there, none before `earliest`.
 void Pipeline::hope_for_operands(const InstructionDescriptor& what, std::uint64_t earliest) {
     const bool of_its_load = hoped_.from != 0;
+    if (!of_its_load && hoped_until_ < earliest) return;
     Hope operands{std::max(earliest, hoped_.from), of_its_load ? hoped_.until : ~std::uint64_t{0}};
     bool any = of_its_load;
     for (const Use& use : what.uses) {
@@ -96,7 +97,9 @@ void Pipeline::try_in_vain(std::uint64_t ports) {
 }
 
 /// Who waits for what it writes hopes, too, as long as nobody knows better.
-void Pipeline::hand_on_hope(const InstructionDescriptor& what) {
+void Pipeline::hand_on_hope(const InstructionDescriptor& what, std::uint64_t renamed) {
+    // What is kept of hopes that are over is not looked at any more.
+    if (!hoped_.from && hoped_until_ <= renamed) return;
     for (const Definition& definition : what.definitions) {
         Hope& result = hopes_[definition.unit];
         if (definition.as_soon_as_source) {
@@ -107,6 +110,7 @@ void Pipeline::hand_on_hope(const InstructionDescriptor& what) {
         const bool goes_on =
             definition.part == Part::operation && what.executes && hoped_.from && there <= hoped_.until;
         result = goes_on ? Hope{there, hoped_.until} : Hope{};
+        hoped_until_ = std::max(hoped_until_, result.until);
     }
 }
 

@@ -26,7 +26,8 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
     times.waits = SlotCause::l1;
     if (!step.load) return;
     bool whole = false;
-    const RecentStore* from = what.what.string || what.what.gather || at_hand_
+    const bool any_buffered = buffered_.any(step.load, what.load_bytes, issued);
+    const RecentStore* from = what.what.string || what.what.gather || at_hand_ || !any_buffered
                                   ? nullptr
                                   : forwarding_.find(step.load, what.load_bytes, whole);
     if (from && from->committed > issued) {
@@ -72,7 +73,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
             if (answer.sent_by > 2) timeline_.lasts(During::l2_miss, issued, times.loaded);
             if (answer.sent_by > 3) timeline_.lasts(During::l3_miss, issued, times.loaded);
         }
-        if (is_aliased(what, step, issued)) {
+        if (any_buffered && is_aliased(what, step, issued)) {
             // It goes again once the whole addresses are compared.
             times.loaded += parameters_.aliased_load_cycles;
             if (!times.missed) times.waits = SlotCause::aliasing;
@@ -97,8 +98,7 @@ void Pipeline::issue_again(const InstructionDescriptor& what, const Loaded& answ
 
 /// A port of a load that is not its first access.
 std::uint64_t Pipeline::issue_port(const InstructionDescriptor& what, std::uint64_t ready) {
-    for (const PortUse& use : what.ports)
-        if (use.part == Part::load) ready = ports_.take(use.ports, ready);
+    for (const PortUse& use : what.ports_of(Part::load)) ready = ports_.take(use.ports, ready);
     return ready;
 }
 

@@ -5,6 +5,13 @@
 
 namespace tmaprobe::model::core {
 
+PortGroups::PortGroups(std::vector<std::uint64_t> groups) : groups_(std::move(groups)) {
+    groups_.resize(std::min<std::size_t>(groups_.size(), 64));
+    for (std::size_t group = 0; group < groups_.size(); ++group)
+        for (std::uint64_t left = groups_[group]; left; left &= left - 1)
+            of_port_[static_cast<std::size_t>(std::countr_zero(left))] |= std::uint64_t{1} << group;
+}
+
 /// What is bound to these cycles waits no more.
 void Ports::forget_until(std::uint64_t cycle) {
     // Nothing is bound behind the window, whose words would come round again.
@@ -36,9 +43,8 @@ void Ports::advance(std::uint64_t cycle) {
     floor_ = cycle;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(to - from, words); ++i) {
         auto& row = busy_[(from + i) % words];
-        for (std::size_t port = 0; port < row.size(); ++port)
-            if (row[port]) booked_[port] -= bits_set(row[port]);
-        row.fill(0);
+        for (std::size_t port = 0; port < used_ports_; ++port)
+            if (row[port]) booked_[port] -= bits_set(std::exchange(row[port], 0));
     }
 }
 
@@ -66,31 +72,35 @@ std::uint64_t Ports::bound_in_slot(std::uint64_t ports, std::size_t slot) const 
     return std::uint64_t{1} << order[far_apart ? 0 : place];
 }
 
-std::uint64_t Ports::bound(std::uint64_t ports, std::span<const std::uint64_t> groups) {
-    const auto first = std::ranges::find_if(groups, [&](std::uint64_t group) { return (group & ports) != 0; });
-    if (first == groups.end()) return ports;
+std::uint64_t Ports::bound(std::uint64_t ports) {
+    const std::uint64_t groups = groups_.with(ports);
+    if (!groups) return ports;
+    const auto first = static_cast<std::size_t>(std::countr_zero(groups));
     // What comes again in a loop goes where it went before, beside what it waits for.
-    const std::size_t begin = static_cast<std::size_t>(first - groups.begin());
-    std::size_t& last = last_chosen_[std::min(begin, last_chosen_.size() - 1)];
-    std::size_t best = begin;
-    std::uint32_t least = ~0u;
-    std::size_t group = last;
-    for (std::size_t i = begin; i < groups.size(); ++i) {
-        group = group + 1 < groups.size() ? group + 1 : begin;
-        if (!(ports & groups[group])) continue;
-        const std::uint32_t load = this->load(ports & groups[group]);
-        if (load >= least) continue;
-        least = load;
-        best = group;
+    std::size_t& last = last_chosen_[std::min(first, last_chosen_.size() - 1)];
+    if (is_one_bit(groups)) {
+        last = first;
+        return ports & groups_.ports(first);
     }
+    std::size_t best = first;
+    std::uint32_t least = ~0u;
+    const std::uint64_t up_to_last = ~std::uint64_t{0} >> (63 - last);
+    for (const std::uint64_t part : {groups & ~up_to_last, groups & up_to_last})
+        for (std::uint64_t left = part; left; left &= left - 1) {
+            const auto group = static_cast<std::size_t>(std::countr_zero(left));
+            const std::uint32_t load = this->load(ports & groups_.ports(group));
+            if (load >= least) continue;
+            least = load;
+            best = group;
+        }
     last = best;
-    return ports & groups[best];
+    return ports & groups_.ports(best);
 }
 
-void Ports::close(std::uint64_t ports, std::span<const std::uint64_t> groups, std::uint64_t cycle) {
+void Ports::close(std::uint64_t ports, std::uint64_t cycle) {
     if (std::exchange(taken_in_, cycle) != cycle) taken_ = 0;
-    for (const std::uint64_t group : groups)
-        if (group & ports) taken_ |= group;
+    for (std::uint64_t left = groups_.with(ports); left; left &= left - 1)
+        taken_ |= groups_.ports(static_cast<std::size_t>(std::countr_zero(left)));
 }
 
 void Ports::want(std::uint64_t ports) {
@@ -129,10 +139,8 @@ std::uint64_t Ports::take(std::uint64_t ports, std::uint64_t ready, std::uint64_
         }
         word(chosen, found) |= std::uint64_t{1} << bit;
         ++booked_[chosen];
-        if (choice_.counts_age) {
-            ++waiting_[chosen];
-            used_ports_ = std::max(used_ports_, chosen + 1);
-        }
+        used_ports_ = std::max(used_ports_, chosen + 1);
+        if (choice_.counts_age) ++waiting_[chosen];
         return found;
     }
     return std::max(ready, floor_ + kept);

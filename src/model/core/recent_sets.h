@@ -16,9 +16,11 @@ class RecentSets {
         std::vector<std::uint64_t>& set = sets_[number % sets_.size()];
         const auto found = std::find(set.begin(), set.end(), number);
         const bool hit = found != set.end();
-        if (hit) set.erase(found);
-        set.insert(set.begin(), number);
-        if (set.size() > ways_) set.pop_back();
+        if (hit || set.size() == ways_)
+            std::shift_right(set.begin(), hit ? found + 1 : set.end(), 1);
+        else
+            set.insert(set.begin(), number);
+        set.front() = number;
         return hit;
     }
 

@@ -9,7 +9,7 @@ namespace tmaprobe::model::core {
 Retirement::Retirement(unsigned reorder_buffer, unsigned width)
     : capacity_(std::max(1u, reorder_buffer)),
       width_(std::max(1u, width)),
-      mask_(std::bit_ceil<std::uint64_t>(4 * capacity_ + 64) - 1),
+      mask_(std::bit_ceil<std::uint64_t>(2 * capacity_ + 64) - 1),
       ring_(mask_ + 1) {}
 
 std::uint64_t Retirement::room_at(std::uint64_t micro_ops) {

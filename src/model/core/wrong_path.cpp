@@ -1,7 +1,6 @@
 #include "model/core/wrong_path.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tmaprobe::model::core {
 namespace {
@@ -12,13 +11,14 @@ constexpr unsigned place_bits = 16;
 }  // namespace
 
 WrongPath::WrongPath(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
-                     DescriptorOf descriptor)
+                     TraceDescriptors& descriptors)
     : parameters_(parameters),
       trace_(trace),
       memory_(memory),
-      descriptor_(std::move(descriptor)),
+      descriptors_(descriptors),
       went_(2 * trace.instructions.size(), 0),
-      met_at_(trace.instructions.size(), 0) {}
+      met_at_(trace.instructions.size(), 0),
+      ready_(most_units, 0) {}
 
 void WrongPath::note(std::size_t step, bool taken) {
     went_[2 * trace_.steps[step].instruction + (taken ? 1 : 0)] = step + 1;
@@ -41,7 +41,7 @@ WrongPath::Meeting WrongPath::find_meeting(std::size_t wrong, std::size_t right,
 
 void WrongPath::forget_written(std::size_t from, std::size_t count) {
     for (std::size_t step = from; step < from + count; ++step)
-        for (const Definition& definition : descriptor_(step).definitions) ready_[definition.unit] = never;
+        for (const Definition& definition : descriptors_.at(step).definitions) ready_[definition.unit] = never;
 }
 
 void WrongPath::follow(std::size_t step, bool taken, std::uint64_t renamed, std::uint64_t resolved,
@@ -52,44 +52,44 @@ void WrongPath::follow(std::size_t step, bool taken, std::uint64_t renamed, std:
     const std::size_t room = std::min<std::uint64_t>(in_time, parameters_.reorder_buffer);
     const Meeting meeting = find_meeting(wrong, step + 1, room);
     if (!meeting.found) return;
-    ready_ = ready;
+    std::copy_n(ready.begin(), descriptors_.units(), ready_.begin());
     forget_written(wrong, meeting.wrong);
     forget_written(step + 1, meeting.right);
     std::size_t slots = 0;
-    for (std::size_t place = 0; place < meeting.wrong; ++place) slots += descriptor_(wrong + place).slots;
+    for (std::size_t place = 0; place < meeting.wrong; ++place) slots += descriptors_.at(wrong + place).slots;
+    std::uint64_t supplied = renamed + 1, next_cycle_at = parameters_.slot_width;
     for (std::size_t at = step + 1 + meeting.right; at < trace_.steps.size() && slots < room; ++at) {
-        const InstructionDescriptor& what = descriptor_(at);
+        const InstructionDescriptor& what = descriptors_.at(at);
         if (what.serializes) return;
         slots += what.slots;
-        execute(at, renamed + 1 + slots / parameters_.slot_width, resolved);
+        for (; slots >= next_cycle_at; next_cycle_at += parameters_.slot_width) ++supplied;
+        if (what.loads || what.definitions.count) execute(what, trace_.steps[at].load, supplied, resolved);
     }
 }
 
-std::uint64_t WrongPath::known(const InstructionDescriptor& what, Part part, std::uint64_t from) const {
-    for (const Use& use : what.uses)
-        if (use.part == part) from = std::max(from, use.usable_from(ready_[use.unit]));
-    return from;
-}
-
-void WrongPath::execute(std::size_t step, std::uint64_t supplied, std::uint64_t resolved) {
-    const InstructionDescriptor& what = descriptor_(step);
-    const std::uint64_t address = trace_.steps[step].load;
+void WrongPath::execute(const InstructionDescriptor& what, std::uint64_t address, std::uint64_t supplied,
+                        std::uint64_t resolved) {
+    std::uint64_t addressed = supplied, operands = 0;
+    for (const Use& use : what.uses) {
+        std::uint64_t& part = use.part == Part::load ? addressed : operands;
+        part = std::max(part, use.usable_from(ready_[use.unit]));
+    }
     std::uint64_t loaded = supplied;
     if (what.loads) {
-        loaded = known(what, Part::load, supplied);
+        loaded = addressed;
         if (loaded < resolved && address)
             loaded += what.load_latency + memory_.load_in_vain(address, loaded);
         else
             loaded = never;
     }
-    const std::uint64_t operated = known(what, Part::operation, loaded);
+    const std::uint64_t operated = std::max(loaded, operands);
     for (const Definition& definition : what.definitions) {
         if (definition.as_soon_as_source && what.moves_stack) continue;
         std::uint64_t& ready = ready_[definition.unit];
         if (!what.executes)
             ready = operated;
         else
-            ready = (definition.part == Part::load ? known(what, Part::load, supplied) : operated) + definition.latency;
+            ready = (definition.part == Part::load ? addressed : operated) + definition.latency;
     }
 }
 

@@ -3,11 +3,10 @@
 // What a core does between a branch that it foretold wrong and the moment at which it knows.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "model/core/descriptor.h"
 #include "model/core/simulate.h"
+#include "model/core/trace_descriptors.h"
 
 namespace tmaprobe::model::core {
 
@@ -18,10 +17,8 @@ namespace tmaprobe::model::core {
 /// are left out.
 class WrongPath {
   public:
-    using DescriptorOf = std::function<const InstructionDescriptor&(std::size_t step)>;
-
     WrongPath(const CoreParameters& parameters, const trace::Trace& trace, MemoryTiming& memory,
-              DescriptorOf descriptor);
+              TraceDescriptors& descriptors);
     /// The conditional branch of this step was executed.
     void note(std::size_t step, bool taken);
     /// The branch of this step was foretold wrong: renamed in one cycle, known to be wrong in another. `ready`: when
@@ -36,18 +33,18 @@ class WrongPath {
     };
     Meeting find_meeting(std::size_t wrong, std::size_t right, std::size_t most);
     void forget_written(std::size_t from, std::size_t count);
-    /// One step of both paths, supplied in this cycle.
-    void execute(std::size_t step, std::uint64_t supplied, std::uint64_t resolved);
-    std::uint64_t known(const InstructionDescriptor& what, Part part, std::uint64_t from) const;
+    /// One step of both paths, which loads from `address`, if anything, supplied in this cycle.
+    void execute(const InstructionDescriptor& what, std::uint64_t address, std::uint64_t supplied,
+                 std::uint64_t resolved);
 
     const CoreParameters& parameters_;
     const trace::Trace& trace_;
     MemoryTiming& memory_;
-    DescriptorOf descriptor_;
+    TraceDescriptors& descriptors_;
     std::vector<std::size_t> went_;      ///< by branch and way: the step after it, when it last went there
     std::vector<std::uint64_t> met_at_;  ///< by instruction: search, and place on the wrong path
     std::uint64_t searches_ = 0;
-    std::vector<std::uint64_t> ready_;
+    std::vector<std::uint64_t> ready_;  ///< of each unit; 0 for those that no instruction met so far has
 };
 
 }  // namespace tmaprobe::model::core

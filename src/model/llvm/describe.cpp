@@ -306,17 +306,17 @@ void Describer::set_slots(const Scheduled& facts, InstructionDescriptor& out) co
 /// counter go on whatever is on its way.
 void Describer::describe_piece(InstructionDescriptor& out) const {
     out.moves_string = true;
-    out.ports.count = out.operation_uses = out.load_uses = out.store_uses = 0;
-    const auto add = [&](const std::vector<PortUse>& uses, Part part, std::uint8_t& count) {
+    out.ports.count = 0;
+    const auto add = [&](const std::vector<PortUse>& uses, Part part) {
         for (PortUse use : uses) {
             use.part = part;
             use.cycles = 1;
             use.pools = schedule_.pools_of(use.ports);
-            if (out.ports.push(use)) ++count;
+            out.ports.push(use);
         }
     };
-    if (out.loads) add(plain_load_, Part::load, out.load_uses);
-    add(plain_store_, Part::store, out.store_uses);
+    if (out.loads) add(plain_load_, Part::load);
+    add(plain_store_, Part::store);
     for (Definition& definition : out.definitions) {
         definition.part = Part::load;
         definition.latency = 1;
@@ -350,7 +350,6 @@ void Describer::replace_ports(const std::vector<PortUse>& by, Part part, Instruc
             for (const PortUse& use : out.ports)
                 if (use.part == each) ports.push(use);
     }
-    (part == Part::operation ? out.operation_uses : out.store_uses) = static_cast<std::uint8_t>(by.size());
     out.ports = ports;
 }
 
@@ -393,12 +392,20 @@ void Describer::correct(const llvm::MCInst& code, InstructionDescriptor& out) {
     }
 }
 
+void Describer::count_uses(InstructionDescriptor& out) {
+    out.load_uses = out.operation_uses = out.store_uses = 0;
+    for (PortUse* use = out.ports.begin(); use != out.ports.end(); ++use) {
+        ++(use->part == Part::load ? out.load_uses : use->part == Part::store ? out.store_uses : out.operation_uses);
+        use->alike_before = static_cast<std::uint8_t>(
+            std::count_if(out.ports.begin(), use, [&](const PortUse& before) { return before.pools == use->pools; }));
+    }
+}
+
 void Describer::fuse(InstructionDescriptor& out) const {
     // The pair is one operation, done by its second half, which waits for what this one waits for.
     out.fused = true;
     out.slots = 0;
-    out.ports.count = static_cast<std::uint8_t>(out.load_uses);
-    out.operation_uses = out.store_uses = 0;
+    out.ports.count = out.load_uses;
     for (Definition& definition : out.definitions) {
         const bool flags = definition.unit == schedule_.carry() || definition.unit == schedule_.other_flags();
         if (flags) definition.latency = 0;
@@ -439,6 +446,7 @@ InstructionDescriptor Describer::describe(const trace::StaticInstruction& instru
         if (definition.part == Part::operation) out.latency = std::max(out.latency, definition.latency);
     if (out.branch && !out.latency) out.latency = 1;
     if (fused) fuse(out);
+    count_uses(out);
     return out;
 }
 
