@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <array>
 #include <set>
 
 #include "model/core/wrong_path.h"
@@ -88,20 +89,26 @@ TEST(WrongPath, LoadsNothingWhereItIsNotToOrTheBranchAlwaysGoesOneWay) {
 std::uint64_t loads_in(std::int8_t advance) {
     constexpr Unit pointer = 1;
     const auto trace = loop_with(add_to_counter, 3);
-    InstructionDescriptor load, other;
-    load.slots = other.slots = 1;
-    load.loads = true;
-    load.uses.push({pointer, Part::load, advance});
+    struct FirstLoads final : Descriptors {
+        const InstructionDescriptor& get(const trace::StaticInstruction& instruction, bool) override {
+            return instruction.address == first_address ? load : other;
+        }
+        std::uint64_t first_address = 0;
+        InstructionDescriptor load, other;
+    };
+    FirstLoads descriptors;
+    descriptors.first_address = trace.instructions[0].address;
+    descriptors.load.loads = true;
+    descriptors.load.uses.push({pointer, Part::load, advance});
     CoreParameters parameters;
     parameters.slot_width = 6;
     parameters.reorder_buffer = 64;
     SlowMemory memory;
-    WrongPath path(parameters, trace, memory, [&](std::size_t step) -> const InstructionDescriptor& {
-        return trace.steps[step].instruction == 0 ? load : other;
-    });
+    TraceDescriptors of_trace(descriptors, trace);
+    WrongPath path(parameters, trace, memory, of_trace);
     // The first turn takes its branch, the second does not.
     path.note(2, true);
-    path.follow(7, false, 10, 1000, {0, 100});
+    path.follow(7, false, 10, 1000, std::array<std::uint64_t, 2>{0, 100});
     return memory.last_in_vain;
 }
 

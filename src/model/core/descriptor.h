@@ -2,6 +2,7 @@
 
 // All that the pipeline needs to know of one instruction in memory, worked out once.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -44,8 +45,8 @@ struct PortUse {
     std::uint8_t cycles = 1;
     Part part = Part::operation;
     std::uint16_t pools = 0;        ///< schedulers that it may wait in, a bit each; 0: none
-    std::uint8_t alike_before = 0;  ///< of the uses before this one, those that wait in the same schedulers
     bool is_unit = false;           ///< no port, but what the ports after it are taken together with: a divider
+    std::uint8_t alike_before = 0;  ///< of the uses before this one, those that wait in the same schedulers
 };
 
 /// A list of fixed room: descriptors lie together.
@@ -95,6 +96,15 @@ struct InstructionDescriptor {
     bool joins_previous = false;                           ///< takes no slot of its own, but room in the op cache
     trace::StaticInstruction what;                         ///< a copy: the trace of a window ends with the window
 
+    /// Of `ports`, which lie in the order of parts: what has to be done again once they are others.
+    void count_uses() {
+        load_uses = operation_uses = store_uses = 0;
+        for (PortUse* use = ports.begin(); use != ports.end(); ++use) {
+            ++(use->part == Part::load ? load_uses : use->part == Part::store ? store_uses : operation_uses);
+            const auto waits_with_it = [&](const PortUse& before) { return before.pools == use->pools; };
+            use->alike_before = static_cast<std::uint8_t>(std::count_if(ports.begin(), use, waits_with_it));
+        }
+    }
     std::span<const PortUse> ports_of(Part part) const {
         const std::size_t loads_end = load_uses, operations_end = loads_end + operation_uses;
         if (part == Part::load) return {ports.begin(), loads_end};

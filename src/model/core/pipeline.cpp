@@ -114,7 +114,6 @@ void Pipeline::execute(std::size_t number) {
     ports_.advance(renamed);
     timeline_.count_until(renamed);
     memory_.advance(renamed);
-    named_ = parameters_.renames_memory_by_registers ? places_.named_by(*what) : NamedPlace{};
     hoped_ = {};
     const Times times = never_waits_ ? at_once(*what, step, renamed) : time(*what, step, renamed);
     if (ahead) prefetch_ahead(*what, step, times);
@@ -190,11 +189,9 @@ Occupancy& Pipeline::roomy_one(std::uint16_t pools, std::uint64_t cycle) {
 }
 
 Pipeline::Times Pipeline::time(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {
-    Times times;
-    times.renamed = renamed;
+    Times times(renamed);
     times.operands = operands(what);
     const std::uint64_t earliest = renamed + issue_after_renaming;
-    times.issued = times.loaded = times.operated = times.done = earliest;
     if (!what.executes) {
         times.done = sum_fits(what) ? renamed : std::max(earliest, times.operands.operation) + what.latency;
         return times;
@@ -333,7 +330,7 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
                              what.what.memory.base,
                              what.what.memory.displacement,
                              step_,
-                             named_};
+                             parameters_.renames_memory_by_registers ? places_.named_by(what) : NamedPlace{}};
     buffered_.add(recent);
     forwarding_.add(recent);
     if (parameters_.aliased_load_cycles) page_places_.add(recent);
@@ -368,7 +365,7 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     const bool wrong = foretold == Foretold::wrong && !never_waits_;
     const std::uint64_t resolved = std::max(times.operated, times.loaded) + std::max<std::uint64_t>(1, what.latency);
     if (what.conditional && window_.wrong_paths_load) {
-        if (wrong) wrong_path_.follow(step, taken, times.renamed, resolved, ready_);
+        if (wrong) wrong_path_.follow(step, taken, times.renamed, resolved, {ready_.data(), descriptors_.units()});
         wrong_path_.note(step, taken);
     }
     if (!wrong) return;

@@ -39,8 +39,18 @@ class Pipeline {
     };
     /// When the parts of one instruction are done.
     struct Times {
+        /// Of what waits for nothing.
+        explicit Times(std::uint64_t at)
+            : renamed(at),
+              addressed(at + issue_after_renaming),
+              issued(addressed),
+              loaded(addressed),
+              operated(addressed),
+              stored(addressed),
+              done(addressed) {}
+
+        std::uint64_t renamed, addressed, issued, loaded, operated, stored, done;
         Operands operands;
-        std::uint64_t renamed = 0, addressed = 0, issued = 0, loaded = 0, operated = 0, stored = 0, done = 0;
         std::uint64_t port_waited = 0;  ///< for a port, on the way to done
         SlotCause waits = SlotCause::dependency;
         bool missed = false;
@@ -121,7 +131,6 @@ class Pipeline {
     ForwardingPredictor foretold_;
     KnownPaths paths_;
     NamedPlaces places_;
-    NamedPlace named_;  ///< by what is executed
     PagePlaces page_places_;
     SameAddress same_address_;
     WrongPath wrong_path_;

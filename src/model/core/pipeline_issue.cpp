@@ -12,8 +12,10 @@ Pipeline::Operands Pipeline::operands(const InstructionDescriptor& what) const {
     if (at_hand_) return found;
     for (const Use& use : what.uses) {
         const bool alike = what.alike && alike_[use.unit] == what.alike;
-        std::uint64_t& part = use.part == Part::load ? found.address : found.operation;
-        part = std::max(part, use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0)));
+        const std::uint64_t from = use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0));
+        const bool of_address = use.part == Part::load;
+        found.address = std::max(found.address, of_address ? from : 0);
+        found.operation = std::max(found.operation, of_address ? 0 : from);
     }
     return found;
 }

@@ -104,9 +104,11 @@ std::uint64_t Pipeline::issue_port(const InstructionDescriptor& what, std::uint6
 
 /// As far as the core asks for that.
 bool Pipeline::is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const {
-    if (parameters_.renames_memory_by_registers)
-        return named_.is_known() && named_ == store.named &&
-               (named_.is_of_stack() || !parameters_.renames_only_stack_memory);
+    if (parameters_.renames_memory_by_registers) {
+        const NamedPlace named = places_.named_by(load);
+        return named.is_known() && named == store.named &&
+               (named.is_of_stack() || !parameters_.renames_only_stack_memory);
+    }
     if (parameters_.renames_memory_operands) return true;
     const trace::MemoryOperand& memory = load.what.memory;
     return store.bytes == load.load_bytes && store.base == memory.base && store.displacement == memory.displacement;
@@ -121,7 +123,7 @@ unsigned Pipeline::forward_cycles(const InstructionDescriptor& load, const Recen
 /// A store whose address comes later than the load looks for it is passed, as any other.
 bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const {
     if (!parameters_.aliased_load_cycles || what.what.string || what.what.gather) return false;
-    const RecentStore* store = page_places_.find(step.load, what.load_bytes);
+    const PagePlaces::Store* store = page_places_.find(step.load, what.load_bytes);
     return store && store->committed > issued && store->address_at <= issued + what.load_latency;
 }
 
@@ -144,13 +146,9 @@ std::uint64_t Pipeline::commit(const InstructionDescriptor& what, const trace::S
 }
 
 Pipeline::Times Pipeline::at_once(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {
-    Times times;
-    times.renamed = renamed;
-    times.addressed = times.issued = times.loaded = times.operated = times.stored = times.done =
-        renamed + issue_after_renaming;
     if (what.loads && step.load) memory_.bring(step.load);
     if (what.stores && step.store) memory_.bring(step.store);
-    return times;
+    return Times(renamed);
 }
 
 /// What each step's instruction will load so many of its executions later.

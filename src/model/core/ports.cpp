@@ -59,7 +59,7 @@ std::uint32_t Ports::load(std::uint64_t ports) const {
 std::uint64_t Ports::bound_in_slot(std::uint64_t ports, std::size_t slot) const {
     // From the least loaded on, by what was known some cycles ago; among equals the last first.
     const auto& known = waited_[(floor_ - std::min<std::uint64_t>(floor_, choice_.counts_age)) % remembered_cycles];
-    std::array<std::size_t, most_ports> order{};
+    std::array<std::size_t, most_ports> order;
     std::size_t count = 0;
     for (std::uint64_t left = ports; left; left &= left - 1) {
         const auto port = static_cast<std::size_t>(std::countr_zero(left));
@@ -82,19 +82,17 @@ std::uint64_t Ports::bound(std::uint64_t ports) {
         last = first;
         return ports & groups_.ports(first);
     }
-    std::size_t best = first;
-    std::uint32_t least = ~0u;
-    const std::uint64_t up_to_last = ~std::uint64_t{0} >> (63 - last);
-    for (const std::uint64_t part : {groups & ~up_to_last, groups & up_to_last})
-        for (std::uint64_t left = part; left; left &= left - 1) {
-            const auto group = static_cast<std::size_t>(std::countr_zero(left));
-            const std::uint32_t load = this->load(ports & groups_.ports(group));
-            if (load >= least) continue;
-            least = load;
-            best = group;
-        }
-    last = best;
-    return ports & groups_.ports(best);
+    // By load, and among equals by how far behind the last one they come round.
+    constexpr unsigned turn_bits = 6;
+    constexpr std::uint64_t turns = (1u << turn_bits) - 1;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::uint64_t left = groups; left; left &= left - 1) {
+        const auto group = static_cast<std::size_t>(std::countr_zero(left));
+        const std::uint64_t load = this->load(ports & groups_.ports(group));
+        least = std::min(least, load << turn_bits | ((group - last - 1) & turns));
+    }
+    last = (last + 1 + least) & turns;
+    return ports & groups_.ports(last);
 }
 
 void Ports::close(std::uint64_t ports, std::uint64_t cycle) {

@@ -23,27 +23,6 @@ std::uint64_t Retirement::room_at(std::uint64_t micro_ops) {
     return cycle ? cycle : full_ ? at(full_ - 1).retires : 0;
 }
 
-std::uint64_t Retirement::add(InFlight instruction, std::uint64_t micro_ops) {
-    const std::uint64_t earliest = instruction.done + 1;
-    if (earliest > cycle_) {
-        cycle_ = earliest;
-        used_ = 0;
-    }
-    used_ += static_cast<unsigned>(micro_ops);
-    while (used_ > width_) {
-        used_ -= width_;
-        ++cycle_;
-    }
-    micro_ops_ += micro_ops;
-    instruction.retires = cycle_;
-    instruction.micro_ops_until = micro_ops_;
-    // What is overwritten has retired: no more than the ring can be in flight.
-    if (end_ - full_ > mask_) freed_ = at(full_++).micro_ops_until;
-    if (end_ - oldest_ > mask_) ++oldest_;
-    at(end_++) = instruction;
-    return cycle_;
-}
-
 const InFlight* Retirement::oldest(std::uint64_t cycle) {
     while (oldest_ < end_ && at(oldest_).retires <= cycle) ++oldest_;
     return oldest_ < end_ ? &at(oldest_) : nullptr;

@@ -23,8 +23,26 @@ class Retirement {
     Retirement(unsigned reorder_buffer, unsigned width);
     /// The first cycle in which there is room for so many micro-ops more.
     std::uint64_t room_at(std::uint64_t micro_ops);
-    /// In program order. Returns the cycle in which it retires.
-    std::uint64_t add(InFlight instruction, std::uint64_t micro_ops);
+    /// In program order. Returns the cycle in which it retires. (In the header, so that the parts are written to where
+    /// they stay: a copy of what was written in parts just now waits until all of them have left the store buffer.)
+    std::uint64_t add(const InFlight& instruction, std::uint64_t micro_ops) {
+        const std::uint64_t earliest = instruction.done + 1;
+        if (earliest > cycle_) {
+            cycle_ = earliest;
+            used_ = 0;
+        }
+        used_ += static_cast<unsigned>(micro_ops);
+        for (; used_ > width_; used_ -= width_) ++cycle_;
+        micro_ops_ += micro_ops;
+        // What is overwritten has retired: no more than the ring can be in flight.
+        if (end_ - full_ > mask_) freed_ = at(full_++).micro_ops_until;
+        if (end_ - oldest_ > mask_) ++oldest_;
+        InFlight& here = at(end_++);
+        here = instruction;
+        here.retires = cycle_;
+        here.micro_ops_until = micro_ops_;
+        return cycle_;
+    }
     /// The oldest that has not retired in this cycle; cycles do not go back. Null: all have.
     const InFlight* oldest(std::uint64_t cycle);
     std::uint64_t last_retired_at() const { return cycle_; }

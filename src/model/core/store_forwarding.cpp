@@ -30,14 +30,6 @@ const RecentStore* StoreForwarding::find(std::uint64_t address, unsigned count, 
     return youngest;
 }
 
-void StoreForwarding::add(const RecentStore& store) {
-    ++number_;
-    RecentStore& here = stores_[number_ % most_stores];
-    here = store;
-    here.number = number_;
-    for (unsigned i = 0; i < store.bytes; ++i) last_[(store.address + i) % bytes] = number_;
-}
-
 bool ForwardingPredictor::foretells(std::uint64_t instruction, std::uint64_t stores_since) {
     if (entries_.empty()) return false;
     Entry* entry = entries_.data();
@@ -65,11 +57,11 @@ void KnownPaths::took(std::uint64_t branch) {
     is_known_ = known_.touch((last_ * golden_factor) >> unused_bits);
 }
 
-const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const {
-    const RecentStore* youngest = nullptr;
+const PagePlaces::Store* PagePlaces::find(std::uint64_t address, unsigned bytes) const {
+    const Store* youngest = nullptr;
     const std::uint64_t last = (address + std::max(1u, bytes) - 1) / place_bytes;
     for (std::uint64_t place = address / place_bytes; place <= last; ++place) {
-        const RecentStore& store = places_[place % places_.size()];
+        const Store& store = places_[place % places_.size()];
         // How far the load's first byte is behind the store's, and the store's behind the load's, in a page.
         const std::uint64_t behind = (address - store.address) % page_bytes,
                             before = (store.address - address) % page_bytes;
@@ -78,16 +70,6 @@ const RecentStore* PagePlaces::find(std::uint64_t address, unsigned bytes) const
         if (same_place && !same_bytes && (!youngest || store.number > youngest->number)) youngest = &store;
     }
     return youngest;
-}
-
-void PagePlaces::add(const RecentStore& store) {
-    ++stores_;
-    const std::uint64_t last = (store.address + std::max<unsigned>(1, store.bytes) - 1) / place_bytes;
-    for (std::uint64_t place = store.address / place_bytes; place <= last; ++place) {
-        RecentStore& here = places_[place % places_.size()];
-        here = store;
-        here.number = stores_;
-    }
 }
 
 }  // namespace tmaprobe::model::core

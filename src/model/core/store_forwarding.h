@@ -35,7 +35,13 @@ class StoreForwarding {
     StoreForwarding() : stores_(most_stores), last_(bytes, 0) {}
     /// The youngest store that writes any of these bytes; null: none. `whole`: it writes all of them.
     const RecentStore* find(std::uint64_t address, unsigned bytes, bool& whole) const;
-    void add(const RecentStore& store);
+    void add(const RecentStore& store) {
+        ++number_;
+        RecentStore& here = stores_[number_ % most_stores];
+        here = store;
+        here.number = number_;
+        for (unsigned i = 0; i < store.bytes; ++i) last_[(store.address + i) % bytes] = number_;
+    }
     /// How many stores there were since.
     std::uint64_t stores_since(const RecentStore& store) const { return number_ - store.number; }
 
@@ -107,13 +113,24 @@ class KnownPaths {
 class PagePlaces {
   public:
     PagePlaces() : places_(page_bytes / place_bytes) {}
+    struct Store {
+        std::uint64_t address = 0;
+        std::uint64_t address_at = 0, committed = 0;  ///< as of a RecentStore
+        std::uint64_t number = 0;
+        std::uint8_t bytes = 0;  ///< 0: none
+    };
     /// The youngest store to another page at a place that these bytes have in theirs; null: none.
-    const RecentStore* find(std::uint64_t address, unsigned bytes) const;
-    void add(const RecentStore& store);
+    const Store* find(std::uint64_t address, unsigned bytes) const;
+    void add(const RecentStore& store) {
+        ++stores_;
+        const std::uint64_t last = (store.address + std::max<unsigned>(1, store.bytes) - 1) / place_bytes;
+        for (std::uint64_t place = store.address / place_bytes; place <= last; ++place)
+            places_[place % places_.size()] = {store.address, store.address_at, store.committed, stores_, store.bytes};
+    }
 
   private:
     static constexpr std::uint64_t page_bytes = 4096, place_bytes = 8;
-    std::vector<RecentStore> places_;
+    std::vector<Store> places_;
     std::uint64_t stores_ = 0;
 };
 

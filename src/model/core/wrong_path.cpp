@@ -45,14 +45,14 @@ void WrongPath::forget_written(std::size_t from, std::size_t count) {
 }
 
 void WrongPath::follow(std::size_t step, bool taken, std::uint64_t renamed, std::uint64_t resolved,
-                       const std::vector<std::uint64_t>& ready) {
+                       std::span<const std::uint64_t> ready) {
     const std::size_t wrong = went_[2 * trace_.steps[step].instruction + (taken ? 0 : 1)];
     if (!wrong || resolved <= renamed) return;
     const std::uint64_t in_time = (resolved - renamed) * parameters_.slot_width;
     const std::size_t room = std::min<std::uint64_t>(in_time, parameters_.reorder_buffer);
     const Meeting meeting = find_meeting(wrong, step + 1, room);
     if (!meeting.found) return;
-    std::copy_n(ready.begin(), descriptors_.units(), ready_.begin());
+    std::ranges::copy(ready, ready_.begin());
     forget_written(wrong, meeting.wrong);
     forget_written(step + 1, meeting.right);
     std::size_t slots = 0;
@@ -71,8 +71,10 @@ void WrongPath::execute(const InstructionDescriptor& what, std::uint64_t address
                         std::uint64_t resolved) {
     std::uint64_t addressed = supplied, operands = 0;
     for (const Use& use : what.uses) {
-        std::uint64_t& part = use.part == Part::load ? addressed : operands;
-        part = std::max(part, use.usable_from(ready_[use.unit]));
+        const std::uint64_t from = use.usable_from(ready_[use.unit]);
+        const bool of_address = use.part == Part::load;
+        addressed = std::max(addressed, of_address ? from : 0);
+        operands = std::max(operands, of_address ? 0 : from);
     }
     std::uint64_t loaded = supplied;
     if (what.loads) {

@@ -3,6 +3,7 @@
 // What a core does between a branch that it foretold wrong and the moment at which it knows.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/core/simulate.h"
@@ -22,9 +23,9 @@ class WrongPath {
     /// The conditional branch of this step was executed.
     void note(std::size_t step, bool taken);
     /// The branch of this step was foretold wrong: renamed in one cycle, known to be wrong in another. `ready`: when
-    /// each unit has the value that the branch's own path sees.
+    /// each unit has the value that the branch's own path sees; those after the last are of no instruction met so far.
     void follow(std::size_t step, bool taken, std::uint64_t renamed, std::uint64_t resolved,
-                const std::vector<std::uint64_t>& ready);
+                std::span<const std::uint64_t> ready);
 
   private:
     struct Meeting {
@@ -44,7 +45,7 @@ class WrongPath {
     std::vector<std::size_t> went_;      ///< by branch and way: the step after it, when it last went there
     std::vector<std::uint64_t> met_at_;  ///< by instruction: search, and place on the wrong path
     std::uint64_t searches_ = 0;
-    std::vector<std::uint64_t> ready_;  ///< of each unit; 0 for those that no instruction met so far has
+    std::vector<std::uint64_t> ready_;  ///< of each unit
 };
 
 }  // namespace tmaprobe::model::core

@@ -117,8 +117,11 @@ Result<std::vector<PortUse>> Describer::ports_of(const std::map<std::string, uns
             return fail(ErrorCode::bad_input,
                         "LLVM's model of '" + parameters_.llvm_cpu + "' has no resource '" + resource + "'",
                         "the corrections of its instructions name it");
-        uses.push_back(
-            {ports, static_cast<std::uint8_t>(cycles), part, schedule_.pools_of(ports), schedule_.is_unit(ports)});
+        uses.push_back({.ports = ports,
+                        .cycles = static_cast<std::uint8_t>(cycles),
+                        .part = part,
+                        .pools = schedule_.pools_of(ports),
+                        .is_unit = schedule_.is_unit(ports)});
     }
     std::ranges::stable_partition(uses, &PortUse::is_unit);
     return uses;
@@ -225,8 +228,7 @@ void Describer::add_ports(const Scheduled& facts, InstructionDescriptor& out) co
         if (part == Part::store && parameters_.general_store_cycles && !of_vector)
             use.cycles = static_cast<std::uint8_t>(std::min<unsigned>(use.cycles, parameters_.general_store_cycles));
         use.pools = schedule_.pools_of(use.ports);
-        if (!out.ports.push(use)) return;
-        ++(part == Part::load ? out.load_uses : part == Part::store ? out.store_uses : out.operation_uses);
+        out.ports.push(use);
     };
     const bool loads = out.loads || out.prefetch;
     const auto part_of = [&](const PortUse& use) {
@@ -245,6 +247,7 @@ void Describer::add_ports(const Scheduled& facts, InstructionDescriptor& out) co
         if (part == Part::store && out.stores)
             for (const PortUse& use : plain_store_) add(use, part);
     }
+    out.count_uses();
 }
 
 void Describer::set_load_latency(const llvm::MCInst& code, const Scheduled& facts, InstructionDescriptor& out) {
@@ -392,15 +395,6 @@ void Describer::correct(const llvm::MCInst& code, InstructionDescriptor& out) {
     }
 }
 
-void Describer::count_uses(InstructionDescriptor& out) {
-    out.load_uses = out.operation_uses = out.store_uses = 0;
-    for (PortUse* use = out.ports.begin(); use != out.ports.end(); ++use) {
-        ++(use->part == Part::load ? out.load_uses : use->part == Part::store ? out.store_uses : out.operation_uses);
-        use->alike_before = static_cast<std::uint8_t>(
-            std::count_if(out.ports.begin(), use, [&](const PortUse& before) { return before.pools == use->pools; }));
-    }
-}
-
 void Describer::fuse(InstructionDescriptor& out) const {
     // The pair is one operation, done by its second half, which waits for what this one waits for.
     out.fused = true;
@@ -446,7 +440,7 @@ InstructionDescriptor Describer::describe(const trace::StaticInstruction& instru
         if (definition.part == Part::operation) out.latency = std::max(out.latency, definition.latency);
     if (out.branch && !out.latency) out.latency = 1;
     if (fused) fuse(out);
-    count_uses(out);
+    out.count_uses();
     return out;
 }
 

@@ -45,7 +45,6 @@ class Describer {
     static void replace_ports(const std::vector<PortUse>& by, Part part, InstructionDescriptor& out);
     void correct(const llvm::MCInst& code, InstructionDescriptor& out);
     void fuse(InstructionDescriptor& out) const;
-    static void count_uses(InstructionDescriptor& out);
     const std::vector<std::size_t>& corrections_of(unsigned opcode);
     /// LLVM's latency of the same operation on registers; nothing when there is no such instruction.
     std::optional<unsigned> latency_on_registers(unsigned opcode);
