@@ -33,13 +33,15 @@ void jump_over(Code& code, int bytes) {
     code.insert(code.end(), static_cast<std::size_t>(bytes), 0xcc);
 }
 
+constexpr std::size_t loop_at = 64, function_at = 4096;
+
 /// Core cycles of the code, by `per`: it runs in a loop of its own.
 double cycles(unsigned char* memory, const Code& body, double per) {
     const int times = std::max(3, static_cast<int>(40'000 / per));
     Code all;
     put(all, {0x41, 0xb8});  // mov r8d, times
     put_number(all, times);
-    while (all.size() % 64) put(all, {0x90});
+    while (all.size() < loop_at) put(all, {0x90});
     const std::size_t start = all.size();
     all.insert(all.end(), body.begin(), body.end());
     put(all, {0x41, 0xff, 0xc8, 0x0f, 0x85});  // dec r8d; jnz
@@ -71,6 +73,16 @@ Code calls(int jumps_inside, int copies_inside, int jumps_after) {
         put(code, {0xe8});
         put_number(code, static_cast<std::int64_t>(at) - static_cast<std::int64_t>(code.size() + 4));
         for (int i = 0; i < jumps_after; ++i) jump_over(code, 8);
+    }
+    return code;
+}
+
+/// Calls of a function that does nothing, which lies at `function_at`: the loop's own jump is the only other branch.
+Code calls_alone(int count) {
+    Code code;
+    for (int call = 0; call < count; ++call) {
+        put(code, {0xe8});
+        put_number(code, static_cast<std::int64_t>(function_at) - static_cast<std::int64_t>(loop_at + code.size() + 4));
     }
     return code;
 }
@@ -166,6 +178,9 @@ int main() {
     std::printf("and with instructions inside\n");
     for (int copies = 0; copies <= 24; copies += 4)
         std::printf("  %d %5.2f", copies, cycles(memory, calls(0, copies, 0), 16));
+    std::printf("\nand a loop of so many calls alone, cycles of a turn\n");
+    memory[function_at] = 0xc3;
+    for (const int count : {1, 2, 4, 8}) std::printf("  %d %5.2f", count, cycles(memory, calls_alone(count), 1));
     std::printf("\njumps in any order, cycles of each, by how many there are\n");
     for (const std::size_t apart : {8, 16, 32, 64}) {
         std::printf("  %2zu bytes apart", apart);
