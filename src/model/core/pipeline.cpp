@@ -331,9 +331,8 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
                              what.what.memory.displacement,
                              step_,
                              parameters_.renames_memory_by_registers ? places_.named_by(what) : NamedPlace{}};
-    buffered_.add(recent);
     forwarding_.add(recent);
-    if (parameters_.aliased_load_cycles) page_places_.add(recent);
+    page_places_.add(recent);
     return {done, retired};
 }
 

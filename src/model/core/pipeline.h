@@ -126,7 +126,6 @@ class Pipeline {
     const std::uint64_t taking_one_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
-    BufferedUntil buffered_;
     StoreForwarding forwarding_;
     ForwardingPredictor foretold_;
     KnownPaths paths_;

@@ -26,7 +26,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
     times.waits = SlotCause::l1;
     if (!step.load) return;
     bool whole = false;
-    const bool any_buffered = buffered_.any(step.load, what.load_bytes, issued);
+    const bool any_buffered = page_places_.any_buffered(step.load, what.load_bytes, issued);
     const RecentStore* from = what.what.string || what.what.gather || at_hand_ || !any_buffered
                                   ? nullptr
                                   : forwarding_.find(step.load, what.load_bytes, whole);

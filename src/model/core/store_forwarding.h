@@ -3,7 +3,6 @@
 // What a load gets from a store that has not left the store buffer.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -52,29 +51,6 @@ class StoreForwarding {
     std::uint64_t number_ = 0;
 };
 
-/// How long stores to each eight bytes of a page, whichever page, are in the store buffer: most loads come after all
-/// of those that they could have to do with.
-class BufferedUntil {
-  public:
-    /// Whether one that has these bytes, or bytes of the same place in another page, has not left by this cycle.
-    bool any(std::uint64_t address, unsigned bytes, std::uint64_t cycle) const {
-        const std::uint64_t last = (address + std::max(1u, bytes) - 1) / place_bytes;
-        for (std::uint64_t place = address / place_bytes; place <= last; ++place)
-            if (until_[place % until_.size()] > cycle) return true;
-        return false;
-    }
-    /// Stores are given in the order in which they leave.
-    void add(const RecentStore& store) {
-        const std::uint64_t last = (store.address + std::max<unsigned>(1, store.bytes) - 1) / place_bytes;
-        for (std::uint64_t place = store.address / place_bytes; place <= last; ++place)
-            until_[place % until_.size()] = store.committed;
-    }
-
-  private:
-    static constexpr std::uint64_t page_bytes = 4096, place_bytes = 8;
-    std::array<std::uint64_t, page_bytes / place_bytes> until_{};
-};
-
 /// Learns how many stores before a load is the one that it gets its data from.
 class ForwardingPredictor {
   public:
@@ -119,6 +95,14 @@ class PagePlaces {
         std::uint64_t number = 0;
         std::uint8_t bytes = 0;  ///< 0: none
     };
+    /// Whether a store to these bytes, or to bytes of the same place in another page, has not left the store buffer by
+    /// this cycle. Most loads come after all of those that they could have to do with.
+    bool any_buffered(std::uint64_t address, unsigned bytes, std::uint64_t cycle) const {
+        const std::uint64_t last = (address + std::max(1u, bytes) - 1) / place_bytes;
+        for (std::uint64_t place = address / place_bytes; place <= last; ++place)
+            if (places_[place % places_.size()].committed > cycle) return true;
+        return false;
+    }
     /// The youngest store to another page at a place that these bytes have in theirs; null: none.
     const Store* find(std::uint64_t address, unsigned bytes) const;
     void add(const RecentStore& store) {
