@@ -88,7 +88,7 @@ def instructions(tool):
                 if len(fields) > 1 and fields[1].startswith("j"):
                     target = fields[1].split()[1]
                     if target in addresses and addresses[target] <= rounds[0]:
-                        best = i - addresses[target] + 1
+                        best = max(best, i - addresses[target] + 1)  # another has the rounds alone, to be timed
                         break
         _instructions.append(best or 126)
     return _instructions[0]
