@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "model/core/pipeline.h"
 
