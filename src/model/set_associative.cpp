@@ -16,7 +16,7 @@ std::size_t place_of(const Tag* set, std::size_t ways, Tag tag) {
     if (!set) return ways;
     constexpr std::size_t at_once = 64;
     if (*set == tag) return 0;
-    // Where there are few, none is passed by: which one it is nobody foretells.
+    // Of few, all are compared: where a loop ends that ends with the one that is looked for, no core foretells.
     if (ways > at_once) return static_cast<std::size_t>(std::find(set, set + ways, tag) - set);
     std::uint64_t found = 0;
     for (std::size_t way = 1; way < ways; ++way) found |= std::uint64_t{set[way] == tag} << way;

@@ -119,4 +119,22 @@ struct InstructionDescriptor {
     }
 };
 
+/// When what an instruction needs of registers is there: for its address, and for its operation; 0: all along.
+struct Operands {
+    std::uint64_t address = 0, operation = 0;
+};
+
+/// `ready`: of a use, the cycle in which its value is.
+template <class Ready>
+Operands operands_of(const InstructionDescriptor& what, Ready&& ready) {
+    Operands found;
+    for (const Use& use : what.uses) {
+        const std::uint64_t from = use.usable_from(ready(use));
+        const bool of_address = use.part == Part::load;
+        found.address = std::max(found.address, of_address ? from : 0);
+        found.operation = std::max(found.operation, of_address ? 0 : from);
+    }
+    return found;
+}
+
 }  // namespace tmaprobe::model::core

@@ -33,10 +33,6 @@ class Pipeline {
     Simulated run();
 
   private:
-    /// When what it needs of registers is there: for its address, and for its operation; 0: all along.
-    struct Operands {
-        std::uint64_t address = 0, operation = 0;
-    };
     /// When the parts of one instruction are done.
     struct Times {
         /// Of what waits for nothing.

@@ -6,17 +6,12 @@
 
 namespace tmaprobe::model::core {
 
-Pipeline::Operands Pipeline::operands(const InstructionDescriptor& what) const {
-    Operands found;
-    if (at_hand_) return found;
-    for (const Use& use : what.uses) {
+Operands Pipeline::operands(const InstructionDescriptor& what) const {
+    if (at_hand_) return {};
+    return operands_of(what, [&](const Use& use) {
         const bool alike = what.alike && alike_[use.unit] == what.alike;
-        const std::uint64_t from = use.usable_from(ready_[use.unit] - (alike ? what.sooner_among_alike : 0));
-        const bool of_address = use.part == Part::load;
-        found.address = std::max(found.address, of_address ? from : 0);
-        found.operation = std::max(found.operation, of_address ? 0 : from);
-    }
-    return found;
+        return ready_[use.unit] - (alike ? what.sooner_among_alike : 0);
+    });
 }
 
 /// A micro-op waits in one scheduler, and goes to a port of that one: which, is chosen before anybody knows when its

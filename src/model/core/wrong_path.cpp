@@ -69,13 +69,8 @@ void WrongPath::follow(std::size_t step, bool taken, std::uint64_t renamed, std:
 
 void WrongPath::execute(const InstructionDescriptor& what, std::uint64_t address, std::uint64_t supplied,
                         std::uint64_t resolved) {
-    std::uint64_t addressed = supplied, operands = 0;
-    for (const Use& use : what.uses) {
-        const std::uint64_t from = use.usable_from(ready_[use.unit]);
-        const bool of_address = use.part == Part::load;
-        addressed = std::max(addressed, of_address ? from : 0);
-        operands = std::max(operands, of_address ? 0 : from);
-    }
+    const Operands operands = operands_of(what, [&](const Use& use) { return ready_[use.unit]; });
+    const std::uint64_t addressed = std::max(supplied, operands.address);
     std::uint64_t loaded = supplied;
     if (what.loads) {
         loaded = addressed;
@@ -84,7 +79,7 @@ void WrongPath::execute(const InstructionDescriptor& what, std::uint64_t address
         else
             loaded = never;
     }
-    const std::uint64_t operated = std::max(loaded, operands);
+    const std::uint64_t operated = std::max(loaded, operands.operation);
     for (const Definition& definition : what.definitions) {
         if (definition.as_soon_as_source && what.moves_stack) continue;
         std::uint64_t& ready = ready_[definition.unit];
