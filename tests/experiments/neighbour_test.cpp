@@ -6,24 +6,10 @@
 #include <algorithm>
 
 #include "experiments/interference.h"
+#include "tests/experiments/topology_fixture.h"
 
 namespace tmaprobe::experiments {
 namespace {
-
-/// `sockets` x `cores` x `threads`; first threads of all cores come first, as Linux often numbers them.
-machine::Topology machine_of(int sockets, int cores, int threads) {
-    machine::Topology topology;
-    for (int thread = 0; thread < threads; ++thread)
-        for (int core = 0; core < sockets * cores; ++core) {
-            machine::CpuPlace place;
-            place.cpu = static_cast<int>(topology.cpus.size());
-            place.core = place.l2 = core;
-            place.l3 = place.package = place.numa_node = core / cores;
-            topology.cpus.push_back(place);
-        }
-    if (sockets == 2) topology.numa_distance = {{10, 21}, {21, 10}};
-    return topology;
-}
 
 Result<Subjects> choose(const machine::Topology& topology, const std::string& place,
                         const std::string& aggressor = "stream:size=1M", const std::string& victim = "chase:size=64K") {

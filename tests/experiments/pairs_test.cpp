@@ -4,24 +4,10 @@
 
 #include <cstdlib>
 
+#include "tests/experiments/topology_fixture.h"
+
 namespace tmaprobe::experiments {
 namespace {
-
-/// `sockets` x `cores` x `threads`, numbered as Linux often does: all first threads, then all second ones.
-machine::Topology machine_of(int sockets, int cores, int threads) {
-    machine::Topology topology;
-    for (int thread = 0; thread < threads; ++thread)
-        for (int socket = 0; socket < sockets; ++socket)
-            for (int core = 0; core < cores; ++core) {
-                machine::CpuPlace place;
-                place.core = place.l2 = socket * cores + core;
-                place.l3 = place.package = place.numa_node = socket;
-                place.cpu = static_cast<int>(topology.cpus.size());
-                topology.cpus.push_back(place);
-            }
-    if (sockets == 2) topology.numa_distance = {{10, 21}, {21, 10}};
-    return topology;
-}
 
 /// The published Xeon E5620: ns by distance, at 2.4 GHz.
 struct Xeon {

@@ -7,9 +7,11 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
+constexpr std::uint64_t megabyte = 1 << 20;
 
-SharedLevelRequest request() { return {1 * mib, 8 * mib, 2 * mib, *memory::parse_page_mode("4k"), 3, {}}; }
+SharedLevelRequest request() {
+    return {1 * megabyte, 8 * megabyte, 2 * megabyte, *memory::parse_page_mode("4k"), 3, {}};
+}
 
 TEST(SharedLevel, WhatIsFoundLiesBetweenWhatWasHeldAndWhatWasNot) {
     // Whatever else this machine does, and whether or not it has such a level.
@@ -18,7 +20,7 @@ TEST(SharedLevel, WhatIsFoundLiesBetweenWhatWasHeldAndWhatWasNot) {
     if (!*found) return;
     EXPECT_LE((*found)->held_low, (*found)->held);
     EXPECT_LE((*found)->held, (*found)->held_high);
-    EXPECT_GE((*found)->held_low, 2 * mib);
+    EXPECT_GE((*found)->held_low, 2 * megabyte);
     EXPECT_LT(0, (*found)->others_fill_low_ns);
     EXPECT_LE((*found)->others_fill_low_ns, (*found)->others_fill_ns);
     EXPECT_LE((*found)->others_fill_ns, (*found)->others_fill_high_ns);

@@ -10,7 +10,7 @@
 namespace tmaprobe::memory {
 namespace {
 
-constexpr std::uint64_t mebibyte = 1 << 20;
+constexpr std::uint64_t mib = 1 << 20;
 
 /// /proc and /sys of an invented machine, in a folder that goes with it.
 class InventedMachine {
@@ -36,7 +36,7 @@ const std::string plenty = "MemTotal: 8388608 kB\nMemFree: 100 kB\nMemAvailable:
 
 TEST(AvailableMemory, IsWhatTheMachineHasAvailable) {
     const InventedMachine machine({{"proc/meminfo", plenty}});
-    EXPECT_EQ(available_memory(machine.files(), {})->bytes, 4096 * mebibyte);
+    EXPECT_EQ(available_memory(machine.files(), {})->bytes, 4096 * mib);
 }
 
 TEST(AvailableMemory, IsWhatAnyEnclosingControlGroupLeaves) {
@@ -47,7 +47,7 @@ TEST(AvailableMemory, IsWhatAnyEnclosingControlGroupLeaves) {
                                    {"sys/fs/cgroup/outer/inner/memory.max", "max\n"},
                                    {"sys/fs/cgroup/outer/inner/memory.current", "4096\n"}});
     const auto available = available_memory(machine.files(), {});
-    EXPECT_EQ(available->bytes, 256 * mebibyte);
+    EXPECT_EQ(available->bytes, 256 * mib);
     EXPECT_NE(available->what.find("/outer"), std::string::npos);
 }
 
@@ -56,12 +56,12 @@ TEST(AvailableMemory, ReadsVersionOneOfControlGroupsAndItsWordForNone) {
                                    {"proc/self/cgroup", "7:cpuset:/x\n4:memory:/box\n"},
                                    {"sys/fs/cgroup/memory/box/memory.limit_in_bytes", "536870912\n"},
                                    {"sys/fs/cgroup/memory/box/memory.usage_in_bytes", "0\n"}});
-    EXPECT_EQ(available_memory(limited.files(), {})->bytes, 512 * mebibyte);
+    EXPECT_EQ(available_memory(limited.files(), {})->bytes, 512 * mib);
     const InventedMachine free({{"proc/meminfo", plenty},
                                 {"proc/self/cgroup", "4:memory:/box\n"},
                                 {"sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n"},
                                 {"sys/fs/cgroup/memory/box/memory.usage_in_bytes", "0\n"}});
-    EXPECT_EQ(available_memory(free.files(), {})->bytes, 4096 * mebibyte);
+    EXPECT_EQ(available_memory(free.files(), {})->bytes, 4096 * mib);
 }
 
 TEST(AvailableMemory, AGroupOverItsLimitLeavesNothing) {
@@ -78,19 +78,19 @@ TEST(AvailableMemory, LooksAtTheNodeThatMemoryIsBoundTo) {
                                    {"sys/devices/system/node/node1/meminfo",
                                     "Node 1 MemTotal: 900000 kB\nNode 1 MemFree: 102400 kB\n"
                                     "Node 1 Active(file): 1024 kB\nNode 1 Inactive(file): 1024 kB\n"}});
-    EXPECT_EQ(available_memory(machine.files(), 1)->bytes, 102 * mebibyte);
+    EXPECT_EQ(available_memory(machine.files(), 1)->bytes, 102 * mib);
 }
 
 TEST(AvailableMemory, TellsNothingWhereNothingIsTold) {
     const InventedMachine machine({});
     EXPECT_FALSE(available_memory(machine.files(), {}));
-    EXPECT_TRUE(check_memory(mebibyte, machine.files(), {}));
+    EXPECT_TRUE(check_memory(mib, machine.files(), {}));
 }
 
 TEST(CheckMemory, RefusesWithWhatThereIsAndASizeThatWouldFit) {
     const InventedMachine machine({{"proc/meminfo", plenty}});
-    EXPECT_TRUE(check_memory(4000 * mebibyte, machine.files(), {}));
-    const auto refused = check_memory(4097 * mebibyte, machine.files(), {});
+    EXPECT_TRUE(check_memory(4000 * mib, machine.files(), {}));
+    const auto refused = check_memory(4097 * mib, machine.files(), {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
     EXPECT_NE(refused.error().what.find("4096 MiB"), std::string::npos) << refused.error().what;
@@ -102,9 +102,9 @@ TEST(CheckHugePages, CountsFreePagesLessThePromisedAndSaysHowToReserve) {
     const std::string pool = "sys/kernel/mm/hugepages/hugepages-2048kB/";
     const InventedMachine machine(
         {{pool + "nr_hugepages", "10\n"}, {pool + "free_hugepages", "8\n"}, {pool + "resv_hugepages", "3\n"}});
-    const PageMode mode{"2m", 2 * mebibyte, true, false};
-    EXPECT_TRUE(check_huge_pages(10 * mebibyte, mode, machine.files(), {}));
-    const auto refused = check_huge_pages(11 * mebibyte, mode, machine.files(), {});
+    const PageMode mode{"2m", 2 * mib, true, false};
+    EXPECT_TRUE(check_huge_pages(10 * mib, mode, machine.files(), {}));
+    const auto refused = check_huge_pages(11 * mib, mode, machine.files(), {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
     EXPECT_NE(refused.error().what.find("6 huge pages of 2m are needed, 5 are free"), std::string::npos)
@@ -120,9 +120,9 @@ TEST(CheckHugePages, LetsThePoolGrowAsFarAsItMay) {
                                    {pool + "free_hugepages", "0\n"},
                                    {pool + "nr_overcommit_hugepages", "4\n"},
                                    {pool + "surplus_hugepages", "1\n"}});
-    const PageMode mode{"2m", 2 * mebibyte, true, false};
-    EXPECT_TRUE(check_huge_pages(6 * mebibyte, mode, machine.files(), {}));
-    EXPECT_FALSE(check_huge_pages(7 * mebibyte, mode, machine.files(), {}));
+    const PageMode mode{"2m", 2 * mib, true, false};
+    EXPECT_TRUE(check_huge_pages(6 * mib, mode, machine.files(), {}));
+    EXPECT_FALSE(check_huge_pages(7 * mib, mode, machine.files(), {}));
 }
 
 }  // namespace tmaprobe::memory

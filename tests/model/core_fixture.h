@@ -13,6 +13,16 @@
 
 namespace tmaprobe::model::core {
 
+/// An instruction's.
+using Bytes = std::vector<std::uint8_t>;
+
+inline const Bytes chase_step = {0x48, 0x8b, 0x00};              // mov (%rax), %rax
+inline const Bytes load_other = {0x48, 0x8b, 0x0f};              // mov (%rdi), %rcx
+inline const Bytes load_rax = {0x48, 0x8b, 0x07};                // mov (%rdi), %rax
+inline const Bytes store_rax = {0x48, 0x89, 0x07};               // mov %rax, (%rdi)
+inline const Bytes divide = {0x48, 0xf7, 0xf6};                  // div %rsi
+inline const Bytes locked_increment = {0xf0, 0x48, 0xff, 0x07};  // lock incq (%rdi)
+
 /// Loads take what the test says; everything else is at hand.
 class FixedMemory final : public MemoryTiming {
   public:
@@ -61,8 +71,6 @@ inline CoreParameters zen4() {
     parameters.store_buffer = 64;
     return parameters;
 }
-
-using Bytes = std::vector<std::uint8_t>;
 
 /// The instructions one after another, over and over; the k-th step's addresses are `address(k)`.
 inline trace::Trace trace_of(const std::vector<Bytes>& code, std::size_t steps,

@@ -10,10 +10,8 @@ namespace {
 
 const Bytes pop_rcx = {0x59}, push_rax = {0x50};
 const Bytes move_rax_to_rbx = {0x48, 0x89, 0xc3};
-const Bytes load_rax = {0x48, 0x8b, 0x07};                // mov (%rdi), %rax
 const Bytes multiply_rbx = {0x48, 0x0f, 0xaf, 0xdb};      // imul %rbx, %rbx
 const Bytes store_eax = {0x89, 0x07};                     // mov %eax, (%rdi)
-const Bytes store_rax = {0x48, 0x89, 0x07};               // mov %rax, (%rdi)
 const Bytes load_eax = {0x8b, 0x07};                      // mov (%rdi), %eax
 const Bytes add_with_carry = {0x48, 0x11, 0xc8};          // adc %rcx, %rax
 const Bytes one_to_eax = {0xb8, 0x01, 0x00, 0x00, 0x00};  // mov $1, %eax

@@ -33,15 +33,10 @@ class EveryNth final : public BranchOracle {
     unsigned n_, branches_ = 0;
 };
 
-const Bytes chase_step = {0x48, 0x8b, 0x00};              // mov (%rax), %rax
-const Bytes load_other = {0x48, 0x8b, 0x0f};              // mov (%rdi), %rcx
-const Bytes divide = {0x48, 0xf7, 0xf6};                  // div %rsi
-const Bytes store_rax = {0x48, 0x89, 0x07};               // mov %rax, (%rdi)
-const Bytes locked_increment = {0xf0, 0x48, 0xff, 0x07};  // lock incq (%rdi)
-const Bytes test_rax = {0x48, 0x85, 0xc0};                // test %rax, %rax
-const Bytes jump_not_taken = {0x74, 0x10};                // je
-const Bytes multiply = {0x48, 0x0f, 0xaf, 0xc0};          // imul %rax, %rax
-const Bytes add_rbx = {0x48, 0x01, 0xcb};                 // add %rcx, %rbx
+const Bytes test_rax = {0x48, 0x85, 0xc0};        // test %rax, %rax
+const Bytes jump_not_taken = {0x74, 0x10};        // je
+const Bytes multiply = {0x48, 0x0f, 0xaf, 0xc0};  // imul %rax, %rax
+const Bytes add_rbx = {0x48, 0x01, 0xcb};         // add %rcx, %rbx
 
 std::uint64_t sum(const SlotsByCause& causes) {
     return std::accumulate(causes.begin(), causes.end(), std::uint64_t{0});

@@ -11,14 +11,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-const Bytes chase_step = {0x48, 0x8b, 0x00};                // mov (%rax), %rax
-const Bytes load_other = {0x48, 0x8b, 0x0f};                // mov (%rdi), %rcx
-const Bytes divide = {0x48, 0xf7, 0xf6};                    // div %rsi
 const Bytes multiply_add = {0xc4, 0xe2, 0xf1, 0xb8, 0xc2};  // vfmadd231pd %xmm2, %xmm1, %xmm0
-const Bytes store_rax = {0x48, 0x89, 0x07};                 // mov %rax, (%rdi)
-const Bytes load_rax = {0x48, 0x8b, 0x07};                  // mov (%rdi), %rax
 const Bytes increment = {0x48, 0xff, 0x07};                 // incq (%rdi)
-const Bytes locked_increment = {0xf0, 0x48, 0xff, 0x07};    // lock incq (%rdi)
 
 // Under AddressSanitizer above all: a core outlives the traces that it was shown.
 TEST(Core, KeepsNothingOfATraceThatIsGone) {

@@ -180,7 +180,7 @@ TEST(Waits, ForHalvesThatAreReadAsAWholeLastUntilBothAreWritten) {
     EXPECT_NEAR(apart.cycles_each_round, chained.cycles_each_round, 4);
 }
 
-const Bytes store_rax = {0x48, 0x89, 0x07}, load_rax = {0x48, 0x8b, 0x06};  // mov %rax, (%rdi); mov (%rsi), %rax
+const Bytes load_rsi = {0x48, 0x8b, 0x06};  // mov (%rsi), %rax
 
 /// A chain of a store and a load that is so far behind it.
 Waited store_and_load(const CoreParameters& parameters, std::uint64_t behind) {
@@ -229,7 +229,7 @@ TEST(Waits, AStoreThatHasLeftItsBufferHoldsUpNoLoad) {
     const Bytes lfence = {0x0f, 0xae, 0xe8};
     std::vector<Bytes> code{store_rax};
     for (int i = 0; i < 8; ++i) code.push_back(lfence);
-    code.push_back(load_rax);
+    code.push_back(load_rsi);
     const auto fenced =
         run(parameters, code, [&](std::size_t step) { return step % code.size() ? 0x101000u : 0x100000u; });
     EXPECT_EQ(fenced.lost.share(SlotCause::aliasing), 0);

@@ -9,7 +9,7 @@
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::size_t window = 1000;
+constexpr std::size_t window_steps = 1000;
 
 /// Where windows of an entry lie: first instructions, and how many there are.
 struct Placed {
@@ -18,10 +18,10 @@ struct Placed {
 };
 
 Placed placed(std::uint64_t instructions, std::uint64_t seed = 1) {
-    EntryPlaces places(window, seed);
+    EntryPlaces places(window_steps, seed);
     Placed found;
     for (std::uint64_t i = 0; i < instructions; ++i)
-        if (places.step()) found.windows.emplace_back(places.executed() - window, window);
+        if (places.step()) found.windows.emplace_back(places.executed() - window_steps, window_steps);
     if (const auto cut = places.cut_short(); cut >= EntryPlaces::shortest_window)
         found.windows.emplace_back(places.executed() - cut, cut);
     found.stand_for = places.stand_for(found.windows.size());
@@ -53,7 +53,7 @@ TEST(EntryPlaces, TheFirstWindowBeginsWithTheFirstInstructionAndStandsForItself)
     const auto found = placed(100'000);
     ASSERT_GT(found.windows.size(), 3u);
     EXPECT_EQ(found.windows[0].first, 0u);
-    EXPECT_EQ(found.stand_for[0], window);
+    EXPECT_EQ(found.stand_for[0], window_steps);
 }
 
 TEST(EntryPlaces, WindowsStandTogetherForAllThatWasExecuted) {

@@ -16,7 +16,7 @@ Calibration example() {
 }
 
 /// The example's text with one piece replaced.
-std::string with(const std::string& piece, const std::string& other) {
+std::string example_with(const std::string& piece, const std::string& other) {
     std::string text = serialize(example());
     const std::size_t at = text.find(piece);
     EXPECT_NE(at, std::string::npos) << piece;
@@ -36,12 +36,12 @@ TEST(Calibration, WhatIsWrongIsSaid) {
     const std::pair<std::string, const char*> wrong[] = {
         {"", "c.json"},
         {whole.substr(0, whole.size() / 2), "c.json:"},
-        {with("tmaprobe.calibration/1", "tmaprobe.calibration/9"), "schema"},
-        {with("\"clock_hz\": ", "\"clock_hz\": -"), "clock_hz"},
-        {with("15.2", "-15.2"), "load.l2: its value is no positive number"},
-        {with("15.2", "152"), "load.l2: its value is not between"},
-        {with("15.2", "null"), "load.l2"},
-        {with("memory.latency", "load.l2"), "load.l2: it is there twice"},
+        {example_with("tmaprobe.calibration/1", "tmaprobe.calibration/9"), "schema"},
+        {example_with("\"clock_hz\": ", "\"clock_hz\": -"), "clock_hz"},
+        {example_with("15.2", "-15.2"), "load.l2: its value is no positive number"},
+        {example_with("15.2", "152"), "load.l2: its value is not between"},
+        {example_with("15.2", "null"), "load.l2"},
+        {example_with("memory.latency", "load.l2"), "load.l2: it is there twice"},
     };
     for (const auto& [text, said] : wrong) {
         const auto read = parse_calibration(text, "c.json");

@@ -37,7 +37,7 @@ struct Memory {
     }
 };
 
-void follow(OpenRegions& regions, const Store& store) {
+void follow_stores(OpenRegions& regions, const Store& store) {
     if (store.what == depth) regions.depth_stored();
     if (store.what == begins) regions.begin_stored(static_cast<std::uint32_t>(store.value), 0);
     if (store.what == ends) regions.end_stored(static_cast<std::uint32_t>(store.value));
@@ -55,10 +55,10 @@ void expect_wherever_looked_at(const std::vector<std::uint32_t>& open_before,
         for (std::size_t i = 0; i < seen_first; ++i) memory.carry_out(marks.front()[i]);
         OpenRegions regions;
         regions.look(memory.open(), true);
-        for (std::size_t i = seen_first; i < marks.front().size(); ++i) follow(regions, marks.front()[i]);
+        for (std::size_t i = seen_first; i < marks.front().size(); ++i) follow_stores(regions, marks.front()[i]);
         regions.mark_left();
         for (std::size_t i = 1; i < marks.size(); ++i) {
-            for (const Store& store : marks[i]) follow(regions, store);
+            for (const Store& store : marks[i]) follow_stores(regions, store);
             regions.mark_left();
         }
         EXPECT_EQ(regions.regions(), open_after);

@@ -6,6 +6,7 @@
 
 #include "model/llvm/decoder.h"
 #include "tests/model/fixture.h"
+#include "tests/trace/fixture.h"
 #include "trace/sha_routine.h"
 #include "trace/software_step.h"
 #include "trace/translator.h"
@@ -58,13 +59,6 @@ exercise(std::uint64_t rounds) {
     }
     return sum;
 }
-
-/// A child that runs `exercise` and then reports through shared memory.
-struct Child {
-    std::uint64_t* result =
-        static_cast<std::uint64_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    ~Child() { ::munmap(result, 4096); }
-};
 
 TEST(Translator, LeavesTheProgramAsItWouldHaveBeen) {
     constexpr std::uint64_t rounds = 5000;

@@ -10,20 +10,22 @@
 namespace tmaprobe::trace {
 namespace {
 
-constexpr std::size_t page = 4096, pages = 8;
+constexpr std::size_t page_bytes = 4096, pages = 8;
 
 class Mapped {
   public:
     explicit Mapped(int file = -1)
-        : at_(static_cast<volatile char*>(::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
+        : at_(static_cast<volatile char*>(::mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE,
                                                  MAP_PRIVATE | (file < 0 ? MAP_ANONYMOUS : 0), file, 0))) {
-        ::madvise(const_cast<char*>(at_), pages * page, MADV_NOHUGEPAGE);
+        ::madvise(const_cast<char*>(at_), pages * page_bytes, MADV_NOHUGEPAGE);
     }
     Mapped(const Mapped&) = delete;
     Mapped& operator=(const Mapped&) = delete;
-    ~Mapped() { ::munmap(const_cast<char*>(at_), pages * page); }
-    void touch(std::size_t number) { at_[number * page] = 1; }
-    std::uint64_t address(std::size_t number) const { return reinterpret_cast<std::uint64_t>(at_) + number * page + 5; }
+    ~Mapped() { ::munmap(const_cast<char*>(at_), pages * page_bytes); }
+    void touch(std::size_t number) { at_[number * page_bytes] = 1; }
+    std::uint64_t address(std::size_t number) const {
+        return reinterpret_cast<std::uint64_t>(at_) + number * page_bytes + 5;
+    }
 
   private:
     volatile char* at_;
