@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page_bytes = 4 * kib;
 constexpr double line_bytes = 64;
+constexpr double ns_of_ms = 1e6;
 constexpr int loads_of_programs = 8;  ///< at a time
 constexpr std::uint64_t largest_block = 1024 * mib;
 
@@ -42,7 +43,7 @@ class MemoryCalibration {
         const std::uint64_t l2 = cache_bytes(host_, 2), l3 = cache_bytes(host_, 3);
         if (l3 > 4 * l2 && fitting() > 2 * beyond) TRY(measure_share(3 * l2, l2 + l3, beyond));
         std::vector<record::CalibratedFact> found;
-        for (const char* const name : {"size.l3", "given.l3", "others.l3", "translation.large_page_walk"})
+        for (const char* const name : {"size.l3", "given.l3", "beyond.l3", "others.l3", "translation.large_page_walk"})
             if (const record::CalibratedFact* const fact = usable(name)) found.push_back(*fact);
         return found;
     }
@@ -186,9 +187,10 @@ class MemoryCalibration {
         if (!found) return false;
         constexpr std::int64_t tries = 3;
         reader_.add({"given.l3", "bytes", std::round(found->held), found->held_low, found->held_high, tries, 0, ""});
-        constexpr double ms = 1e6;
-        reader_.add({"others.l3", "ms", found->others_fill_ns / ms, found->others_fill_low_ns / ms,
-                     found->others_fill_high_ns / ms, tries, 0, ""});
+        reader_.add({"beyond.l3", "ns", found->beyond_ns, found->beyond_ns, found->beyond_ns, tries, 0, ""});
+        record::CalibratedFact others{"others.l3", "ms", 0, 0, 0, 0, 0, ""};
+        for (const double ns : found->others_fill_ns) add_reading(ns / ns_of_ms, others);
+        reader_.add(std::move(others));
         share_ = static_cast<std::uint64_t>(found->held);
         return true;
     }
@@ -239,6 +241,21 @@ Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const 
 
 Result<std::vector<record::CalibratedFact>> memory_facts_here(ClockReader& reader, const machine::Host& host) {
     return MemoryCalibration(reader, host).here();
+}
+
+Result<bool> read_others_again(const machine::Host& host, const std::function<bool()>& interrupted,
+                               std::vector<record::CalibratedFact>& facts) {
+    const auto others = std::ranges::find(facts, "others.l3", &record::CalibratedFact::name);
+    const auto* const given = record::usable_fact(facts, "given.l3");
+    const auto* const beyond = record::usable_fact(facts, "beyond.l3");
+    if (others == facts.end() || !given || !beyond) return false;
+    SharedLevelRequest request;
+    request.second_level = cache_bytes(host, 2);
+    request.pages = TRY(memory::parse_page_mode("thp"));
+    request.interrupted = interrupted;
+    const auto reading = TRY(measure_others_fill(request, given->value, beyond->value, host));
+    if (reading) add_reading(*reading / ns_of_ms, *others);
+    return reading.has_value();
 }
 
 double small_pages_held(int level, const machine::Host& host) {

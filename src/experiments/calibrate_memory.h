@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -16,9 +17,15 @@ Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const 
 /// Some of these facts alone, in one to three seconds. "size.l3", what second and third level hold together here: none
 /// if that is all that they have, or cannot be told, or a block of 192 MiB is more than a quarter of the memory that is
 /// left, or the next two are told instead, where the third level keeps what was used last: "given.l3", what they hold
-/// at best beside what others fill of it, and "others.l3", events::CacheGeometry::others_fill_ns.
+/// at best beside what others fill of it, "beyond.l3", which a load that they do not hold takes at least, and
+/// "others.l3", events::CacheGeometry::others_fill_ns.
 /// "translation.large_page_walk": none if large pages are not split. Errors: as above.
 Result<std::vector<record::CalibratedFact>> memory_facts_here(ClockReader& reader, const machine::Host& host);
+
+/// Reads "others.l3" once more, if it is among the facts: neighbours come and go, so its value is the median of the
+/// last five readings. In some 0.1 s. Whether anything was read. Errors: as above.
+Result<bool> read_others_again(const machine::Host& host, const std::function<bool()>& interrupted,
+                               std::vector<record::CalibratedFact>& facts);
 
 /// Translations of pages of 4 KiB that the TLB of loads holds at a level; 64 and 1024 where nothing tells.
 double small_pages_held(int level, const machine::Host& host);

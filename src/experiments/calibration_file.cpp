@@ -48,14 +48,17 @@ fs::path calibration_path(const machine::Host& host, const std::string& what) {
                : folder / "tmaprobe" / (what + "-" + file_name(host.cpu_id + "-" + host.cpu_model) + ".json");
 }
 
+std::string measured_text(std::chrono::system_clock::time_point at) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(at)));
+}
+
 record::Calibration started_calibration(const machine::Host& host) {
     record::Calibration calibration;
     calibration.schema = record::calibration_schema;
     calibration.tool_version = TMAPROBE_VERSION;
     calibration.cpu_id = host.cpu_id;
     calibration.cpu_model = host.cpu_model;
-    calibration.measured = fmt::format(
-        "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+    calibration.measured = measured_text(std::chrono::system_clock::now());
     return calibration;
 }
 

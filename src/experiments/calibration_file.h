@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@ namespace tmaprobe::experiments {
 /// Where the calibration of this CPU is kept: in $XDG_CACHE_HOME/tmaprobe, or ~/.cache/tmaprobe; or a part of one that
 /// has a name of its own. Empty when the user has no home.
 std::filesystem::path calibration_path(const machine::Host& host, const std::string& what = "calibration");
+
+/// UTC, as record::Calibration::measured has it: texts of later times are larger.
+std::string measured_text(std::chrono::system_clock::time_point at);
 
 /// Of this machine, now, without facts yet.
 record::Calibration started_calibration(const machine::Host& host);

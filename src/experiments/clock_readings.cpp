@@ -67,6 +67,16 @@ record::CalibratedFact difference(const std::string& name, const record::Calibra
     return fact;
 }
 
+void add_reading(double reading, record::CalibratedFact& fact) {
+    constexpr std::size_t latest = 5;
+    fact.readings.push_back(reading);
+    if (fact.readings.size() > latest) fact.readings.erase(fact.readings.begin());
+    fact.value = median(fact.readings);
+    fact.low = std::ranges::min(fact.readings);
+    fact.high = std::ranges::max(fact.readings);
+    fact.clean = static_cast<std::int64_t>(fact.readings.size());
+}
+
 ClockReader::ClockReader(const CalibrateRequest& request, const machine::Host& host)
     : request_(request), host_(host), bracket_(timing::canary_bracket(host)) {}
 

@@ -44,6 +44,9 @@ record::CalibratedFact fact_of(const std::string& name, const std::string& unit,
 record::CalibratedFact difference(const std::string& name, const record::CalibratedFact& more,
                                   const record::CalibratedFact& less, double share, double times);
 
+/// One more reading of what changes by the moment: the value is the median of the last five.
+void add_reading(double reading, record::CalibratedFact& fact);
+
 /// Times loops and kernels between looks at the CPU, and keeps what was found.
 class ClockReader {
   public:

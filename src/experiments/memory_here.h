@@ -14,7 +14,8 @@ struct MemoryHere {
 };
 
 /// As measured within the last hour and kept in the user's cache folder, else measured now by the clock and kept: on a
-/// thread of its own, with up to 192 MiB of memory. `host`: as calibrate_memory() has it.
+/// thread of its own, with up to 192 MiB of memory. What others fill of the third level, which changes by the moment,
+/// is read once more where it is kept, but for ten seconds after the last time. `host`: as calibrate_memory() has it.
 MemoryHere memory_here(const machine::Host& host, const std::function<bool()>& interrupted);
 
 }  // namespace tmaprobe::experiments

@@ -105,28 +105,45 @@ Result<Furthest> furthest(const SharedLevelRequest& request, double from, double
 /// Halfway between two figures of which the one is some part of the other.
 double between(double low, double high) { return std::sqrt(low * high); }
 
+Result<Laps> laps_of(const SharedLevelRequest& request, double bytes, const machine::Host& host) {
+    constexpr std::uint64_t page = 4096;
+    return Laps::of(static_cast<std::uint64_t>(bytes) / page * page, request.pages, host);
+}
+
 }  // namespace
 
 Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest& request, const machine::Host& host) {
-    constexpr std::uint64_t page = 4096;
-    constexpr double block_factor = 1.25, time_factor = 1.4142135623730951;
-    constexpr double shortest_ns = 0.25e6, longest_ns = 32e6;
-    const auto laps = [&](double bytes) {
-        return Laps::of(static_cast<std::uint64_t>(bytes) / page * page, request.pages, host);
-    };
+    constexpr double block_factor = 1.25;
     const auto small = static_cast<double>(request.held), all = static_cast<double>(request.both_levels);
-    const double beyond_ns = request.beyond * TRY(laps(small)).load_ns(0);
-    const auto is_held = [&](double bytes) -> Result<bool> { return TRY(laps(bytes)).load_ns(0) <= beyond_ns; };
+    SharedLevel found;
+    found.beyond_ns = request.beyond * TRY(laps_of(request, small, host)).load_ns(0);
+    const auto is_held = [&](double bytes) -> Result<bool> {
+        return TRY(laps_of(request, bytes, host)).load_ns(0) <= found.beyond_ns;
+    };
     const auto block = TRY(furthest(request, small, block_factor, all, is_held));
     if (block.held <= 0) return std::nullopt;
-    const double held = block.lost > 0 ? between(block.held, block.lost) : all;
+    found.held = block.lost > 0 ? between(block.held, block.lost) : all;
+    found.held_low = block.held;
+    found.held_high = block.lost > 0 ? block.lost : found.held;
+    constexpr int readings = 3;
+    for (int i = 0; i < readings; ++i) {
+        const auto idle = TRY(measure_others_fill(request, found.held, found.beyond_ns, host));
+        if (!idle) return std::nullopt;
+        found.others_fill_ns.push_back(*idle);
+    }
+    return found;
+}
+
+Result<std::optional<double>> measure_others_fill(const SharedLevelRequest& request, double held, double beyond_ns,
+                                                  const machine::Host& host) {
+    constexpr double time_factor = 1.4142135623730951;
+    constexpr double shortest_ns = 0.25e6, longest_ns = 32e6;
     const auto second = static_cast<double>(request.second_level);
-    Laps half = TRY(laps(second + (held - second) / 2));
+    Laps half = TRY(laps_of(request, second + (held - second) / 2, host));
     const auto idle = TRY(furthest(request, shortest_ns, time_factor, longest_ns,
                                    [&](double ns) -> Result<bool> { return half.load_ns(ns) <= beyond_ns; }));
     if (idle.held <= 0 || idle.lost <= 0) return std::nullopt;
-    return SharedLevel{held,      block.held, block.lost > 0 ? block.lost : held, between(idle.held, idle.lost),
-                       idle.held, idle.lost};
+    return between(idle.held, idle.lost);
 }
 
 }  // namespace tmaprobe::experiments

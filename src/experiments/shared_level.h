@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "machine/host.h"
@@ -15,8 +16,10 @@ struct SharedLevel {
     /// Bytes that it and the second level hold of a block that is read again and again, so fast that others hardly come
     /// between.
     double held = 0, held_low = 0, held_high = 0;
-    /// How long half of that may lie idle before others displace it: events::CacheGeometry::others_fill_ns.
-    double others_fill_ns = 0, others_fill_low_ns = 0, others_fill_high_ns = 0;
+    double beyond_ns = 0;  ///< a load of what they do not hold takes longer
+    /// How long half of that may lie idle before others displace it, one reading after another, at least one:
+    /// events::CacheGeometry::others_fill_ns.
+    std::vector<double> others_fill_ns;
 };
 
 struct SharedLevelRequest {
@@ -28,8 +31,12 @@ struct SharedLevelRequest {
 };
 
 /// Reads blocks, larger and larger, until they are not held; and one of half that size after longer and longer waits.
-/// Lines are read as many at a time as the kernel can, so that misses slow them least. In some 0.3 s. Nothing: half may
+/// Lines are read as many at a time as the kernel can, so that misses slow them least. In some 0.5 s. Nothing: half may
 /// lie idle for 32 ms and longer, or not for 0.25 ms. Errors: the kernel's; interrupted.
 Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest& request, const machine::Host& host);
+
+/// SharedLevel::others_fill_ns once more, of a level of which the rest is known: in some 0.1 s.
+Result<std::optional<double>> measure_others_fill(const SharedLevelRequest& request, double held, double beyond_ns,
+                                                  const machine::Host& host);
 
 }  // namespace tmaprobe::experiments

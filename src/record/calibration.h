@@ -17,6 +17,7 @@ struct CalibratedFact {
     double low = 0, high = 0;               ///< least and most of them, without an eighth on either side
     std::int64_t clean = 0, disturbed = 0;  ///< readings
     std::string reason;                     ///< why it must not be used; empty: it may
+    std::vector<double> readings = {};      ///< the latest, oldest first, of what is read once more now and then
 };
 
 /// The fact of this name, if it is there and may be used; else nullptr.

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include "base/file.h"
 #include "events/geometry.h"
 #include "experiments/calibrate_memory.h"
 #include "experiments/calibration_file.h"
+#include "experiments/clock_readings.h"
 #include "experiments/memory_here.h"
 #include "timing/core_probes.h"
 
@@ -52,6 +54,35 @@ TEST(SmallPagesHeld, AreThoseOfTheMachineElseOfTheTablesElseTheUsual) {
     host.tlbs = {{2, "unified", small, 1536, 12, "cpuid 18h"}};
     EXPECT_EQ(small_pages_held(2, complete()), 1536);
     EXPECT_EQ(small_pages_held(1, complete()), 96);
+}
+
+TEST(AddReading, OfTheLastFiveTheMedianIsTaken) {
+    record::CalibratedFact fact{"others.l3", "ms", 0, 0, 0, 0, 0, ""};
+    add_reading(2, fact);
+    EXPECT_EQ(fact.value, 2);
+    for (const double reading : {9.0, 3.0, 4.0, 0.3}) add_reading(reading, fact);
+    EXPECT_EQ(std::tuple(fact.value, fact.low, fact.high, fact.clean), std::tuple(3, 0.3, 9, 5));
+    // The 2 goes, a busy moment does not decide.
+    add_reading(0.4, fact);
+    EXPECT_EQ(fact.readings, (std::vector<double>{9, 3, 4, 0.3, 0.4}));
+    EXPECT_EQ(fact.value, 3);
+}
+
+TEST(ReadOthersAgain, NeedsWhatIsHeldAndBeyondWhichTimeItIsNot) {
+    std::vector<record::CalibratedFact> facts{{"others.l3", "ms", 2, 2, 2, 1, 0, ""},
+                                              {"given.l3", "bytes", 4e6, 4e6, 4e6, 3, 0, ""}};
+    const auto lacking = read_others_again(machine::detect(), {}, facts);
+    ASSERT_TRUE(lacking);
+    EXPECT_FALSE(*lacking);
+    // No load is as quick as that: nothing is read, and the fact stays as it is.
+    facts.push_back({"beyond.l3", "ns", 1e-9, 1e-9, 1e-9, 3, 0, ""});
+    const auto never = read_others_again(machine::detect(), {}, facts);
+    ASSERT_TRUE(never) << never.error().what;
+    EXPECT_FALSE(*never);
+    EXPECT_EQ(facts.front().value, 2);
+    const auto interrupted = read_others_again(machine::detect(), [] { return true; }, facts);
+    ASSERT_FALSE(interrupted);
+    EXPECT_EQ(interrupted.error().code, ErrorCode::interrupted);
 }
 
 TEST_F(CalibrationFile, NoneIsNoError) {
@@ -107,11 +138,13 @@ TEST_F(CalibrationFile, OfMemoryHereIsKeptForAnHour) {
     const auto never = [] { return true; };  // interrupted: nothing is measured
     EXPECT_EQ(memory_here(host_, never).third_level.held_bytes, 39'000'000u);
     EXPECT_EQ(memory_here(host_, never).large_page_walk, 0.6);
-    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(61));
+    found.measured = measured_text(std::chrono::system_clock::now() - std::chrono::minutes(61));
+    ASSERT_TRUE(write_calibration(found, path));
     EXPECT_EQ(memory_here(host_, never).third_level.held_bytes, 0u);
     EXPECT_EQ(memory_here(host_, never).large_page_walk, 0);
     // That nothing could be told is kept as well.
     found.facts.clear();
+    found.measured = measured_text(std::chrono::system_clock::now());
     ASSERT_TRUE(write_calibration(found, path));
     EXPECT_EQ(memory_here(host_, {}).third_level.held_bytes, 0u);
     EXPECT_FALSE(find_calibration({}, host_)->calibration) << "it is no calibration of this CPU";

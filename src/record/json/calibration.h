@@ -21,7 +21,8 @@ struct Description<record::CalibratedFact> {
         field("low", &S::low, "the least of them, without an eighth"),
         field("high", &S::high, "the most of them, without an eighth"),
         field("clean", &S::clean, "readings that nothing disturbed"), field("disturbed", &S::disturbed, "the others"),
-        field("reason", &S::reason, "why the model does not use it; empty: it may"));
+        field("reason", &S::reason, "why the model does not use it; empty: it may"),
+        optional("readings", &S::readings, "the latest, oldest first, of what is read once more now and then"));
 };
 
 template <>
