@@ -277,6 +277,7 @@ set(TMAPROBE_SOURCES_model
     src/model/model_source.cpp
     src/model/modelled_cpu.cpp
     src/model/region_costs.cpp
+    src/model/region_prefetcher.cpp
     src/model/region_sums.cpp
     src/model/region_wish.cpp
     src/model/repeatable_simulation.cpp

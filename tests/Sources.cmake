@@ -123,6 +123,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/direction_predictor_test.cpp
     tests/model/front_end_test.cpp
     tests/model/region_costs_test.cpp
+    tests/model/region_prefetcher_test.cpp
     tests/model/region_entries_test.cpp
     tests/model/region_sums_test.cpp
     tests/model/rare_code_test.cpp

@@ -126,7 +126,9 @@ struct Description<PrefetcherGeometry> {
     static constexpr auto fields = std::make_tuple(
         added("next_line", &S::next_line), added("streams", &S::streams), added("distance_lines", &S::distance_lines),
         added("cross_pages", &S::cross_pages), added("l1_distance_lines", &S::l1_distance_lines),
-        added("held_lines_to_stay", &S::held_lines_to_stay).at_least(0));
+        added("held_lines_to_stay", &S::held_lines_to_stay).at_least(0),
+        added("region_lines_before", &S::region_lines_before), added("region_lines_after", &S::region_lines_after),
+        added("region_cycles", &S::region_cycles));
 };
 
 template <>

@@ -74,6 +74,9 @@ struct PrefetcherGeometry {
     /// A stream stays in its page where the first level meanwhile asks for so many lines, for each of the stream's,
     /// that the second has had for long; where for fewer, now and then, in proportion. 0: it never stays.
     double held_lines_to_stay = 0;
+    /// Lines before and after one that missed the first level that come with it, where they were asked for after it
+    /// before, and how many cycles later they are asked for. 0 and 0: none.
+    unsigned region_lines_before = 0, region_lines_after = 0, region_cycles = 0;
 };
 
 struct MemoryGeometry {

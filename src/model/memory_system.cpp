@@ -43,7 +43,8 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       met_pages_(many_pages, 16),
       written_(many_lines),
       directories_(geometry.translation.upper_level_entries, -1),
-      streams_(geometry.prefetchers.streams) {
+      streams_(geometry.prefetchers.streams),
+      regions_(geometry.prefetchers.region_lines_before, geometry.prefetchers.region_lines_after) {
     for (Serving* serving : {&serving_data_, &serving_code_})
         for (auto& level : *serving) level.fill(-1);
     for (const TlbGeometry& tlb : geometry.tlbs) {
@@ -220,7 +221,7 @@ MemorySystem::Filled MemorySystem::data(std::uint64_t line, std::uint64_t cycle,
     return filled;
 }
 
-core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
+core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) {
     const std::uint64_t line = address / line_bytes;
     const std::uint64_t place = in_frames(line);
     l2_.prepare(place);
@@ -229,6 +230,7 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
     train(line, start, filled.level);
+    ask_around(line, instruction, start, filled.level);
     switch (filled.level) {
         case 0:
             count(MemoryFact::loads_in_flight_hit);
@@ -265,13 +267,14 @@ core::Loaded MemorySystem::load(std::uint64_t address, std::uint64_t, std::uint6
             filled.level > 1};
 }
 
-std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t, std::uint64_t cycle) {
+std::uint64_t MemorySystem::store(std::uint64_t address, std::uint64_t instruction, std::uint64_t cycle) {
     const unsigned translation = translate(address, cycle, true, false).cycles;
     const std::uint64_t line = address / line_bytes;
     const std::uint64_t start = cycle + translation;
     const Filled filled = data(line, start, true);
     written(line);
     train(line, start, filled.level);
+    ask_around(line, instruction, start, filled.level);
     return std::max(filled.ready_at, start);
 }
 

@@ -14,6 +14,7 @@
 #include "model/memory_facts.h"
 #include "model/met_areas.h"
 #include "model/modelled_cpu.h"
+#include "model/region_prefetcher.h"
 #include "model/set_associative.h"
 
 namespace tmaprobe::model {
@@ -173,6 +174,10 @@ class MemorySystem final : public core::MemoryTiming {
     std::uint64_t from_memory(std::uint64_t cycle);
     /// An access of a line, which that level had, leads the stream prefetcher on.
     void train(std::uint64_t line, std::uint64_t cycle, int level);
+    /// Asks for lines that come with one that missed the first level, as they did before.
+    void ask_around(std::uint64_t line, std::uint64_t instruction, std::uint64_t cycle, int level);
+    /// Prefetches a line because of another, or drops that where there is no room.
+    void ask_ahead(std::uint64_t line, std::uint64_t asked_by, std::uint64_t cycle, bool first_level);
     /// What comes after a stream's last line is asked for.
     void go_ahead(Stream& stream, std::uint64_t cycle, bool missed);
     /// Whether a stream goes on into the next page.
@@ -220,6 +225,7 @@ class MemorySystem final : public core::MemoryTiming {
     std::vector<std::uint64_t> written_;  ///< lines of the first level, by their last bits; a few are forgotten
     SetAssociative directories_;          ///< upper levels of the page table that the walker remembers
     std::vector<Stream> streams_;
+    RegionPrefetcher regions_;
     std::uint64_t held_lines_ = 0;               ///< that the first level asked for and the second had had for long
     double stays_owed_ = 0;                      ///< pages that streams were to stay in, less those that they did
     std::array<Translating, 16> translating_{};  ///< asked for last

@@ -1,6 +1,7 @@
 #include "model/memory_system.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "model/page_frames.h"
@@ -61,6 +62,30 @@ void MemorySystem::train(std::uint64_t line, std::uint64_t cycle, int level) {
     go_ahead(stream, cycle, level != 1);
 }
 
+void MemorySystem::ask_around(std::uint64_t line, std::uint64_t instruction, std::uint64_t cycle, int level) {
+    if (!prefetching_) return;
+    const std::uint64_t first = regions_.first_of(line), page = line / lines_per_page;
+    for (auto lines = regions_.note(line, instruction, level != 1); lines; lines &= lines - 1) {
+        const std::uint64_t wanted = first + static_cast<std::uint64_t>(std::countr_zero(lines));
+        if (wanted / lines_per_page == page) ask_ahead(wanted, line, cycle + geometry_.prefetchers.region_cycles, true);
+    }
+}
+
+void MemorySystem::ask_ahead(std::uint64_t line, std::uint64_t asked_by, std::uint64_t cycle, bool first_level) {
+    if (first_level ? l1_data_.find(line) : l2_.find(in_frames(line))) return;
+    // A prefetch that finds no room is dropped.
+    if (first_level && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
+    if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;
+    count(MemoryFact::lines_prefetched);
+    const bool same_page = line / lines_per_page == asked_by / lines_per_page;
+    const std::uint64_t start =
+        same_page ? cycle : cycle + translate(line * core::line_bytes, cycle, false, false).cycles;
+    if (first_level)
+        data(line, start, false);
+    else
+        below(line, start);
+}
+
 void MemorySystem::go_ahead(Stream& stream, std::uint64_t cycle, bool missed) {
     const PrefetcherGeometry& how = geometry_.prefetchers;
     const std::uint64_t line = stream.last_line, page = line / lines_per_page;
@@ -78,19 +103,7 @@ void MemorySystem::go_ahead(Stream& stream, std::uint64_t cycle, bool missed) {
         stream.crosses = crosses_page(stream);
     }
     const auto ask = [&](std::uint64_t wanted, bool first_level) {
-        const bool same_page = wanted / lines_per_page == page;
-        if (!same_page && !stream.crosses) return;
-        if (first_level ? l1_data_.find(wanted) : l2_.find(in_frames(wanted))) return;
-        // A prefetch that finds no room is dropped.
-        if (first_level && !has_slot(l1_outstanding_, geometry_.memory.outstanding_l1_misses, cycle)) return;
-        if (!has_slot(l2_outstanding_, geometry_.memory.outstanding_l2_misses, cycle)) return;
-        count(MemoryFact::lines_prefetched);
-        const std::uint64_t start =
-            same_page ? cycle : cycle + translate(wanted * core::line_bytes, cycle, false, false).cycles;
-        if (first_level)
-            data(wanted, start, false);
-        else
-            below(wanted, start);
+        if (wanted / lines_per_page == page || stream.crosses) ask_ahead(wanted, line, cycle, first_level);
     };
     if (how.next_line && missed) ask(line_ahead(1), true);
     for (std::int64_t ahead = 1; ahead <= distance; ++ahead) ask(line_ahead(ahead), ahead <= into_l1);

@@ -253,6 +253,26 @@ TEST(MemorySystem, TheFirstLinesAheadGoToTheFirstLevel) {
     }
 }
 
+TEST(MemorySystem, LinesAroundOneThatMissesComeWithItWhereTheyDidBefore) {
+    constexpr std::uint64_t first = 0x40000000, blocks = 200, bytes_of_block = 1024;
+    for (const unsigned lines : {0u, 4u}) {
+        ModelledCpu geometry = plain();
+        geometry.prefetchers = {true, 8, 12, false, 0, 0, lines, lines, 10};
+        MemorySystem memory(geometry, all(large), {});
+        memory.begin_window();
+        std::uint64_t cycle = 0;
+        unsigned extra = 0;
+        for (std::uint64_t block = 0; block < blocks; ++block) {
+            // In an order that is no stream: the first line, and the one before it long after.
+            const std::uint64_t at = first + block * 77 % blocks * bytes_of_block + bytes_of_block / 2;
+            memory.load(at, 1, cycle);
+            extra = memory.load(at - 64, 2, cycle + 5000).extra;
+            cycle += 10000;
+        }
+        EXPECT_EQ(extra == 0, lines > 0) << extra;
+    }
+}
+
 TEST(MemorySystem, AStreamGoesOnIntoTheNextPageWhereTheCpuDoesThat) {
     for (const bool cross : {false, true}) {
         ModelledCpu geometry = plain();

@@ -2,12 +2,13 @@
 """Holds modelled programs against the clock.
 
 Usage: programs.py BUILD [--target T] [--runs N] [--only NAME,...] [--set tuned|held_out|both]
-                   [--step make,count,time,model,table] [--quiet COMMAND] [--half-a-buffer] [--state FOLDER] [--label NAME]
+                   [--step make,count,time,model,table] [--beside] [--quiet COMMAND] [--half-a-buffer] [--state FOLDER] [--label NAME]
 
 BUILD is a build folder with tmaprobe and tmaprobe_run_program. Steps, all by default: `make` compiles the programs and makes
 their inputs, `count` counts instructions (each program once), `time` times each between canaries, `model` asks tmaprobe N times,
 `table` prints. What the steps find is kept in FOLDER. A third of the programs, by hash of the name, is held out: nothing is tuned
-on it. --quiet is put before what is timed (a command that stops other work on this machine).
+on it. --beside times each once more before and after each answer, and these times are the measured ones: what others use of a shared
+cache, and with it the time of a program that needs it, is another from one minute to the next. --quiet is put before what is timed (a command that stops other work on this machine).
 
 Measured cycles an instruction: processor time in user mode, lower quartile of the undisturbed runs, times the core clock beside it, over
 the instructions that were counted (measured_cpi says why).
@@ -113,14 +114,15 @@ def undisturbed(run, options):
     return run["ipc"] > 3.2 and whole and run["waited"] < 0.5
 
 
-def time_one(options, state, command):
+def time_one(options, command):
+    """Four runs, each between canaries."""
     printed = subprocess.run(options.quiet.split() + [f"{options.build}/tests/truth/tmaprobe_run_program", "time", "4"] + command,
                              capture_output=True, text=True, check=True).stdout
-    runs = state.setdefault("timed", [])
+    runs = []
     for line in printed.splitlines():
         user, system, clock, ipc, overlap, waited = map(float, line.split())
         runs.append({"user_ns": user, "system_ns": system, "clock_hz": clock, "ipc": ipc, "overlap": overlap, "waited": waited})
-    return sum(undisturbed(run, options) for run in runs)
+    return runs
 
 
 def measured_cpi(state, options):
@@ -131,7 +133,8 @@ def measured_cpi(state, options):
     time counts, less what the kernel has in the mean. And where the address space lies differs from run to run: one of
     `interpreter`'s in eight takes 0.21 s, all others 0.56 s.
     """
-    runs = [run for run in state.get("timed", []) if undisturbed(run, options)]
+    timed = state.get("beside", {}).get(options.label, []) if options.beside else state.get("timed", [])
+    runs = [run for run in timed if undisturbed(run, options)]
     if not state.get("instructions") or not runs:
         return None, 0
     kernel = statistics.mean(run["system_ns"] * run["clock_hz"] for run in runs)
@@ -215,6 +218,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--set", default="both", choices=["tuned", "held_out", "both"])
     parser.add_argument("--step", default="make,count,time,model,table")
+    parser.add_argument("--beside", action="store_true", help="time each program beside its answers")
     parser.add_argument("--quiet", default="")
     parser.add_argument("--tool", default="", help="another tmaprobe than that of the build")
     parser.add_argument("--extra", default="", help="further options for tmaprobe")
@@ -261,12 +265,21 @@ def main():
     if "time" in steps:
         for name, command in chosen.items():
             for _ in range(2):
-                if time_one(options, states[name], command) >= 2:
+                timed = time_one(options, command)
+                states[name].setdefault("timed", []).extend(timed)
+                if sum(undisturbed(run, options) for run in timed) >= 2:
                     break
             keep()
     if "model" in steps:
         for name, command in chosen.items():
-            states[name].setdefault("modelled", {})[options.label] = [model_one(options, command) for _ in range(options.runs)]
+            timed, answers = [], []
+            for _ in range(options.runs):
+                if options.beside:
+                    timed += time_one(options, command)
+                answers.append(model_one(options, command))
+            if options.beside:
+                states[name].setdefault("beside", {})[options.label] = timed + time_one(options, command)
+            states[name].setdefault("modelled", {})[options.label] = answers
             keep()
     if "table" in steps:
         table({name: states[name] for name in chosen}, programs, options)
