@@ -129,6 +129,10 @@ struct Description<PrefetcherGeometry> {
         added("held_lines_to_stay", &S::held_lines_to_stay).at_least(0),
         added("region_lines_before", &S::region_lines_before), added("region_lines_after", &S::region_lines_after),
         added("region_cycles", &S::region_cycles));
+    static void check(const Node& node, S& how) {
+        if (std::max(how.region_lines_before, how.region_lines_after) > S::most_region_lines)
+            node.complain("has more lines around one that misses than 15 before it and 15 after");
+    }
 };
 
 template <>

@@ -77,6 +77,7 @@ struct PrefetcherGeometry {
     /// Lines before and after one that missed the first level that come with it, where they were asked for after it
     /// before, and how many cycles later they are asked for. 0 and 0: none.
     unsigned region_lines_before = 0, region_lines_after = 0, region_cycles = 0;
+    static constexpr unsigned most_region_lines = 15;
 };
 
 struct MemoryGeometry {

@@ -10,7 +10,8 @@ namespace tmaprobe::model {
 /// a counter of two bits of each says how sure it is.
 class RegionPrefetcher {
   public:
-    /// Lines that may be meant, before and after the one that missed: 15 of each at most. 0 and 0: there is none.
+    /// Lines that may be meant, before and after the one that missed: PrefetcherGeometry::most_region_lines of each at
+    /// most. 0 and 0: there is none.
     RegionPrefetcher(unsigned before, unsigned after) : before_(before), after_(after) {}
 
     /// Lines to ask for, bit n: the one that is first_of() and n.

@@ -127,6 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": tlbs[0].pages is not an array"},
         Wrong{R"({"tlbs": [{"level": 1, "kind": "data", "pages": ["4k", "x"], "entries": 1}]})",
               ": tlbs[0].pages[1] is 'x', not a size such as 48K"},
+        Wrong{R"({"prefetchers": {"region_lines_after": 16}})",
+              ": prefetchers has more lines around one that misses than 15 before it and 15 after"},
         Wrong{R"({"memory": {"core_bandwidth_bytes_per_second": 0}})", ": memory has a bandwidth that is not above 0"},
         Wrong{R"({"memory": {"latency_ns": null}})", ": memory has a latency that is not above 0"},
         Wrong{R"({"frequency_hz": 0})", ": the text has a 'frequency_hz' that is not above 0"},
