@@ -16,7 +16,7 @@ Result<> calibrate_memory(ClockReader& reader, const machine::Host& host, const 
 
 /// Some of these facts alone, in one to three seconds. "size.l3", what second and third level hold together here: none
 /// if that is all that they have, or cannot be told, or a block of 192 MiB is more than a quarter of the memory that is
-/// left, or the next two are told instead, where the third level keeps what was used last: "given.l3", what they hold
+/// left, or the next three are told instead, where the third level keeps what was used last: "given.l3", what they hold
 /// at best beside what others fill of it, "beyond.l3", which a load that they do not hold takes at least, and
 /// "others.l3", events::CacheGeometry::others_fill_ns.
 /// "translation.large_page_walk": none if large pages are not split. Errors: as above.

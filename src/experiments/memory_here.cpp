@@ -19,8 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of what is kept so long nothing is asked again, and what others fill of a cache for so long.
+/// Neighbours come and go: what was found is not kept for longer.
 constexpr auto kept_for = std::chrono::hours(1);
+/// What others fill of a cache is not read again before.
 constexpr auto read_lately = std::chrono::seconds(10);
 
 MemoryHere of(const record::Calibration& found) {

@@ -128,9 +128,9 @@ Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest
     constexpr int readings = 3;
     for (int i = 0; i < readings; ++i) {
         const auto idle = TRY(measure_others_fill(request, found.held, found.beyond_ns, host));
-        if (!idle) return std::nullopt;
-        found.others_fill_ns.push_back(*idle);
+        if (idle) found.others_fill_ns.push_back(*idle);
     }
+    if (found.others_fill_ns.empty()) return std::nullopt;
     return found;
 }
 

@@ -32,7 +32,7 @@ struct SharedLevelRequest {
 
 /// Reads blocks, larger and larger, until they are not held; and one of half that size after longer and longer waits.
 /// Lines are read as many at a time as the kernel can, so that misses slow them least. In some 0.5 s. Nothing: half may
-/// lie idle for 32 ms and longer, or not for 0.25 ms. Errors: the kernel's; interrupted.
+/// lie idle for 32 ms and longer, or not for 0.25 ms, each of three times. Errors: the kernel's; interrupted.
 Result<std::optional<SharedLevel>> measure_shared_level(const SharedLevelRequest& request, const machine::Host& host);
 
 /// SharedLevel::others_fill_ns once more, of a level of which the rest is known: in some 0.1 s.

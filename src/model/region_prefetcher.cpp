@@ -22,16 +22,15 @@ RegionPrefetcher::Lines RegionPrefetcher::begin(std::uint64_t line, std::uint64_
     Region& region = regions_[next_region_];
     learn(region);
     region = {first_of(line), instruction, Lines{1} << before_};
-    for (std::uint64_t of = region.first; of < line + after_; of += lines_of_bucket)
-        region_of_[bucket_of(of)] = static_cast<std::uint8_t>(next_region_);
-    region_of_[bucket_of(line + after_)] = static_cast<std::uint8_t>(next_region_);
+    for (std::uint64_t bucket = region.first / lines_of_bucket; bucket <= (line + after_) / lines_of_bucket; ++bucket)
+        region_of_[bucket % region_of_.size()] = static_cast<std::uint8_t>(next_region_);
     next_region_ = (next_region_ + 1) % regions_.size();
     return pattern_of(instruction).high & ~(Lines{1} << before_);
 }
 
 RegionPrefetcher::Lines RegionPrefetcher::note(std::uint64_t line, std::uint64_t instruction, bool missed) {
     if (before_ + after_ == 0) return 0;
-    Region& region = regions_[region_of_[bucket_of(line)]];
+    Region& region = regions_[region_of_[line / lines_of_bucket % region_of_.size()]];
     if (const std::uint64_t at = line - region.first; at <= before_ + after_) {
         region.asked |= Lines{1} << at;
         return 0;

@@ -32,7 +32,6 @@ class RegionPrefetcher {
         Lines high = 0, low = 0;
     };
     static constexpr std::uint64_t lines_of_bucket = 8;
-    std::size_t bucket_of(std::uint64_t line) const { return line / lines_of_bucket % region_of_.size(); }
     Pattern& pattern_of(std::uint64_t instruction);
     void learn(const Region& region);
     Lines begin(std::uint64_t line, std::uint64_t instruction);
