@@ -261,11 +261,11 @@ struct Description<CoreGeometry> {
         added("indirect_penalty", &S::indirect_penalty), added("history_bits", &S::history_bits),
         added("history_first_bit", &S::history_first_bit), added("history_target_bits", &S::history_target_bits),
         optional("target_history", &S::target_history), optional("direction_history", &S::direction_history),
-        added("recent_branches", &S::recent_branches), added("recent_target_bits", &S::recent_target_bits),
-        added("recent_return_bits", &S::recent_return_bits), added("recent_place_bits", &S::recent_place_bits),
-        added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
-        added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
-        added("repeated_string_cycles", &S::repeated_string_cycles),
+        optional("conditional_history", &S::conditional_history), added("recent_branches", &S::recent_branches),
+        added("recent_target_bits", &S::recent_target_bits), added("recent_return_bits", &S::recent_return_bits),
+        added("recent_place_bits", &S::recent_place_bits), added("recovery_cycles", &S::recovery_cycles),
+        added("microcode_above", &S::microcode_above), added("microcode_alone", &S::microcode_alone),
+        added("microcode_penalty", &S::microcode_penalty), added("repeated_string_cycles", &S::repeated_string_cycles),
         added("longer_string_cycles", &S::longer_string_cycles),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_compare", &S::fuses_memory_compare), added("fuses_by_condition", &S::fuses_by_condition),
@@ -306,7 +306,7 @@ struct Description<CoreGeometry> {
         added("memory_vector_bytes", &S::memory_vector_bytes).at_least(0),
         optional("llvm_cpu_by_id", &S::llvm_cpu_by_id), optional("slot_width_by_id", &S::slot_width_by_id));
     static void check(const Node& node, S& core) {
-        for (const auto& history : {core.target_history, core.direction_history}) {
+        for (const auto& history : {core.target_history, core.direction_history, core.conditional_history}) {
             if (history.size() > S::most_histories) node.complain("has a history for more than 8 tables");
             for (const unsigned branches : history)
                 if (branches == 0 || branches > S::longest_history)
@@ -314,6 +314,9 @@ struct Description<CoreGeometry> {
             if (!history.empty() && core.history_bits + core.history_target_bits == 0)
                 node.complain("has a history of nothing");
         }
+        if (!core.conditional_history.empty() && (core.conditional_history.size() != core.target_history.size() ||
+                                                  core.conditional_history.size() != core.direction_history.size()))
+            node.complain("has a 'conditional_history' of other tables than its other histories");
         if (core.history_bits + core.history_target_bits > 32) node.complain("has a history of more than 32 bits each");
         for (const auto& [id, width] : core.slot_width_by_id)
             if (width == 0) node.complain("has a 'slot_width_by_id' of 0");

@@ -195,6 +195,9 @@ struct CoreGeometry {
     /// How many taken branches each table of targets of indirect branches looks back upon, and each of directions, the
     /// shortest first; none: not known, the model's own.
     std::vector<unsigned> target_history, direction_history;
+    /// Besides, how many taken conditional branches each of all these tables looks back upon, whatever other branches
+    /// are taken in between; none: no further than the others.
+    std::vector<unsigned> conditional_history;
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.
     unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0, recent_place_bits = 0;

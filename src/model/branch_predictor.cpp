@@ -104,8 +104,8 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       recent_target_bits_(core.recent_target_bits),
       recent_return_bits_(core.recent_return_bits),
       recent_place_bits_(core.recent_place_bits),
-      history_(lengths_of(core.direction_history)),
-      taken_for_targets_(lengths_of(core.target_history)) {}
+      history_(lengths_of(core.direction_history), core.conditional_history),
+      taken_for_targets_(lengths_of(core.target_history), core.conditional_history) {}
 
 core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
     using enum core::Foretold;
@@ -137,6 +137,13 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
                                        (target & mask(history_target_bits_)));
         if (targets_by_taken_) taken_for_targets_.add_step(known);
         if (directions_by_taken_) history_.add_step(known);
+        if (branch.conditional) {
+            // Of which of its bits a core sees is not known. Those of the place in a page are the same in every run.
+            constexpr std::uint64_t in_page = 4095;
+            const auto place = static_cast<std::uint32_t>(last_byte & in_page);
+            taken_for_targets_.add_second_step(place);
+            history_.add_second_step(place);
+        }
     }
     if (recent_branches_) {
         constexpr unsigned bits_each = 16, most = 64 / bits_each;

@@ -151,6 +151,9 @@ TEST(Geometry, HistoriesOfBranchesAreOnesThatAPredictorCanHave) {
     EXPECT_NE(refused(R"("history_bits": 2, "target_history": [1, 2, 3, 4, 5, 6, 7, 8, 9])").find("8 tables"),
               std::string::npos);
     EXPECT_NE(refused(R"("direction_history": [3])").find("of nothing"), std::string::npos);
+    const std::string tables = R"("history_bits": 2, "direction_history": [3, 9], "target_history": [3, 9], )";
+    EXPECT_EQ(refused(tables + R"("conditional_history": [5, 26])"), "nothing");
+    EXPECT_NE(refused(tables + R"("conditional_history": [5])").find("of other tables"), std::string::npos);
     EXPECT_NE(refused(R"("history_bits": 30, "history_target_bits": 6)").find("32 bits"), std::string::npos);
     EXPECT_NE(refused(R"("foretelling": {"direction_counter_bits": 4})").find("2 nor 3"), std::string::npos);
 }

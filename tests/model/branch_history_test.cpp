@@ -24,6 +24,23 @@ TEST(BranchHistory, IsOfTheLastBitsAndOfNoOthers) {
     EXPECT_NE(one.hash(0, 0x401000), one.hash(0, 0x401002));
 }
 
+TEST(BranchHistory, StepsOfTheSecondKindHaveALengthOfTheirOwn) {
+    constexpr std::array<unsigned, 1> lengths{8}, of_second{3};
+    BranchHistory one(lengths, of_second), other(lengths, of_second);
+    one.add_second_step(1);
+    EXPECT_NE(one.hash(0, 0x401000), other.hash(0, 0x401000));
+    for (int i = 0; i < 8; ++i) {
+        one.add(true);
+        other.add(true);
+    }
+    EXPECT_NE(one.hash(0, 0x401000), other.hash(0, 0x401000)) << "the first kind's steps leave the second's";
+    for (const std::uint32_t known : {5, 6, 7}) {
+        one.add_second_step(known);
+        other.add_second_step(known);
+    }
+    EXPECT_EQ(one.hash(0, 0x401000), other.hash(0, 0x401000));
+}
+
 TEST(BranchHistory, WhatIsTheSameInBetweenHidesNothing) {
     // Each other bit is set: what is left of 36 bits tells 2^18 histories apart, by 12 bits of the hash as good as any.
     constexpr std::array<unsigned, 1> lengths{36};

@@ -252,22 +252,30 @@ TEST(BranchPredictor, LooksBackUponAsManyTakenBranchesAsTheCoreDoes) {
     EXPECT_GT(missed_behind(48, true, 0, 4), by_chance);
 }
 
-/// Of ten branches by chance, one more, so many jumps and a branch that goes as that one did (as
-/// tests/truth/direction_tables.cpp has them), in tables of these lengths: share of mispredictions of the last.
-double missed_copy(const std::vector<unsigned>& lengths, int jumps, bool indirect) {
+enum class Between { jumps, taken_conditions, other_conditions };
+
+/// A core whose tables look back upon so many taken branches, and besides upon so many taken conditional ones.
+events::CoreGeometry with_tables(const std::vector<unsigned>& lengths, const std::vector<unsigned>& conditional = {}) {
     events::CoreGeometry core;
     core.history_bits = 12;
     core.history_target_bits = 6;
     core.direction_history = core.target_history = lengths;
+    core.conditional_history = conditional;
+    return core;
+}
+
+/// Of ten branches by chance, one more, so many between and a branch that goes as that one did (as
+/// tests/truth/direction_tables.cpp has them): share of mispredictions of the last.
+double missed_copy(const events::CoreGeometry& core, int between, bool indirect, Between kind = Between::jumps) {
     BranchPredictor predictor(core);
     std::vector<trace::StaticInstruction> code;
     constexpr int by_chance = 10;
-    for (int i = 0; i < by_chance + 1 + jumps + 1; ++i) {
+    for (int i = 0; i < by_chance + 1 + between + 1; ++i) {
         trace::StaticInstruction& each = code.emplace_back();
         each.address = 0x5000 + 16 * static_cast<std::uint64_t>(i);
         each.length = 2;
         each.branch = true;
-        each.conditional = i <= by_chance;
+        each.conditional = i <= by_chance || (i <= by_chance + between && kind != Between::jumps);
     }
     (indirect ? code.back().indirect : code.back().conditional) = true;
     std::mt19937 random(11);
@@ -280,7 +288,7 @@ double missed_copy(const std::vector<unsigned>& lengths, int jumps, bool indirec
             predictor.mispredicts(code[i], last_by_chance, code[i].address + 8);
         }
         for (std::size_t i = by_chance + 1; i + 1 < code.size(); ++i)
-            predictor.mispredicts(code[i], true, code[i].address + 16);
+            predictor.mispredicts(code[i], kind != Between::other_conditions, code[i].address + 16);
         const bool wrong = predictor.mispredicts(code.back(), indirect || last_by_chance,
                                                  code.back().address + (last_by_chance ? 8 : 16));
         if (turn >= learning) missed += wrong;
@@ -292,11 +300,22 @@ TEST(BranchPredictor, ForetellsByATableThatLooksBackJustFarEnough) {
     constexpr double told = 0.08, by_chance = 0.35;
     for (const bool indirect : {false, true}) {
         for (const int length : {3, 9, 34}) {
-            const std::vector<unsigned> one_table{static_cast<unsigned>(length)};
+            const events::CoreGeometry one_table = with_tables({static_cast<unsigned>(length)});
             EXPECT_LT(missed_copy(one_table, length - 1, indirect), told) << length;
             EXPECT_GT(missed_copy(one_table, length, indirect), by_chance) << length;
         }
-        EXPECT_GT(missed_copy({194}, 20, indirect), by_chance) << "what is by chance hides what is not";
+        EXPECT_GT(missed_copy(with_tables({194}), 20, indirect), by_chance) << "what is by chance hides what is not";
+    }
+}
+
+TEST(BranchPredictor, TakenConditionalBranchesAreLookedBackUponWhateverElseIsTaken) {
+    constexpr double told = 0.08, by_chance = 0.35;
+    const events::CoreGeometry core = with_tables({1, 1}, {1, 26});
+    for (const bool indirect : {false, true}) {
+        EXPECT_LT(missed_copy(core, 200, indirect, Between::jumps), told);
+        EXPECT_LT(missed_copy(core, 200, indirect, Between::other_conditions), told);
+        EXPECT_LT(missed_copy(core, 25, indirect, Between::taken_conditions), told);
+        EXPECT_GT(missed_copy(core, 26, indirect, Between::taken_conditions), by_chance);
     }
 }
 

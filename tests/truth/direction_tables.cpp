@@ -4,7 +4,8 @@
 // In each turn some branches go by chance, then one more, then come so many jumps, and a last branch goes as that one
 // did. A table that looks back upon fewer taken branches than there are jumps cannot know how; one that looks back upon
 // many more sees the branches by chance as well, too often another way to learn any. So where the last branch is
-// foretold, there is a table that looks back just as far.
+// foretold, there is a table that looks back just as far. The same with conditional branches that are always taken in
+// the place of the jumps, which some cores look back upon apart from all others.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +19,7 @@ namespace {
 
 using Run = void (*)(const std::uint64_t* from, const std::uint64_t* to);
 enum class Last { condition, jump };
+enum class Between { jumps, conditions };
 constexpr int by_chance = 10, first_free_bit = 16, never_set = 63;
 
 /// A branch over a no-operation by that bit of rdx.
@@ -35,17 +37,21 @@ void jump_by_bit(Code& code, int bit) {
 }
 
 /// Turns by one number each, whose bit 0 decides the branch before the jumps, and `last_bit` the one behind them.
-Code turns_of(int jumps, Last last, int last_bit) {
+Code turns_of(int between, Between kind, Last last, int last_bit) {
     Code code;
     code.branch({0xe9}, line_bytes);
     code.fill_to(line_bytes);
     code.put({0x48, 0x8b, 0x17, 0x48, 0x83, 0xc7, 8});  // mov rdx, (rdi); add rdi, 8
     for (int i = 0; i < by_chance; ++i) branch_by_bit(code, 1 + i);
     branch_by_bit(code, 0);
-    for (int i = 0; i < jumps; ++i) {
-        constexpr std::size_t jump_bytes = 5;
-        const std::size_t next = (code.size() + jump_bytes + line_bytes - 1) / line_bytes * line_bytes;
-        code.branch({0xe9}, next);
+    code.put({0x31, 0xc0});  // xor eax, eax
+    for (int i = 0; i < between; ++i) {
+        const std::size_t bytes = kind == Between::jumps ? 5 : 6;
+        const std::size_t next = (code.size() + bytes + line_bytes - 1) / line_bytes * line_bytes;
+        if (kind == Between::jumps)
+            code.branch({0xe9}, next);
+        else
+            code.branch({0x0f, 0x84}, next);  // jz
         code.fill_to(next);
     }
     if (last == Last::condition)
@@ -80,11 +86,14 @@ double turn_ns(Run run, const std::vector<std::uint64_t>& numbers) {
 /// The share of the last branches that are not foretold, by turns whose last branch always goes one way, and turns
 /// where it goes by a chance of its own: one after the other, since what else the machine does changes, and in the same
 /// place, since what is known of the jumps depends on it.
-double not_foretold(const CodeMemory& memory, int jumps, Last last, const std::vector<std::uint64_t>& numbers) {
+double not_foretold(const CodeMemory& memory, int between, Between kind, Last last,
+                    const std::vector<std::uint64_t>& numbers) {
     constexpr int times = 7;
     std::vector<double> as_before, by_itself;
     for (int time = 0; time < times; ++time) {
-        const auto with_last = [&](int bit) { return turn_ns(memory.hold<Run>(turns_of(jumps, last, bit)), numbers); };
+        const auto with_last = [&](int bit) {
+            return turn_ns(memory.hold<Run>(turns_of(between, kind, last, bit)), numbers);
+        };
         const double known = with_last(never_set);
         as_before.push_back(with_last(0) - known);
         by_itself.push_back(with_last(first_free_bit) - known);
@@ -92,18 +101,19 @@ double not_foretold(const CodeMemory& memory, int jumps, Last last, const std::v
     return median(as_before) / median(by_itself);
 }
 
-void print_reach(Last last, const std::vector<std::uint64_t>& numbers) {
+void print_reach(Last last, Between kind, const std::vector<std::uint64_t>& numbers) {
     const CodeMemory memory(1 << 16);
     if (!memory.is_there()) return;
-    std::printf("%s that goes as one before so many jumps, share not foretold:",
-                last == Last::condition ? "a condition" : "an indirect jump");
-    std::vector<int> jumps;
-    for (int each = 0; each <= 20; ++each) jumps.push_back(each);
-    for (int each = 22; each <= 74; each += each < 60 ? 4 : 1) jumps.push_back(each);
-    for (int each = 98; each <= 178; each += 20) jumps.push_back(each);
-    for (int each = 186; each <= 198; each += 2) jumps.push_back(each);
-    for (const int between : jumps) {
-        std::printf("  %d: %.0f%%", between, 100 * not_foretold(memory, between, last, numbers));
+    std::printf("%s that goes as one before so many %s, share not foretold:",
+                last == Last::condition ? "a condition" : "an indirect jump",
+                kind == Between::jumps ? "jumps" : "taken conditions");
+    std::vector<int> numbers_between;
+    for (int each = 0; each <= 20; ++each) numbers_between.push_back(each);
+    for (int each = 22; each <= 74; each += each < 38 ? 4 : 1) numbers_between.push_back(each);
+    for (int each = 98; each <= 178; each += 20) numbers_between.push_back(each);
+    for (int each = 186; each <= 198; each += 2) numbers_between.push_back(each);
+    for (const int between : numbers_between) {
+        std::printf("  %d: %.0f%%", between, 100 * not_foretold(memory, between, kind, last, numbers));
         std::fflush(stdout);
     }
     std::printf("\n");
@@ -115,7 +125,9 @@ int main() {
     std::mt19937_64 random(1);
     std::vector<std::uint64_t> numbers(1 << 17);
     for (std::uint64_t& number : numbers) number = random() & ~(std::uint64_t{1} << never_set);
-    print_reach(Last::condition, numbers);
-    print_reach(Last::jump, numbers);
+    for (const Between kind : {Between::jumps, Between::conditions}) {
+        print_reach(Last::condition, kind, numbers);
+        print_reach(Last::jump, kind, numbers);
+    }
     return 0;
 }
