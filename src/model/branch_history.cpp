@@ -8,15 +8,13 @@ namespace {
 constexpr std::size_t remembered = BranchHistory::longest + 1;
 /// A hash is the sum of its steps times powers of this.
 constexpr std::uint64_t base = 0xd1342543de82ef95u;
-/// By which what the steps of the second kind have is kept apart from the first.
-constexpr std::uint64_t kinds_factor = 0x9e6c63d0876a9a35u;
 
 }  // namespace
 
 BranchHistory::BranchHistory(std::span<const unsigned> lengths, std::span<const unsigned> lengths_of_second)
     : first_(lengths), second_(lengths_of_second) {}
 
-BranchHistory::Steps::Steps(std::span<const unsigned> wanted) : steps(remembered) {
+BranchHistory::Steps::Steps(std::span<const unsigned> wanted) : steps(wanted.empty() ? 0 : remembered) {
     for (const unsigned count : wanted) {
         Length& length = lengths.emplace_back(Length{count, 1, 0});
         for (unsigned i = 0; i < count; ++i) length.of_oldest *= base;
@@ -45,7 +43,7 @@ void BranchHistory::add(const trace::StaticInstruction& branch, bool taken, std:
 
 std::uint64_t BranchHistory::hash(std::size_t length, std::uint64_t branch) const {
     std::uint64_t mixed = first_.lengths[length].hash ^ branch * golden_factor;
-    if (length < second_.lengths.size()) mixed = mixed * kinds_factor ^ second_.lengths[length].hash;
+    if (length < second_.lengths.size()) mixed = mixed * third_factor ^ second_.lengths[length].hash;
     mixed *= second_factor;
     mixed ^= mixed >> 32;
     return mixed * golden_factor;

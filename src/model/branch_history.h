@@ -26,7 +26,7 @@ class BranchHistory {
     /// A step for a conditional branch, several for a call, a return or an indirect branch.
     void add(const trace::StaticInstruction& branch, bool taken, std::uint64_t target);
     void add_step(std::uint32_t known) { first_.add(known); }
-    void add_second_step(std::uint32_t known) { second_.add(known); }
+    void add_second_step(std::uint32_t known) { second_.add(known); }  ///< only with lengths of them
 
     /// Of a branch after what is looked back upon over this length: any bits of the hash are as good as others.
     std::uint64_t hash(std::size_t length, std::uint64_t branch) const;

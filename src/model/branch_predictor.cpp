@@ -100,6 +100,7 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       history_target_bits_(core.history_target_bits),
       directions_by_taken_(!core.direction_history.empty()),
       targets_by_taken_(!core.target_history.empty()),
+      conditional_besides_(!core.conditional_history.empty()),
       recent_branches_(core.recent_branches),
       recent_target_bits_(core.recent_target_bits),
       recent_return_bits_(core.recent_return_bits),
@@ -137,7 +138,7 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
                                        (target & mask(history_target_bits_)));
         if (targets_by_taken_) taken_for_targets_.add_step(known);
         if (directions_by_taken_) history_.add_step(known);
-        if (branch.conditional) {
+        if (conditional_besides_ && branch.conditional) {
             // Of which of its bits a core sees is not known. Those of the place in a page are the same in every run.
             constexpr std::uint64_t in_page = 4095;
             const auto place = static_cast<std::uint32_t>(last_byte & in_page);
@@ -159,8 +160,8 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
 }
 
 std::uint64_t BranchPredictor::of_recent_branches() const {
-    constexpr std::uint64_t factor = 0x9e6c63d0876a9a35u, other_factor = 0xc2b2ae3d27d4eb4fu;
-    return recent_targets_ * factor ^ recent_places_ * other_factor;
+    constexpr std::uint64_t other_factor = 0xc2b2ae3d27d4eb4fu;
+    return recent_targets_ * third_factor ^ recent_places_ * other_factor;
 }
 
 bool BranchPredictor::returns(std::uint64_t target) {
