@@ -36,7 +36,7 @@ void jump_by_bit(Code& code, int bit) {
     code.no_operations(4);
 }
 
-/// Turns by one number each, whose bit 0 decides the branch before the jumps, and `last_bit` the one behind them.
+/// Turns by one number each, whose bit 0 decides the branch before those between, and `last_bit` the one behind them.
 Code turns_of(int between, Between kind, Last last, int last_bit) {
     Code code;
     code.branch({0xe9}, line_bytes);
@@ -44,7 +44,7 @@ Code turns_of(int between, Between kind, Last last, int last_bit) {
     code.put({0x48, 0x8b, 0x17, 0x48, 0x83, 0xc7, 8});  // mov rdx, (rdi); add rdi, 8
     for (int i = 0; i < by_chance; ++i) branch_by_bit(code, 1 + i);
     branch_by_bit(code, 0);
-    code.put({0x31, 0xc0});  // xor eax, eax
+    code.put({0x31, 0xc0});  // xor eax, eax: the conditions are taken
     for (int i = 0; i < between; ++i) {
         const std::size_t bytes = kind == Between::jumps ? 5 : 6;
         const std::size_t next = (code.size() + bytes + line_bytes - 1) / line_bytes * line_bytes;
@@ -108,9 +108,8 @@ void print_reach(Last last, Between kind, const std::vector<std::uint64_t>& numb
                 last == Last::condition ? "a condition" : "an indirect jump",
                 kind == Between::jumps ? "jumps" : "taken conditions");
     std::vector<int> numbers_between;
-    for (int each = 0; each <= 20; ++each) numbers_between.push_back(each);
-    for (int each = 22; each <= 74; each += each < 38 ? 4 : 1) numbers_between.push_back(each);
-    for (int each = 98; each <= 178; each += 20) numbers_between.push_back(each);
+    for (int each = 0; each <= 74; ++each) numbers_between.push_back(each);
+    for (int each = 98; each <= 178; each += 4) numbers_between.push_back(each);
     for (int each = 186; each <= 198; each += 2) numbers_between.push_back(each);
     for (const int between : numbers_between) {
         std::printf("  %d: %.0f%%", between, 100 * not_foretold(memory, between, kind, last, numbers));
