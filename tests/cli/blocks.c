@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { nodes = 1 << 18, entries = 1 << 24 };
+enum { nodes = 1 << 16, entries = 1 << 24 };
 
 struct node {
     struct node* next;
