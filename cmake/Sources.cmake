@@ -235,6 +235,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/ports.cpp
     src/model/core/retirement.cpp
     src/model/core/slots.cpp
+    src/model/core/store_commit.cpp
     src/model/core/store_forwarding.cpp
     src/model/core/timeline.cpp
     src/model/core/wrong_path.cpp

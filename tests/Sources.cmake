@@ -132,6 +132,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/core_slots_test.cpp
     tests/model/core_test.cpp
     tests/model/core_waits_test.cpp
+    tests/model/store_commit_test.cpp
     tests/model/executed_runs_test.cpp
     tests/model/in_flight_test.cpp
     tests/model/kinds_of_moments_test.cpp

@@ -182,6 +182,14 @@ struct Description<PortScheduler> {
 };
 
 template <>
+struct Description<PartStores> {
+    using S = PartStores;
+    static constexpr auto fields =
+        std::make_tuple(field("unit_bytes", &S::unit_bytes).at_least(1), field("failed_cycles", &S::failed_cycles),
+                        field("again_cycles", &S::again_cycles), field("again_within", &S::again_within));
+};
+
+template <>
 struct Description<PortBinding::Choice> {
     using S = PortBinding::Choice;
     static constexpr auto fields = std::make_tuple(field("ports", &S::ports), field("places", &S::places));
@@ -221,14 +229,15 @@ struct Description<BranchForetelling> {
         added("direction_half_bit", &S::direction_half_bit),
         added("direction_counter_bits", &S::direction_counter_bits),
         added("target_entries", &S::target_entries).at_least(2), added("quick_contexts", &S::quick_contexts),
-        added("quick_taken_branches", &S::quick_taken_branches),
-        added("quick_counter_bits", &S::quick_counter_bits).at_least(1),
+        added("quick_taken_branches", &S::quick_taken_branches), added("quick_length", &S::quick_length),
+        added("quick_counter_bits", &S::quick_counter_bits).at_least(1), added("line_cycles", &S::line_cycles),
         added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
         added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
         for (const double cycles :
              {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,
-              foretelling.taken_backward_cycles, foretelling.late_direction_cycles, foretelling.late_target_cycles})
+              foretelling.taken_backward_cycles, foretelling.line_cycles, foretelling.late_direction_cycles,
+              foretelling.late_target_cycles})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries) || !std::has_single_bit(foretelling.target_entries))
             node.complain("has tables of no power of 2");
@@ -249,7 +258,9 @@ struct Description<CoreGeometry> {
         added("slot_width", &S::slot_width).at_least(1), added("op_cache_windows", &S::op_cache_windows),
         added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
-        added("op_cache_one_window", &S::op_cache_one_window), added("op_cache_loop_rounds", &S::op_cache_loop_rounds),
+        added("op_cache_one_window", &S::op_cache_one_window),
+
+        added("op_cache_loop_rounds", &S::op_cache_loop_rounds),
         added("decoder_switch_cycles", &S::decoder_switch_cycles).at_least(0),
         added("op_cache_window_slots", &S::op_cache_window_slots),
         added("op_cache_straight_windows", &S::op_cache_straight_windows),
@@ -274,8 +285,9 @@ struct Description<CoreGeometry> {
         added("vector_forward_cycles", &S::vector_forward_cycles),
         added("general_to_vector_forward_cycles", &S::general_to_vector_forward_cycles),
         added("store_forward_failed_cycles", &S::store_forward_failed_cycles),
-        added("aliased_load_cycles", &S::aliased_load_cycles), added("renames_memory", &S::renames_memory),
-        added("renaming_paths", &S::renaming_paths), added("renaming_branches", &S::renaming_branches).at_least(2),
+        added("vector_failed_cycles", &S::vector_failed_cycles), added("aliased_load_cycles", &S::aliased_load_cycles),
+        added("renames_memory", &S::renames_memory), added("renaming_paths", &S::renaming_paths),
+        added("renaming_branches", &S::renaming_branches).at_least(2),
         added("renames_memory_operands", &S::renames_memory_operands),
         added("renames_memory_by_registers", &S::renames_memory_by_registers),
         added("renames_only_stack_memory", &S::renames_only_stack_memory),
@@ -288,10 +300,10 @@ struct Description<CoreGeometry> {
         added("read_modify_write_cycles", &S::read_modify_write_cycles), added("lock_cycles", &S::lock_cycles),
         added("store_buffer", &S::store_buffer), added("load_buffer", &S::load_buffer),
         added("general_store_cycles", &S::general_store_cycles), added("stores_committed", &S::stores_committed),
-        added("store_block_bytes", &S::store_block_bytes).at_least(1), added("reorder_buffer", &S::reorder_buffer),
-        added("retire_width", &S::retire_width), added("general_registers", &S::general_registers),
-        added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
-        optional("schedulers", &S::schedulers), optional("units", &S::units),
+        added("store_block_bytes", &S::store_block_bytes).at_least(1), added("part_stores", &S::part_stores),
+        added("reorder_buffer", &S::reorder_buffer), added("retire_width", &S::retire_width),
+        added("general_registers", &S::general_registers), added("vector_registers", &S::vector_registers),
+        added("scheduler", &S::scheduler), optional("schedulers", &S::schedulers), optional("units", &S::units),
         added("split_line_cycles", &S::split_line_cycles),
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming), added("port_binding", &S::port_binding),
         added("eliminates_general_moves", &S::eliminates_general_moves),
@@ -314,6 +326,8 @@ struct Description<CoreGeometry> {
             if (!history.empty() && core.history_bits + core.history_target_bits == 0)
                 node.complain("has a history of nothing");
         }
+        if (core.foretelling.quick_length > core.direction_history.size())
+            node.complain("has a first level of directions that looks back as none of its tables does");
         if (!core.conditional_history.empty() && (core.conditional_history.size() != core.target_history.size() ||
                                                   core.conditional_history.size() != core.direction_history.size()))
             node.complain("has a 'conditional_history' of other tables than its other histories");

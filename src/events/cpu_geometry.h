@@ -120,6 +120,7 @@ struct Correction {
 /// How branches are foretold ahead of fetching, beyond where they go. All 0: as fast as they are fetched.
 struct BranchForetelling {
     double taken_cycles = 0, indirect_cycles = 0, call_cycles = 0, return_cycles = 0;  ///< each such branch
+    double line_cycles = 0;            ///< each further line of code up to such a branch
     double taken_backward_cycles = 0;  ///< one that goes back, as a loop does; 0: as any
     /// What the op cache sends in a cycle goes on at the target of a branch that goes forward.
     bool fetches_past_forward = false;
@@ -143,6 +144,7 @@ struct BranchForetelling {
     /// by so many branches before it, each with a counter of so many bits; what it has wrong is corrected so many
     /// cycles later. 0 contexts: all is known at once.
     unsigned quick_contexts = 0, quick_taken_branches = 0, quick_counter_bits = 1;
+    unsigned quick_length = 0;  ///< or by as much as this table of directions looks back upon, counted from 1; 0: none
     double late_direction_cycles = 0;
     double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
@@ -153,6 +155,14 @@ struct PortScheduler {
     std::vector<std::string> ports;  ///< that it issues to, by the ends of LLVM's names
     unsigned entries = 0;
     bool takes_one = false;  ///< operation a cycle at renaming, addresses aside; the next waits, and all behind it
+};
+
+/// Stores that do not fill units of the first-level cache, which it keeps a checksum of: old and new are put together.
+struct PartStores {
+    unsigned unit_bytes = 0;     ///< 0: nothing is known of it
+    unsigned failed_cycles = 0;  ///< that a load which could not be forwarded from it waits longer
+    unsigned again_cycles = 0;   ///< that another store to the unit waits, and all behind it,
+    unsigned again_within = 0;   ///< if it would leave so few cycles later, or less
 };
 
 /// Of the ports that it may go to, the one that a micro-op is bound to at renaming, in cores that know how many wait
@@ -195,8 +205,9 @@ struct CoreGeometry {
     /// How many taken branches each table of targets of indirect branches looks back upon, and each of directions, the
     /// shortest first; none: not known, the model's own.
     std::vector<unsigned> target_history, direction_history;
-    /// Besides, how many taken conditional branches each of all these tables looks back upon, whatever other branches
-    /// are taken in between; none: no further than the others.
+    /// Besides, how many conditional branches each of all these tables looks back upon: taken ones, and others by the
+    /// branch that is taken next, once for however many; whatever other branches are taken in between. None: no further
+    /// than the others.
     std::vector<unsigned> conditional_history;
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks.
@@ -215,6 +226,7 @@ struct CoreGeometry {
     unsigned vector_forward_cycles = 0;  ///< the same, of a load into a vector register; 0: as into a general one
     unsigned general_to_vector_forward_cycles = 0;  ///< of these, from a store of a general register; 0: as of a vector
     unsigned store_forward_failed_cycles = 14;      ///< of a load that needs more than the store wrote, or parts of two
+    unsigned vector_failed_cycles = 0;              ///< with these, into a vector register
     unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
                                        ///< it, which is in the store buffer; 0: none, or not known
     bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time
@@ -247,8 +259,9 @@ struct CoreGeometry {
         0;                            ///< of a store port, for a store of a general register; 0: as LLVM's model has it
     unsigned stores_committed = 1;    ///< stores to one block that leave the store buffer in a cycle
     unsigned store_block_bytes = 64;  ///< of such blocks, aligned; a store to two of them leaves in two cycles
-    unsigned reorder_buffer = 0;      ///< entries; 0: not known
-    unsigned retire_width = 0;        ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
+    PartStores part_stores;
+    unsigned reorder_buffer = 0;  ///< entries; 0: not known
+    unsigned retire_width = 0;    ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
     unsigned general_registers = 0,
              vector_registers = 0;          ///< to rename into; 0: as LLVM's model has it, or without limit
     unsigned scheduler = 0;                 ///< entries of all schedulers together; 0: as LLVM's model has them

@@ -89,7 +89,7 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
     : directions_({lengths_of(core.direction_history).size(), core.foretelling.direction_entries,
                    core.foretelling.direction_half_bit, core.foretelling.direction_counter_bits},
                   {core.foretelling.quick_contexts, core.foretelling.quick_taken_branches,
-                   core.foretelling.quick_counter_bits}),
+                   core.foretelling.quick_counter_bits, core.foretelling.quick_length}),
       tagged_targets_(lengths_of(core.target_history).size(),
                       SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
@@ -126,7 +126,10 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
     }
     if (!branch.conditional) directions_.took(branch.address);
     if (!directions_by_taken_) history_.add(branch, taken, target);
-    if (taken || !branch.conditional) note_taken(branch, target);
+    if (taken || !branch.conditional)
+        note_taken(branch, target);
+    else
+        past_condition_ = true;
     return foretold;
 }
 
@@ -138,7 +141,7 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
                                        (target & mask(history_target_bits_)));
         if (targets_by_taken_) taken_for_targets_.add_step(known);
         if (directions_by_taken_) history_.add_step(known);
-        if (conditional_besides_ && branch.conditional) {
+        if (conditional_besides_ && (branch.conditional || past_condition_)) {
             // Of which of its bits a core sees is not known. Those of the place in a page are the same in every run.
             constexpr std::uint64_t in_page = 4095;
             const auto place = static_cast<std::uint32_t>(last_byte & in_page);
@@ -146,6 +149,7 @@ void BranchPredictor::note_taken(const trace::StaticInstruction& branch, std::ui
             history_.add_second_step(place);
         }
     }
+    past_condition_ = false;
     if (recent_branches_) {
         constexpr unsigned bits_each = 16, most = 64 / bits_each;
         const auto remember = [](std::uint64_t& recent, std::uint64_t known, unsigned branches) {

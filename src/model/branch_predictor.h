@@ -61,7 +61,8 @@ class BranchPredictor final : public core::BranchOracle {
     unsigned history_bits_, history_first_bit_, history_target_bits_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
     bool targets_by_taken_;     ///< and indirect ones, by a history of their own
-    bool conditional_besides_;  ///< both also by the taken conditional ones alone
+    bool conditional_besides_;  ///< both also by the conditional ones alone
+    bool past_condition_ = false;  ///< a condition did not hold since the last taken branch
     unsigned recent_branches_, recent_target_bits_, recent_return_bits_, recent_place_bits_;
     /// What is known of the last branches, the latest lowest.
     std::uint64_t recent_targets_ = 0, recent_places_ = 0;

@@ -40,6 +40,7 @@ DirectionPredictor::DirectionPredictor(const Tables& tables, const Quick& quick)
       most_taken_((1u << std::clamp(tables.counter_bits, 2u, 3u)) - 1),
       most_failures_(tables.entries / entries_a_failure),
       quick_history_(std::min(quick.taken_branches, most_looked_back)),
+      quick_length_(quick.length),
       has_quick_(quick.contexts > 0),
       mostly_(std::size_t{1} << by_branch_bits, 1, mostly_taken),
       contexts_(quick.contexts, 16),
@@ -122,12 +123,17 @@ std::uint32_t DirectionPredictor::use_of(std::uint32_t entry) const {
     return (entry & age_mask) >> age_shift == age_ ? (entry & use_mask) >> use_shift : 0;
 }
 
-bool DirectionPredictor::quick_is_right(std::uint64_t branch, bool taken) {
+std::uint64_t DirectionPredictor::quick_context(const BranchHistory& history, std::uint64_t branch) const {
+    if (quick_length_) return history.hash(quick_length_ - 1, branch) * golden_factor;
+    const std::uint64_t recent = taken_ & ((std::uint64_t{1} << quick_history_ * bits_of_taken) - 1);
+    return (branch * second_factor ^ (recent + 1)) * golden_factor;
+}
+
+bool DirectionPredictor::quick_is_right(const BranchHistory& history, std::uint64_t branch, bool taken) {
     std::uint8_t& mostly = *mostly_.change((branch * golden_factor) >> (64 - by_branch_bits));
     const bool goes_as_mostly = (mostly >= mostly_taken) == taken;
     train(mostly, taken, mostly_most);
-    const std::uint64_t recent = taken_ & ((std::uint64_t{1} << quick_history_ * bits_of_taken) - 1);
-    const std::uint64_t hash = (branch * second_factor ^ (recent + 1)) * golden_factor;
+    const std::uint64_t hash = quick_context(history, branch);
     const bool known = contexts_.find(hash >> 24);
     if (!known && goes_as_mostly) return true;
     std::uint8_t& counter = *counters_.change(hash >> (64 - by_branch_bits));
@@ -154,7 +160,7 @@ DirectionPredictor::Answer DirectionPredictor::meet(const BranchHistory& history
     answer.is_new = base == never_met;
     if (answer.is_new) base = taken ? weakly_taken : weakly_taken - 1;
     const bool right = foretell(found, base, taken) == taken;
-    const bool at_once = !has_quick_ || quick_is_right(branch, taken);
+    const bool at_once = !has_quick_ || quick_is_right(history, branch, taken);
     answer.foretold = !right ? core::Foretold::wrong : at_once ? core::Foretold::right : core::Foretold::late;
     if (taken) took(branch);
     return answer;

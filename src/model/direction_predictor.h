@@ -27,6 +27,7 @@ class DirectionPredictor {
         unsigned taken_branches = 0;  ///< before, up to 15, that tell them apart
         unsigned counter_bits = 1;    ///< of each, up to 8: how often in a row it may go the other way before it is
                                       ///< foretold to; with one bit it goes as it did last
+        unsigned length = 0;  ///< of the history, by its number from 1 on, instead of taken branches; 0: of none
     };
     /// The tables that have the last word.
     struct Tables {
@@ -56,7 +57,8 @@ class DirectionPredictor {
     std::uint32_t use_of(std::uint32_t entry) const;
     bool foretell(Found found, std::uint8_t& base, bool taken);
     void allocate(Found found, bool taken);
-    bool quick_is_right(std::uint64_t branch, bool taken);
+    std::uint64_t quick_context(const BranchHistory& history, std::uint64_t branch) const;
+    bool quick_is_right(const BranchHistory& history, std::uint64_t branch, bool taken);
 
     /// Bits 0-2: counter; 3-4: how often it did better than the next shorter one, in the age of bits 5-7; 8-23: tag.
     std::vector<SharedRows<std::uint32_t>> tagged_;
@@ -69,6 +71,7 @@ class DirectionPredictor {
     std::uint32_t random_ = 1;
     int trusts_new_ = 8;      ///< 0..15: whether entries that are new do better than the ones before them
     unsigned quick_history_;  ///< taken branches
+    unsigned quick_length_;   ///< as of Quick
     bool has_quick_;
     SharedRows<std::uint8_t> mostly_;    ///< taken, by branch
     SetAssociative contexts_;            ///< of the first level

@@ -154,6 +154,9 @@ TEST(Geometry, HistoriesOfBranchesAreOnesThatAPredictorCanHave) {
     const std::string tables = R"("history_bits": 2, "direction_history": [3, 9], "target_history": [3, 9], )";
     EXPECT_EQ(refused(tables + R"("conditional_history": [5, 26])"), "nothing");
     EXPECT_NE(refused(tables + R"("conditional_history": [5])").find("of other tables"), std::string::npos);
+    EXPECT_EQ(refused(tables + R"("foretelling": {"quick_length": 2})"), "nothing");
+    EXPECT_NE(refused(tables + R"("foretelling": {"quick_length": 3})").find("as none of its tables"),
+              std::string::npos);
     EXPECT_NE(refused(R"("history_bits": 30, "history_target_bits": 6)").find("32 bits"), std::string::npos);
     EXPECT_NE(refused(R"("foretelling": {"direction_counter_bits": 4})").find("2 nor 3"), std::string::npos);
 }

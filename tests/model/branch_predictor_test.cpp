@@ -319,6 +319,35 @@ TEST(BranchPredictor, TakenConditionalBranchesAreLookedBackUponWhateverElseIsTak
     }
 }
 
+TEST(BranchPredictor, AJumpBehindAConditionThatDoesNotHoldIsLookedBackUponWithTheConditions) {
+    // A loop that a condition leaves and a jump continues, of so many rounds each time.
+    const auto missed_ends = [](int rounds) {
+        BranchPredictor predictor(with_tables({1, 1}, {1, 26}));
+        trace::StaticInstruction leaves, goes_on, back;
+        leaves.address = 0x5000;
+        goes_on.address = 0x5002;
+        back.address = 0x5100;
+        for (trace::StaticInstruction* each : {&leaves, &goes_on, &back}) {
+            each->length = 2;
+            each->branch = true;
+        }
+        leaves.conditional = back.conditional = true;
+        constexpr int times = 2000, learning = 1000;
+        int missed = 0;
+        for (int time = 0; time < times; ++time) {
+            for (int round = 0; round < rounds; ++round) {
+                const bool last = round + 1 == rounds, wrong = predictor.mispredicts(leaves, last, 0x5100);
+                missed += time >= learning && wrong;
+                if (!last) predictor.mispredicts(goes_on, true, 0x5000);
+            }
+            predictor.mispredicts(back, true, 0x5000);
+        }
+        return missed / static_cast<double>(times - learning);
+    };
+    EXPECT_LT(missed_ends(20), 0.02);
+    EXPECT_GT(missed_ends(40), 0.9);
+}
+
 TEST(BranchPredictor, TheLastBranchesTellMoreThanTheHistory) {
     constexpr double told = 0.02, by_chance = 0.4;
     for (const bool condition : {false, true}) {

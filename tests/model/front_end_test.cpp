@@ -84,6 +84,34 @@ TEST(FrontEnd, CallsAndReturnsTakeWhatForetellingThemTakes) {
     EXPECT_NEAR(cycles_of_calls(foretelling_zen4(), 6, TargetKnown::first_level), 8, 0.1) << "as many fetches";
 }
 
+TEST(FrontEnd, LinesUpToATakenBranchAreForetoldOneAfterAnother) {
+    // So many lines of four long no-operations and a short one, a call, its return, and a jump back.
+    const Bytes longest = {0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
+    const auto cycles_behind = [&](unsigned lines, double line_cycles) {
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        std::uint64_t at = 0x401000;
+        for (unsigned line = 0; line < lines; ++line) {
+            for (unsigned i = 0; i < 4; ++i, at += longest.size()) code.push_back({at, longest});
+            code.push_back({at, {0x0f, 0x1f, 0x40, 0}});
+            at += 4;
+        }
+        code.push_back({at, {0xe8, 0, 0x10, 0, 0}});
+        code.push_back({at + 0x1005, {0xc3}});
+        code.push_back({at + 5, {0xe9, 0, 0xf0, 0xff, 0xff}});
+        CoreParameters parameters = foretelling_zen4();
+        parameters.foretelling.taken_cycles = 1;
+        parameters.foretelling.line_cycles = line_cycles;
+        constexpr std::size_t times = 1000;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, times), memory, branches) / times;
+    };
+    EXPECT_NEAR(cycles_behind(0, 1), 5, 0.1);
+    EXPECT_NEAR(cycles_behind(1, 1), 6, 0.1);
+    EXPECT_NEAR(cycles_behind(3, 1), 8, 0.1);
+    EXPECT_NEAR(cycles_behind(1, 0), 5, 0.1) << "within what the call takes";
+}
+
 TEST(FrontEnd, TargetsThatAreKnownLaterHoldFetchingUp) {
     CoreParameters parameters = foretelling_zen4();
     parameters.foretelling.second_level_cycles = 3;

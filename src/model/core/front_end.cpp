@@ -107,7 +107,11 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
         return;
     }
     if (const std::uint64_t line = address / line_bytes; line != last_line_) {
-        last_line_ = line;
+        const bool goes_on = std::exchange(last_line_, line) != ~0ull;
+        if (goes_on && parameters_.foretelling.line_cycles > 0) {
+            foretold_until_ += parameters_.foretelling.line_cycles;
+            wait_until(foretold_until_, SlotCause::fetch_bandwidth);
+        }
         fetch_line(address);
     }
     if (address <= last_address_) last_window_ = ~0ull;  // entered again

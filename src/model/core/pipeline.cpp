@@ -315,17 +315,18 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
     if (what.writes_general) general_registers_.take(retired);
     if (what.writes_vector) vector_registers_.take(retired);
     if (!what.stores) return {done, retired};
-    const std::uint64_t committed = commit(what, step, retired);
-    store_buffer_.take(committed);
+    const StoreCommit::Left left = commit(what, step, retired);
+    store_buffer_.take(left.cycle);
     stores_retire_.take(retired);
     if (!step.store || what.what.string) return {done, retired};
     const RecentStore recent{step.store,
                              times.addressed,
                              times.stored,
                              what.operation_uses && !never_waits_ ? times.operated + what.latency : times.operated,
-                             committed,
+                             left.cycle,
                              0,
                              what.store_bytes,
+                             left.in_part,
                              what.renamable_store,
                              what.what.memory.base,
                              what.what.memory.displacement,

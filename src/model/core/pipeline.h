@@ -8,6 +8,7 @@
 
 #include "model/core/front_end.h"
 #include "model/core/ports.h"
+#include "model/core/store_commit.h"
 #include "model/core/store_forwarding.h"
 #include "model/core/trace_descriptors.h"
 #include "model/core/wrong_path.h"
@@ -76,6 +77,7 @@ class Pipeline {
     std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);
     bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
     unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
+    unsigned failed_forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
     bool is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const;
     void operate(const InstructionDescriptor& what, Times& times);
     void store(const InstructionDescriptor& what, Times& times);
@@ -83,8 +85,7 @@ class Pipeline {
     /// The cycles in which it is done and retires.
     std::pair<std::uint64_t, std::uint64_t> retire(const InstructionDescriptor& what, const trace::Step& step,
                                                    const Times& times);
-    /// The cycle in which a store leaves the store buffer.
-    std::uint64_t commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired);
+    StoreCommit::Left commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired);
     void note_execution(const InstructionDescriptor& what, const Times& times);
     void branch(const InstructionDescriptor& what, std::size_t step, const Times& times);
     /// Of what is about to be executed.
@@ -122,6 +123,7 @@ class Pipeline {
     const std::uint64_t taking_one_;
     InOrder load_buffer_, store_buffer_, general_registers_, vector_registers_;
     InOrder stores_retire_;  ///< beside `store_buffer_`: when each retires
+    StoreCommit leaving_{parameters_};
     StoreForwarding forwarding_;
     ForwardingPredictor foretold_;
     KnownPaths paths_;
@@ -137,9 +139,7 @@ class Pipeline {
     std::vector<Hope> hopes_;               ///< of each unit, where the core issues in vain
     Hope hoped_;                            ///< of what is executed: when it would have been there
     std::uint64_t hoped_until_ = 0;         ///< no hope of a unit is for later
-    std::uint64_t last_committed_ = 0, committed_block_ = ~0ull;
-    unsigned committed_in_cycle_ = 0;
-    std::uint64_t memory_order_ = 0;  ///< no access is issued before: a locked operation or a fence
+    std::uint64_t memory_order_ = 0;        ///< no access is issued before: a locked operation or a fence
     std::uint64_t serialized_until_ = 0, memory_done_ = 0;
     bool stack_moved_ = false, last_alone_ = false;
     bool at_hand_ = false, never_waits_ = false;  ///< the instruction that is executed (CoreChanges)

@@ -46,7 +46,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         else
             // It begins again when the store has left its buffer: in order, after all before it.
             times.loaded = std::max({issued, from->data_at, from->committed - commit_after_data}) +
-                           parameters_.store_forward_failed_cycles;
+                           failed_forward_cycles(what, *from);
     } else {
         const Loaded answer = memory_.load(step.load, what.what.address, issued);
         times.loaded += answer.extra;
@@ -120,6 +120,12 @@ unsigned Pipeline::forward_cycles(const InstructionDescriptor& load, const Recen
     return parameters_.vector_forward_cycles;
 }
 
+unsigned Pipeline::failed_forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const {
+    const unsigned vector = load.writes_vector ? parameters_.vector_failed_cycles : 0;
+    return parameters_.store_forward_failed_cycles + vector +
+           (from.in_part ? parameters_.part_stores.failed_cycles : 0);
+}
+
 /// A store whose address comes later than the load looks for it is passed, as any other.
 bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const {
     if (!parameters_.aliased_load_cycles || what.what.string || what.what.gather) return false;
@@ -127,22 +133,14 @@ bool Pipeline::is_aliased(const InstructionDescriptor& what, const trace::Step& 
     return store && store->committed > issued && store->address_at <= issued + what.load_latency;
 }
 
-/// Stores leave in order: one a cycle, or several to one block, or in two cycles those to two blocks.
-std::uint64_t Pipeline::commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired) {
+/// Once it has retired and its lines are owned.
+StoreCommit::Left Pipeline::commit(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t retired) {
     std::uint64_t owned = step.store && !never_waits_ ? memory_.store(step.store, what.what.address, retired) : retired;
     const unsigned bytes = what.what.string ? 1 : std::max<unsigned>(1, what.store_bytes);
     const std::uint64_t last = step.store + bytes - 1;
     if (step.store && !never_waits_ && last / line_bytes != step.store / line_bytes)
         owned = std::max(owned, memory_.store(last, what.what.address, retired));
-    const std::uint64_t block = step.store / parameters_.store_block_bytes,
-                        last_block = last / parameters_.store_block_bytes;
-    const bool together = block == committed_block_ && committed_in_cycle_ < parameters_.stores_committed;
-    std::uint64_t committed = std::max(owned, last_committed_ + (together ? 0 : 1));
-    if (last_block != block) ++committed;
-    committed_in_cycle_ = committed == last_committed_ ? committed_in_cycle_ + 1 : 1;
-    committed_block_ = last_block;
-    last_committed_ = committed;
-    return committed;
+    return leaving_.leaves(step.store, bytes, owned);
 }
 
 Pipeline::Times Pipeline::at_once(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t renamed) {

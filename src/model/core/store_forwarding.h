@@ -21,6 +21,7 @@ struct RecentStore {
     std::uint64_t committed = 0;   ///< the cycle in which it leaves the store buffer
     std::uint64_t number = 0;
     std::uint8_t bytes = 0;  ///< 0: none
+    bool in_part = false;    ///< as of StoreCommit::Left
     bool plain = false;      ///< of a whole general register: a core that renames memory can tell
     std::int8_t base = -1;   ///< register of its address
     std::int64_t displacement = 0;
