@@ -232,7 +232,7 @@ struct Description<BranchForetelling> {
         added("quick_taken_branches", &S::quick_taken_branches), added("quick_length", &S::quick_length),
         added("quick_counter_bits", &S::quick_counter_bits).at_least(1), added("line_cycles", &S::line_cycles),
         added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
-        added("lines_ahead", &S::lines_ahead));
+        added("late_if_target_ever_varied", &S::late_if_target_ever_varied), added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
         for (const double cycles :
              {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,

@@ -147,6 +147,7 @@ struct BranchForetelling {
     unsigned quick_length = 0;  ///< or by as much as this table of directions looks back upon, counted from 1; 0: none
     double late_direction_cycles = 0;
     double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
+    bool late_if_target_ever_varied = false;  ///< instead: of one that ever went elsewhere than before
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
 };
 

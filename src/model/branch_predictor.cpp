@@ -93,8 +93,9 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       tagged_targets_(lengths_of(core.target_history).size(),
                       SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
-      targets_(std::size_t{1} << by_address_bits, 1, no_target),
+      targets_(std::size_t{1} << by_address_bits, 2, no_target),
       known_targets_(core.foretelling),
+      late_if_ever_varied_(core.foretelling.late_if_target_ever_varied),
       history_bits_(core.history_bits),
       history_first_bit_(core.history_first_bit),
       history_target_bits_(core.history_target_bits),
@@ -207,8 +208,10 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
         const std::uint64_t* entry = tagged_targets_[table].look(place(table));
         if (entry && entry[1] >> tag_at == tag(table)) table_found = static_cast<int>(table);
     }
-    std::uint64_t& last = *targets_.change(by_address(address));
+    std::uint64_t* const known = targets_.change(by_address(address));
+    std::uint64_t &last = known[0], &ever_varied = known[1];
     const bool is_new = last == no_target, elsewhere = last != target;
+    if (!is_new && elsewhere) ever_varied = 1;
     std::uint64_t predicted = last;
     if (table_found >= 0) {
         const auto table = static_cast<std::size_t>(table_found);
@@ -224,8 +227,9 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
         ++unknown_;
         return unknown_is_missed_ ? core::Foretold::wrong : core::Foretold::right;
     }
-    // Where it goes without a history is known at once, where it goes after this one later.
-    if (predicted == target) return elsewhere ? core::Foretold::late : core::Foretold::right;
+    // Where it goes without a history is known at once, where it goes after this one later; or where it always goes.
+    const bool is_late = late_if_ever_varied_ ? ever_varied != 0 : elsewhere;
+    if (predicted == target) return is_late ? core::Foretold::late : core::Foretold::right;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;

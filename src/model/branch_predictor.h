@@ -56,8 +56,9 @@ class BranchPredictor final : public core::BranchOracle {
     DirectionPredictor directions_;
     std::vector<SharedRows<std::uint64_t>> tagged_targets_;  ///< the target, then tag and confidence
     unsigned target_bits_;                                   ///< of the number of rows of each of these
-    SharedRows<std::uint64_t> targets_;
+    SharedRows<std::uint64_t> targets_;                      ///< without a history; whether it ever was another
     BranchTargets known_targets_;
+    bool late_if_ever_varied_;  ///< an indirect branch that always goes to one place is not late, and all others are
     unsigned history_bits_, history_first_bit_, history_target_bits_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
     bool targets_by_taken_;     ///< and indirect ones, by a history of their own

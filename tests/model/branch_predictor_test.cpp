@@ -108,6 +108,24 @@ TEST(BranchPredictor, WhereAnIndirectJumpGoesAfterAHistoryIsKnownLate) {
     EXPECT_EQ(late, 0);
 }
 
+TEST(BranchPredictor, OnSomeCoresAnIndirectJumpThatEverWentElsewhereIsAlwaysLate) {
+    events::CoreGeometry core;
+    core.foretelling.late_if_target_ever_varied = true;
+    BranchPredictor predictor(core);
+    trace::StaticInstruction jump;
+    jump.address = 0x5000;
+    jump.length = 2;
+    jump.branch = jump.indirect = true;
+    const auto last_of = [&](int times, std::uint64_t target) {
+        core::Foretold last = core::Foretold::wrong;
+        for (int i = 0; i < times; ++i) last = predictor.foretell(jump, true, target);
+        return last;
+    };
+    EXPECT_EQ(last_of(100, 0x8000), core::Foretold::right);
+    last_of(100, 0x8040);
+    EXPECT_EQ(last_of(1000, 0x8000), core::Foretold::late);
+}
+
 /// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
 /// 0x8000 + `from`: share of mispredicted calls.
 double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {

@@ -127,6 +127,14 @@ TEST(DirectionPredictor, CountersOfSeveralBitsDoNotForgetALoopForItsEnd) {
     }
 }
 
+TEST(DirectionPredictor, TheFirstLevelLooksBackUponALengthOfTheHistory) {
+    const DirectionPredictor::Quick second_length{768, 0, 2, 2};
+    const auto rounds = static_cast<int>(lengths[1]);
+    EXPECT_EQ(late_of_short_loop(rounds - 1, second_length), 0);
+    EXPECT_NEAR(late_of_short_loop(rounds + 2, second_length), 1, 0.1);
+    EXPECT_NEAR(late_of_short_loop(rounds + 9, second_length), 1, 0.1);
+}
+
 TEST(DirectionPredictor, WhatIsAlwaysTakenTakesRoomInWhatTheFirstLevelLooksBackUpon) {
     // A branch that goes as the one before it, with so many jumps in between.
     const auto late = [](int jumps) {
