@@ -258,9 +258,7 @@ struct Description<CoreGeometry> {
         added("slot_width", &S::slot_width).at_least(1), added("op_cache_windows", &S::op_cache_windows),
         added("op_cache_window_bytes", &S::op_cache_window_bytes).at_least(1),
         added("op_cache_ways", &S::op_cache_ways), added("op_cache_width", &S::op_cache_width).at_least(1),
-        added("op_cache_one_window", &S::op_cache_one_window),
-
-        added("op_cache_loop_rounds", &S::op_cache_loop_rounds),
+        added("op_cache_one_window", &S::op_cache_one_window), added("op_cache_loop_rounds", &S::op_cache_loop_rounds),
         added("decoder_switch_cycles", &S::decoder_switch_cycles).at_least(0),
         added("op_cache_window_slots", &S::op_cache_window_slots),
         added("op_cache_straight_windows", &S::op_cache_straight_windows),

@@ -64,7 +64,8 @@ TEST(StoreCommit, StoresToOneBlockFillAUnitTogether) {
 }
 
 TEST(StoreCommit, LeavesInOrderAndAsItsLineIsOwned) {
-    StoreCommit commit({});
+    const events::CoreGeometry core;
+    StoreCommit commit(core);
     EXPECT_EQ(commit.leaves(0x1000, 8, 100).cycle, 100u);
     EXPECT_EQ(commit.leaves(0x2000, 8, 5).cycle, 101u);
     EXPECT_EQ(commit.leaves(0x303c, 8, 5).cycle, 103u) << "to two blocks";
