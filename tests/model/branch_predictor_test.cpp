@@ -88,12 +88,17 @@ TEST(BranchPredictor, AnInterpretersDispatchIsForetoldByTheOperationsBefore) {
     EXPECT_GT(missed_of(noise), 0.7);
 }
 
-TEST(BranchPredictor, WhereAnIndirectJumpGoesAfterAHistoryIsKnownLate) {
-    BranchPredictor predictor{events::CoreGeometry{}};
+trace::StaticInstruction indirect_jump() {
     trace::StaticInstruction jump;
     jump.address = 0x5000;
     jump.length = 2;
     jump.branch = jump.indirect = true;
+    return jump;
+}
+
+TEST(BranchPredictor, WhereAnIndirectJumpGoesAfterAHistoryIsKnownLate) {
+    BranchPredictor predictor{events::CoreGeometry{}};
+    const trace::StaticInstruction jump = indirect_jump();
     int late = 0, wrong = 0;
     constexpr int times = 4000;
     for (int i = 0; i < times; ++i) {
@@ -112,10 +117,7 @@ TEST(BranchPredictor, OnSomeCoresAnIndirectJumpThatEverWentElsewhereIsAlwaysLate
     events::CoreGeometry core;
     core.foretelling.late_if_target_ever_varied = true;
     BranchPredictor predictor(core);
-    trace::StaticInstruction jump;
-    jump.address = 0x5000;
-    jump.length = 2;
-    jump.branch = jump.indirect = true;
+    const trace::StaticInstruction jump = indirect_jump();
     const auto last_of = [&](int times, std::uint64_t target) {
         core::Foretold last = core::Foretold::wrong;
         for (int i = 0; i < times; ++i) last = predictor.foretell(jump, true, target);

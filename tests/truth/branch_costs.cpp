@@ -87,47 +87,6 @@ Code calls_alone(int count) {
     return code;
 }
 
-constexpr std::size_t line_bytes = 64;
-
-/// So many lines of code, four long no-operations and a short one each, from the beginning of a line on.
-void put_lines(Code& code, int lines) {
-    for (int line = 0; line < lines; ++line) {
-        for (int i = 0; i < 4; ++i)
-            put(code, {0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0});
-        put(code, {0x0f, 0x1f, 0x40, 0});
-    }
-}
-
-void jump_to_next_line(Code& code) {
-    constexpr std::size_t jump_bytes = 5;
-    jump_over(code, static_cast<int>((2 * line_bytes - code.size() % line_bytes - jump_bytes) % line_bytes));
-}
-
-/// Eight jumps, each behind so many lines.
-Code jumps_behind_lines(int lines) {
-    Code code;
-    for (int i = 0; i < 8; ++i) {
-        put_lines(code, lines);
-        jump_to_next_line(code);
-    }
-    return code;
-}
-
-/// Four calls behind so many lines of a function of as many lines, which lies at `function_at`, and a jump behind each.
-Code calls_behind_lines(unsigned char* memory, int lines) {
-    Code function, code;
-    put_lines(function, lines);
-    put(function, {0xc3});
-    std::memcpy(memory + function_at, function.data(), function.size());
-    for (int i = 0; i < 4; ++i) {
-        put_lines(code, lines);
-        put(code, {0xe8});
-        put_number(code, static_cast<std::int64_t>(function_at) - static_cast<std::int64_t>(loop_at + code.size() + 4));
-        jump_to_next_line(code);
-    }
-    return code;
-}
-
 /// Jumps that lie so many bytes apart and follow one another in any order.
 Code jumps(std::size_t count, std::size_t bytes_apart) {
     std::vector<std::size_t> order(count);
@@ -222,11 +181,6 @@ int main() {
     std::printf("\nand a loop of so many calls alone, cycles of a turn\n");
     memory[function_at] = 0xc3;
     for (const int count : {1, 2, 4, 8}) std::printf("  %d %5.2f", count, cycles(memory, calls_alone(count), 1));
-    std::printf("\neight jumps, each behind so many lines of code, cycles of all");
-    for (const int lines : {0, 1, 2, 3}) std::printf("  %d %5.2f", lines, cycles(memory, jumps_behind_lines(lines), 1));
-    std::printf("\nfour calls behind so many lines, of a function of as many, and a jump behind each");
-    for (const int lines : {0, 1, 2, 3})
-        std::printf("  %d %5.2f", lines, cycles(memory, calls_behind_lines(memory, lines), 1));
     std::printf("\njumps in any order, cycles of each, by how many there are\n");
     for (const std::size_t apart : {8, 16, 32, 64}) {
         std::printf("  %2zu bytes apart", apart);

@@ -50,6 +50,56 @@ void loop(Code& code, std::size_t no_operations, std::size_t behind, int rounds)
     code.branch({0x0f, 0x85}, start);  // jnz
 }
 
+/// `dec`, `jz` out of it and a jump back, so many rounds each time.
+void loop_by_jump(Code& code, int rounds) {
+    constexpr std::size_t branches = 6 + 5;
+    code.put({0xb9, rounds, 0, 0, 0});  // mov ecx, rounds
+    const std::size_t start = code.size();
+    code.put({0xff, 0xc9});                             // dec ecx
+    code.branch({0x0f, 0x84}, code.size() + branches);  // jz
+    code.branch({0xe9}, start);
+}
+
+void to_next_line(Code& code) {
+    constexpr std::size_t jump = 5;
+    const std::size_t next = (code.size() + jump + line_bytes - 1) / line_bytes * line_bytes;
+    code.branch({0xe9}, next);
+    code.fill_to(next);
+}
+
+/// So many lines from the beginning of one on, four long no-operations and a short one each: nothing in them takes
+/// longer than to foretell the line.
+void lines_of_code(Code& code, int lines) {
+    for (int line = 0; line < lines; ++line) {
+        for (int i = 0; i < 4; ++i)
+            code.put({0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0});
+        code.no_operations(1);
+    }
+}
+
+void jumps_behind_lines(Code& code, int lines) {
+    for (int i = 0; i < 8; ++i) {
+        lines_of_code(code, lines);
+        to_next_line(code);
+    }
+}
+
+/// Of a function that has as many lines itself, and a jump behind each.
+void calls_behind_lines(Code& code, int lines) {
+    const std::size_t function = code.size() + line_bytes,
+                      behind = function + static_cast<std::size_t>(lines + 1) * line_bytes;
+    code.branch({0xe9}, behind);
+    code.fill_to(function);
+    lines_of_code(code, lines);
+    code.put({0xc3});
+    code.fill_to(behind);
+    for (int i = 0; i < 4; ++i) {
+        lines_of_code(code, lines);
+        code.branch({0xe8}, function);
+        to_next_line(code);
+    }
+}
+
 void print_jumps(const CodeMemory& memory) {
     constexpr std::size_t times = 200'000;
     std::printf("16 jumps, cycles of one, by bytes from one to the next and bytes between a jump and its target\n");
@@ -86,6 +136,33 @@ void print_loops(const CodeMemory& memory) {
                                 static_cast<std::size_t>(100'000 / rounds)));
             std::printf("\n");
         }
+}
+
+void print_loop_ends(const CodeMemory& memory) {
+    const auto print = [&](const char* what, const std::function<void(Code&, int)>& write) {
+        std::printf("a loop that %s, cycles of all its rounds less one for each", what);
+        for (const int rounds : {8, 16, 24, 25, 26, 27, 28, 29, 30, 40, 64, 80, 96, 112, 120, 126})
+            std::printf(
+                "  %d: %.1f", rounds,
+                cycles_a_round(
+                    memory, [&](Code& code) { write(code, rounds); }, static_cast<std::size_t>(100'000 / rounds)) -
+                    rounds);
+        std::printf("\n");
+    };
+    print("a condition continues", [](Code& code, int rounds) { loop(code, 1, 0, rounds); });
+    print("a condition leaves and a jump continues", loop_by_jump);
+}
+
+void print_lines(const CodeMemory& memory) {
+    const auto print = [&](const char* what, void (*write)(Code&, int)) {
+        std::printf("%s, cycles of all", what);
+        for (const int lines : {0, 1, 2, 3})
+            std::printf("  %d: %.1f", lines, cycles_a_round(memory, [&](Code& code) { write(code, lines); }, 4000));
+        std::printf("\n");
+    };
+    print("eight jumps, each behind so many lines of code", jumps_behind_lines);
+    print("four calls behind so many lines, of a function of as many, a jump behind each and one more",
+          calls_behind_lines);
 }
 
 void print_calls(const CodeMemory& memory) {
@@ -161,6 +238,8 @@ int main() {
     if (!memory.is_there()) return 1;
     print_jumps(memory);
     print_loops(memory);
+    print_loop_ends(memory);
+    print_lines(memory);
     print_calls(memory);
     print_targets(memory);
     return 0;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "model/core/descriptor.h"
+
 namespace tmaprobe::model::core {
 namespace {
 
-constexpr std::uint64_t mask_bytes = 64;
-
 std::uint64_t bits(std::uint64_t from, std::uint64_t count) {
-    return (count >= mask_bytes ? ~0ull : (1ull << count) - 1) << from;
+    return (count >= line_bytes ? ~0ull : (1ull << count) - 1) << from;
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ StoreCommit::Left StoreCommit::leaves(std::uint64_t address, unsigned bytes, std
     if (last_block != block) ++cycle;
     Left left{cycle};
     if (const unsigned unit = core_.part_stores.unit_bytes) {
-        left.in_part = !fills_units(address, bytes, block == block_);
+        left.in_part = !completes_units(address, bytes, block == block_);
         if (block != block_ && comes_too_soon(address / unit, last / unit, cycle))
             left.cycle = cycle += core_.part_stores.again_cycles;
         if (left.in_part) in_part_[number_in_part_++ % in_part_.size()] = {address / unit, last / unit, cycle};
@@ -32,15 +32,15 @@ StoreCommit::Left StoreCommit::leaves(std::uint64_t address, unsigned bytes, std
     return left;
 }
 
-/// With those to the same block just before it. Of a store to two of the 64 bytes, only its own bytes count.
-bool StoreCommit::fills_units(std::uint64_t address, unsigned bytes, bool follows) {
+/// With those to the same block just before it, to which it is added. Of a store to two lines only its own bytes count.
+bool StoreCommit::completes_units(std::uint64_t address, unsigned bytes, bool follows) {
     if (!follows) written_ = 0;
     const std::uint64_t unit = core_.part_stores.unit_bytes, end = address + bytes;
     if (address % unit == 0 && end % unit == 0) return true;
-    const std::uint64_t block = address / mask_bytes, from = address % mask_bytes;
-    if (from + bytes > mask_bytes) return false;
-    if (block != written_block_) written_ = 0;
-    written_block_ = block;
+    const std::uint64_t line = address / line_bytes, from = address % line_bytes;
+    if (from + bytes > line_bytes) return false;
+    if (line != written_line_) written_ = 0;
+    written_line_ = line;
     written_ |= bits(from, bytes);
     const std::uint64_t first = from / unit * unit, behind = (from + bytes + unit - 1) / unit * unit;
     const std::uint64_t asked = bits(first, behind - first);

@@ -27,14 +27,14 @@ class StoreCommit {
     struct Unit {
         std::uint64_t first = 0, last = 0, cycle = 0;
     };
-    bool fills_units(std::uint64_t address, unsigned bytes, bool follows);
+    bool completes_units(std::uint64_t address, unsigned bytes, bool follows);
     bool comes_too_soon(std::uint64_t first, std::uint64_t last, std::uint64_t cycle) const;
 
     static constexpr std::size_t remembered = 4;
     const events::CoreGeometry& core_;
     std::uint64_t last_cycle_ = 0, block_ = ~0ull;
     unsigned in_cycle_ = 0;
-    std::uint64_t written_ = 0, written_block_ = 0;  ///< bytes of 64 that the last ones wrote, as bits
+    std::uint64_t written_ = 0, written_line_ = 0;  ///< its bytes that the last ones wrote, as bits
     std::array<Unit, remembered> in_part_{};
     std::size_t number_in_part_ = 0;
 };
