@@ -242,6 +242,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core_error.cpp
     src/model/cost_estimate.cpp
     src/model/direction_predictor.cpp
+    src/model/first_guesses.cpp
     src/model/quick_predictor.cpp
     src/model/rare_code.cpp
     src/model/region_entries.cpp

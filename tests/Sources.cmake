@@ -121,6 +121,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/cost_estimate_test.cpp
     tests/model/event_counter_test.cpp
     tests/model/direction_predictor_test.cpp
+    tests/model/first_guesses_test.cpp
     tests/model/front_end_test.cpp
     tests/model/region_costs_test.cpp
     tests/model/region_prefetcher_test.cpp

@@ -232,15 +232,18 @@ struct Description<BranchForetelling> {
         added("quick_taken_branches", &S::quick_taken_branches), added("quick_length", &S::quick_length),
         added("quick_counter_bits", &S::quick_counter_bits).at_least(1), added("line_cycles", &S::line_cycles),
         added("late_direction_cycles", &S::late_direction_cycles), added("late_target_cycles", &S::late_target_cycles),
-        added("late_if_target_ever_varied", &S::late_if_target_ever_varied), added("lines_ahead", &S::lines_ahead));
+        added("first_guesses", &S::first_guesses), added("confirmed_target_cycles", &S::confirmed_target_cycles),
+        added("late_hidden_by_call", &S::late_hidden_by_call), added("lines_ahead", &S::lines_ahead));
     static void check(const Node& node, S& foretelling) {
         for (const double cycles :
              {foretelling.taken_cycles, foretelling.indirect_cycles, foretelling.call_cycles, foretelling.return_cycles,
               foretelling.taken_backward_cycles, foretelling.line_cycles, foretelling.late_direction_cycles,
-              foretelling.late_target_cycles})
+              foretelling.late_target_cycles, foretelling.confirmed_target_cycles, foretelling.late_hidden_by_call})
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries) || !std::has_single_bit(foretelling.target_entries))
             node.complain("has tables of no power of 2");
+        if (foretelling.first_guesses && !std::has_single_bit(foretelling.first_guesses))
+            node.complain("keeps first guesses of no power of 2");
         if (foretelling.direction_counter_bits < 2 || foretelling.direction_counter_bits > 3)
             node.complain("has counters of directions of neither 2 nor 3 bits");
         if (foretelling.quick_taken_branches > 15)

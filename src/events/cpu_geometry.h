@@ -147,7 +147,11 @@ struct BranchForetelling {
     unsigned quick_length = 0;  ///< or by as much as this table of directions looks back upon, counted from 1; 0: none
     double late_direction_cycles = 0;
     double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
-    bool late_if_target_ever_varied = false;  ///< instead: of one that ever went elsewhere than before
+    /// First guesses at targets of indirect branches, of each behind one of a few kinds of taken branches, that are
+    /// kept; 0 or a power of 2. Late are those whose guess is wrong, then.
+    unsigned first_guesses = 0;
+    double confirmed_target_cycles = 0;  ///< of one whose first guess is right, but was wrong before
+    double late_hidden_by_call = 0;      ///< cycles of these that a call through a pointer takes anyway
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
 };
 

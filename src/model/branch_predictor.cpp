@@ -93,9 +93,9 @@ BranchPredictor::BranchPredictor(const events::CoreGeometry& core)
       tagged_targets_(lengths_of(core.target_history).size(),
                       SharedRows<std::uint64_t>(core.foretelling.target_entries, 2, no_target)),
       target_bits_(static_cast<unsigned>(std::countr_zero(core.foretelling.target_entries))),
-      targets_(std::size_t{1} << by_address_bits, 2, no_target),
+      targets_(std::size_t{1} << by_address_bits, 1, no_target),
       known_targets_(core.foretelling),
-      late_if_ever_varied_(core.foretelling.late_if_target_ever_varied),
+      first_guesses_(core.foretelling.first_guesses),
       history_bits_(core.history_bits),
       history_first_bit_(core.history_first_bit),
       history_target_bits_(core.history_target_bits),
@@ -127,10 +127,12 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
     }
     if (!branch.conditional) directions_.took(branch.address);
     if (!directions_by_taken_) history_.add(branch, taken, target);
-    if (taken || !branch.conditional)
+    if (taken || !branch.conditional) {
         note_taken(branch, target);
-    else
+        first_guesses_.took(branch, foretold);
+    } else {
         past_condition_ = true;
+    }
     return foretold;
 }
 
@@ -198,7 +200,8 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
     const BranchHistory& history = targets_by_taken_ ? taken_for_targets_ : history_;
-    const std::uint64_t with_recent = address ^ of_recent_branches();
+    // What is known of the latest branches alone, cores that guess first know by their guesses.
+    const std::uint64_t with_recent = first_guesses_.are_made() ? address : address ^ of_recent_branches();
     std::array<std::uint64_t, DirectionPredictor::most_tables> hashes{};
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table)
         hashes[table] = history.hash(table, with_recent);
@@ -208,28 +211,29 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
         const std::uint64_t* entry = tagged_targets_[table].look(place(table));
         if (entry && entry[1] >> tag_at == tag(table)) table_found = static_cast<int>(table);
     }
-    std::uint64_t* const known = targets_.change(by_address(address));
-    std::uint64_t &last = known[0], &ever_varied = known[1];
+    std::uint64_t& last = *targets_.change(by_address(address));
     const bool is_new = last == no_target, elsewhere = last != target;
-    if (!is_new && elsewhere) ever_varied = 1;
-    std::uint64_t predicted = last;
+    const std::optional<std::uint64_t> guess = first_guesses_.target(address);
+    std::uint64_t predicted = guess.value_or(last);
     if (table_found >= 0) {
         const auto table = static_cast<std::size_t>(table_found);
         auto* entry = tagged_targets_[table].change(place(table));
-        predicted = entry[0];
         std::uint64_t confidence = entry[1] & confidence_mask;
-        if (predicted != target && confidence == 0) entry[0] = target;
-        train(confidence, predicted == target, most_confident);
+        if (confidence > 0 || !guess) predicted = entry[0];
+        const bool is_right = entry[0] == target;
+        if (!is_right && confidence == 0) entry[0] = target;
+        train(confidence, is_right, most_confident);
         entry[1] = (entry[1] & ~confidence_mask) | confidence;
     }
     if (table_found < 0 || predicted != target) last = target;
+    const core::Foretold by_guess = first_guesses_.learn(address, target, predicted == target);
     if (is_new) {
         ++unknown_;
         return unknown_is_missed_ ? core::Foretold::wrong : core::Foretold::right;
     }
-    // Where it goes without a history is known at once, where it goes after this one later; or where it always goes.
-    const bool is_late = late_if_ever_varied_ ? ever_varied != 0 : elsewhere;
-    if (predicted == target) return is_late ? core::Foretold::late : core::Foretold::right;
+    // Where it goes without a history is known at once, where it goes after this one later.
+    const bool is_late = elsewhere && !first_guesses_.are_made();
+    if (predicted == target) return is_late ? core::Foretold::late : by_guess;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 17;
     random_ ^= random_ << 5;

@@ -6,6 +6,7 @@
 #include "model/branch_history.h"
 #include "model/core/simulate.h"
 #include "model/direction_predictor.h"
+#include "model/first_guesses.h"
 #include "model/set_associative.h"
 #include "model/shared_rows.h"
 
@@ -32,7 +33,8 @@ class BranchTargets {
 };
 
 /// Of the class of today's predictors. Conditional branches: DirectionPredictor, with tables as large as the target's
-/// data say. Indirect branches: the same with targets (ITTAGE). Both look back upon what is known of the target CPU,
+/// data say. Indirect branches: the same with targets (ITTAGE), and
+/// FirstGuesses on cores that make them. Both look back upon what is known of the target CPU,
 /// else upon up to 388 bits of directions and targets. Returns: a stack of 32. Direct branches never miss. A branch
 /// that was never met, and a return to a call from before the first branch, is foretold right and counted as unknown: a
 /// program that was met in the middle of its run has met them before.
@@ -56,9 +58,9 @@ class BranchPredictor final : public core::BranchOracle {
     DirectionPredictor directions_;
     std::vector<SharedRows<std::uint64_t>> tagged_targets_;  ///< the target, then tag and confidence
     unsigned target_bits_;                                   ///< of the number of rows of each of these
-    SharedRows<std::uint64_t> targets_;                      ///< without a history; whether it ever was another
+    SharedRows<std::uint64_t> targets_;                      ///< without a history
     BranchTargets known_targets_;
-    bool late_if_ever_varied_;  ///< an indirect branch that always goes to one place is not late, and all others are
+    FirstGuesses first_guesses_;
     unsigned history_bits_, history_first_bit_, history_target_bits_;
     bool directions_by_taken_;  ///< conditional branches are foretold by taken ones, and not by the directions before
     bool targets_by_taken_;     ///< and indirect ones, by a history of their own

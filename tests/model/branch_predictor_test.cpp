@@ -113,19 +113,36 @@ TEST(BranchPredictor, WhereAnIndirectJumpGoesAfterAHistoryIsKnownLate) {
     EXPECT_EQ(late, 0);
 }
 
-TEST(BranchPredictor, OnSomeCoresAnIndirectJumpThatEverWentElsewhereIsAlwaysLate) {
+TEST(BranchPredictor, OnSomeCoresAFirstGuessAtATargetIsByTheBranchBefore) {
     events::CoreGeometry core;
-    core.foretelling.late_if_target_ever_varied = true;
+    core.foretelling.first_guesses = 512;
+    core.target_history = {2, 4, 8};
+    core.history_bits = 2;
+    core.history_first_bit = 2;
     BranchPredictor predictor(core);
     const trace::StaticInstruction jump = indirect_jump();
-    const auto last_of = [&](int times, std::uint64_t target) {
-        core::Foretold last = core::Foretold::wrong;
-        for (int i = 0; i < times; ++i) last = predictor.foretell(jump, true, target);
-        return last;
-    };
-    EXPECT_EQ(last_of(100, 0x8000), core::Foretold::right);
-    last_of(100, 0x8040);
-    EXPECT_EQ(last_of(1000, 0x8000), core::Foretold::late);
+    trace::StaticInstruction one = jump, other = jump;
+    one.indirect = other.indirect = false;
+    one.address = 0x4000;
+    other.address = 0x4040;
+    core::Foretold last = core::Foretold::wrong;
+    for (int i = 0; i < 400; ++i) {
+        predictor.foretell(i % 2 ? one : other, true, jump.address);
+        last = predictor.foretell(jump, true, i % 2 ? 0x8000 : 0x8040);
+    }
+    EXPECT_EQ(last, core::Foretold::right) << "each behind a jump of its own";
+    trace::StaticInstruction earlier = one;
+    int late = 0, confirmed = 0;
+    for (int i = 0; i < 400; ++i) {
+        earlier.address = i % 2 ? 0x4100 : 0x4104;
+        predictor.foretell(earlier, true, one.address);
+        predictor.foretell(one, true, jump.address);
+        const core::Foretold foretold = predictor.foretell(jump, true, i % 2 ? 0x8000 : 0x8040);
+        late += i >= 200 && foretold == core::Foretold::late;
+        confirmed += i >= 200 && foretold == core::Foretold::confirmed;
+    }
+    EXPECT_EQ(late, 100) << "the history tells them apart, behind the same jump";
+    EXPECT_EQ(confirmed, 100);
 }
 
 /// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at

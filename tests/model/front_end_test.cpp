@@ -202,10 +202,14 @@ TEST(Fusion, IsOfWhatSetsFlagsAndOfJumpsThatReadThese) {
     }
 }
 
-/// Every branch is foretold right, but late.
-class AlwaysLate final : public BranchOracle {
+/// Every branch is foretold so.
+class Always final : public BranchOracle {
   public:
-    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::late; }
+    explicit Always(Foretold foretold) : foretold_(foretold) {}
+    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return foretold_; }
+
+  private:
+    Foretold foretold_;
 };
 
 TEST(FrontEnd, WhatIsForetoldLateHoldsFetchingUpTakenOrNot) {
@@ -218,18 +222,34 @@ TEST(FrontEnd, WhatIsForetoldLateHoldsFetchingUpTakenOrNot) {
         FixedMemory memory([](std::uint64_t) { return 0u; });
         return cycles(parameters, trace, memory, branches) / times;
     };
-    EXPECT_NEAR(cycles_of_round(AlwaysLate()), cycles_of_round(NeverWrong()), 0.01) << "where it takes no time";
+    EXPECT_NEAR(cycles_of_round(Always(Foretold::late)), cycles_of_round(NeverWrong()), 0.01)
+        << "where it takes no time";
     parameters.foretelling.late_direction_cycles = 3;
-    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 2 * 3 + 0.5, 0.1) << "of two directions";
+    EXPECT_NEAR(cycles_of_round(Always(Foretold::late)), 2 * 3 + 0.5, 0.1) << "of two directions";
     parameters.foretelling.late_target_cycles = 4;
-    EXPECT_NEAR(cycles_of_round(AlwaysLate()), 2 * 3 + 4 + 0.5, 0.1) << "and a target";
+    EXPECT_NEAR(cycles_of_round(Always(Foretold::late)), 2 * 3 + 4 + 0.5, 0.1) << "and a target";
     EXPECT_LT(cycles_of_round(NeverWrong()), 2);
 }
 
-class AlwaysWrong final : public BranchOracle {
-  public:
-    Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override { return Foretold::wrong; }
-};
+TEST(FrontEnd, ATargetThatIsConfirmedIsLateByLessAndACallHidesSomeOfIt) {
+    constexpr std::size_t times = 1000;
+    CoreParameters parameters = foretelling_zen4();
+    parameters.foretelling.call_cycles = parameters.foretelling.indirect_cycles = 2;
+    parameters.foretelling.late_target_cycles = 8;
+    parameters.foretelling.confirmed_target_cycles = 3;
+    parameters.foretelling.late_hidden_by_call = 1;
+    const auto cycles_of_round = [&](const Bytes& to_itself, Foretold foretold) {
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        Always branches(foretold);
+        return cycles(parameters, around({{0x401000, to_itself}}, times), memory, branches) / times;
+    };
+    const Bytes jump{0xff, 0xe0}, call{0xff, 0xd0};
+    EXPECT_NEAR(cycles_of_round(jump, Foretold::right), 2, 0.1);
+    EXPECT_NEAR(cycles_of_round(jump, Foretold::confirmed), 2 + 3, 0.1);
+    EXPECT_NEAR(cycles_of_round(jump, Foretold::late), 2 + 8, 0.1);
+    EXPECT_NEAR(cycles_of_round(call, Foretold::confirmed), 2 + 2, 0.1);
+    EXPECT_NEAR(cycles_of_round(call, Foretold::late), 2 + 7, 0.1);
+}
 
 TEST(FrontEnd, ItTakesLongerToBeginAgainAfterAnIndirectJump) {
     constexpr std::size_t times = 1000;
@@ -237,7 +257,7 @@ TEST(FrontEnd, ItTakesLongerToBeginAgainAfterAnIndirectJump) {
         CoreParameters parameters = zen4();
         parameters.indirect_penalty = more;
         FixedMemory memory([](std::uint64_t) { return 0u; });
-        AlwaysWrong branches;
+        Always branches(Foretold::wrong);
         return cycles(parameters, around({{0x401000, jump}}, times), memory, branches) / times;
     };
     const Bytes through_register{0xff, 0xe0}, direct{0xeb, 0xfe};
@@ -317,7 +337,7 @@ TEST(FrontEnd, WhatPutsADirectionRightKnowsItsTarget) {
         const std::vector<std::pair<std::uint64_t, Bytes>> code{
             {0x401000, {0x74, 0x0e}}, {0x401010, {0x74, 0x0e}}, {0x401020, {0x74, 0xde}}};
         FixedMemory memory([](std::uint64_t) { return 0u; });
-        AlwaysLate branches;
+        Always branches(Foretold::late);
         constexpr std::size_t times = 500;
         return cycles(parameters, around(code, times), memory, branches) / (3 * times);
     };

@@ -177,11 +177,14 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     restart(static_cast<std::uint64_t>(fetched_until_) + foretelling.unknown_target_cycles);
 }
 
-void FrontEnd::foretold_late(bool direction, bool taken) {
+void FrontEnd::foretold_late(const trace::StaticInstruction& branch, bool taken, bool confirmed) {
     if (parameters_.changes.perfect_front_end) return;
-    put_right_ = taken;
-    foretold_until_ +=
-        direction ? parameters_.foretelling.late_direction_cycles : parameters_.foretelling.late_target_cycles;
+    put_right_ = taken && !confirmed;
+    const events::BranchForetelling& foretelling = parameters_.foretelling;
+    const double of_target = confirmed ? foretelling.confirmed_target_cycles : foretelling.late_target_cycles;
+    foretold_until_ += branch.conditional ? foretelling.late_direction_cycles
+                       : branch.call      ? std::max(0.0, of_target - foretelling.late_hidden_by_call)
+                                          : of_target;
     wait_until(foretold_until_, SlotCause::taken_branch);
 }
 

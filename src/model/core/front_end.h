@@ -38,9 +38,9 @@ class FrontEnd {
     void renamed(std::uint64_t cycle, unsigned slots);
     /// Fetching goes on at the branch's target, and where that was known.
     void took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known);
-    /// The next branch, taken or not, is foretold some cycles after the first level of the predictor was wrong: of a
-    /// direction, or of a target.
-    void foretold_late(bool direction, bool taken);
+    /// This branch, which comes next, taken or not, is foretold some cycles later than by a first level of the
+    /// predictor that is right: of a direction or of a target it was wrong, or a target of its own is `confirmed`.
+    void foretold_late(const trace::StaticInstruction& branch, bool taken, bool confirmed);
     /// Nothing is fetched before this cycle: a branch went another way than was foretold.
     void restart(std::uint64_t cycle);
 

@@ -355,7 +355,8 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     if (what.conditional) ++facts_.conditional_branches;
     const auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
     const auto foretold = branches_.foretell(branch, taken, next);
-    if (foretold == Foretold::late && !never_waits_) front_end_.foretold_late(what.conditional, taken);
+    if ((foretold == Foretold::late || foretold == Foretold::confirmed) && !never_waits_)
+        front_end_.foretold_late(branch, taken, foretold == Foretold::confirmed);
     if (taken) {
         ++facts_.branches_taken;
         paths_.took(branch.address);

@@ -77,8 +77,9 @@ class MemoryTiming {
 /// What knows the target of a branch that is foretold to be taken.
 enum class TargetKnown : std::uint8_t { first_level, second_level, decoder };
 
-/// How a branch was foretold: late is right, but some cycles after what follows it could have been asked for.
-enum class Foretold : std::uint8_t { right, late, wrong };
+/// How a branch was foretold. Late: right, but some cycles after what follows it could have been asked for. Confirmed:
+/// the first guess at a target that is not always the same was right.
+enum class Foretold : std::uint8_t { right, confirmed, late, wrong };
 
 /// Foretells branches; asked once for each executed branch, in program order.
 class BranchOracle {
