@@ -232,6 +232,9 @@ struct CoreGeometry {
     unsigned general_to_vector_forward_cycles = 0;  ///< of these, from a store of a general register; 0: as of a vector
     unsigned store_forward_failed_cycles = 14;      ///< of a load that needs more than the store wrote, or parts of two
     unsigned vector_failed_cycles = 0;              ///< with these, into a vector register
+    unsigned failed_again_cycles = 0;               ///< of one, beyond a first-level hit's, at least: it goes again
+    /// That a store is still found in the store buffer, though it has retired and it is its turn to leave.
+    unsigned store_leaves_after_cycles = 0;
     unsigned aliased_load_cycles = 0;  ///< that a load takes longer after a store to another page, at the same place in
                                        ///< it, which is in the store buffer; 0: none, or not known
     bool renames_memory = false;       ///< a plain load of what a plain store wrote to the same place takes no time

@@ -126,6 +126,30 @@ TEST(StoreForwarding, OfLessThanIsLoadedFails) {
     EXPECT_NEAR(cycles_per_step(parameters, {store_rax, load_eax}), 5 / 2.0, 0.3);
 }
 
+TEST(StoreForwarding, FailsForAsLongAsTheStoreIsInItsBuffer) {
+    CoreParameters parameters = zen4();
+    parameters.store_forward_cycles = 6;
+    parameters.store_forward_failed_cycles = 18;
+    // A load of what was stored, whose address takes so many cycles more than the store's data, in a chain.
+    const auto cycles_of_chain = [&](const Bytes& store, int sums) {
+        std::vector<Bytes> code{store, {0x48, 0x8d, 0x58, 0x01}};                       // lea 1(%rax), %rbx
+        for (int sum = 1; sum < sums; ++sum) code.push_back({0x48, 0x8d, 0x5b, 0x01});  // lea 1(%rbx), %rbx
+        code.insert(code.end(), {{0x83, 0xe3, 0x00},                                    // and $0, %ebx
+                                 {0x48, 0x8b, 0x04, 0x1f},                              // mov (%rdi, %rbx), %rax
+                                 {0x83, 0xe0, 0x00}});                                  // and $0, %eax
+        return cycles_per_step(parameters, code) * static_cast<double>(code.size());
+    };
+    constexpr int besides = 6;  // two `and` and a load of the first level
+    EXPECT_NEAR(cycles_of_chain(store_eax, 4), besides + 4, 1) << "it has left";
+    parameters.store_leaves_after_cycles = 7;
+    EXPECT_NEAR(cycles_of_chain(store_eax, 4), 18 + 1, 1);
+    EXPECT_NEAR(cycles_of_chain(store_eax, 6), 18 + 1, 1);
+    EXPECT_NEAR(cycles_of_chain(store_eax, 12), besides + 12, 1);
+    EXPECT_NEAR(cycles_of_chain(store_rax, 4), besides + 4, 1) << "forwarded no later than from the first level";
+    parameters.failed_again_cycles = 12;
+    EXPECT_NEAR(cycles_of_chain(store_eax, 6), besides + 6 + 12, 1);
+}
+
 const Bytes store_al = {0x88, 0x07}, store_cl_1 = {0x88, 0x4f, 0x01};  // mov %al, (%rdi); mov %cl, 1(%rdi)
 const Bytes extend_byte = {0x0f, 0xb6, 0x07};                          // movzbl (%rdi), %eax
 const Bytes convert_from_memory = {0xf3, 0x0f, 0x2c, 0x07};            // cvttss2si (%rdi), %eax

@@ -77,7 +77,7 @@ class Pipeline {
     std::uint64_t issue_port(const InstructionDescriptor& what, std::uint64_t ready);
     bool is_named_alike(const RecentStore& store, const InstructionDescriptor& load) const;
     unsigned forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
-    unsigned failed_forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const;
+    std::uint64_t when_failed(const InstructionDescriptor& load, const RecentStore& from) const;
     bool is_aliased(const InstructionDescriptor& what, const trace::Step& step, std::uint64_t issued) const;
     void operate(const InstructionDescriptor& what, Times& times);
     void store(const InstructionDescriptor& what, Times& times);

@@ -42,11 +42,9 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
         if (renamed || (never_fails && parameters_.renames_memory))
             times.loaded = std::max(times.renamed + issue_after_renaming, from->source_at);
         else if (whole || never_fails)
-            times.loaded = std::max(times.loaded, std::max(issued, from->data_at) + forward_cycles(what, *from));
+            times.loaded = std::max(times.loaded, from->data_at + forward_cycles(what, *from));
         else
-            // It begins again when the store has left its buffer: in order, after all before it.
-            times.loaded = std::max({issued, from->data_at, from->committed - commit_after_data}) +
-                           failed_forward_cycles(what, *from);
+            times.loaded = std::max(times.loaded + parameters_.failed_again_cycles, when_failed(what, *from));
     } else {
         const Loaded answer = memory_.load(step.load, what.what.address, issued);
         times.loaded += answer.extra;
@@ -120,9 +118,11 @@ unsigned Pipeline::forward_cycles(const InstructionDescriptor& load, const Recen
     return parameters_.vector_forward_cycles;
 }
 
-unsigned Pipeline::failed_forward_cycles(const InstructionDescriptor& load, const RecentStore& from) const {
+/// The load begins again when the store has left its buffer: in order, after all before it.
+std::uint64_t Pipeline::when_failed(const InstructionDescriptor& load, const RecentStore& from) const {
+    const std::uint64_t begins_to_leave = from.committed - commit_after_data - parameters_.store_leaves_after_cycles;
     const unsigned vector = load.writes_vector ? parameters_.vector_failed_cycles : 0;
-    return parameters_.store_forward_failed_cycles + vector +
+    return std::max(from.data_at, begins_to_leave) + parameters_.store_forward_failed_cycles + vector +
            (from.in_part ? parameters_.part_stores.failed_cycles : 0);
 }
 

@@ -29,6 +29,7 @@ StoreCommit::Left StoreCommit::leaves(std::uint64_t address, unsigned bytes, std
     in_cycle_ = cycle == last_cycle_ ? in_cycle_ + 1 : 1;
     block_ = last_block;
     last_cycle_ = cycle;
+    left.cycle += core_.store_leaves_after_cycles;
     return left;
 }
 
