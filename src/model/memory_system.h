@@ -85,6 +85,8 @@ class MemorySystem final : public core::MemoryTiming {
     void order_frames() { frames_by_chance_ = false; }
     /// Lines that no cache held since construction, while warming too.
     std::uint64_t lines_from_memory() const { return lines_from_memory_; }
+    /// Different lines that the second level was asked for and did not hold.
+    std::uint64_t lines_met() const { return met_areas_.lines_met(); }
     /// What part of the third level holds lines of ours, where others fill it, too, and the program takes so long for
     /// an instruction: the less, the longer it takes to come back to a line. 1: all of it.
     double part_of_l3(double cycles_an_instruction) const;

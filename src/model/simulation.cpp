@@ -31,8 +31,8 @@ double processor_ns_of(pid_t process) {
 }
 
 /// By instructions alone: the same in each run.
-constexpr WarmUpLimits kernel_first_warm_up{50000, 3'000'000, 0, 270e6, false},
-    kernel_warm_up_again{50000, 500'000, 0, 45e6, false};
+constexpr WarmUpLimits kernel_first_warm_up{.most = 3'000'000, .least = 0, .by_time = false, .until_all_met = true},
+    kernel_warm_up_again{.most = 500'000, .least = 0, .budget_ns = 45e6, .by_time = false};
 
 /// Of a kernel, in a forked child that runs it for ever.
 class Simulation {

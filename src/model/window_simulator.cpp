@@ -160,7 +160,7 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
     };
     const auto in_time = [&] { return (!limits.by_time && !stepping) || spent() < limits.budget_ns; };
     while (warmed.instructions < limits.most && (in_time() || (!stepping && warmed.instructions < limits.least))) {
-        const std::uint64_t lines_before = memory_.lines_from_memory();
+        const std::uint64_t lines_before = memory_.lines_from_memory(), met_before = memory_.lines_met();
         auto traced = TRY(translator.steps(chunk, on_step));
         warmed.instructions += traced.steps;
         warmed.ended = traced.ended;
@@ -170,8 +170,9 @@ Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& tran
         stepping = !translator.translates() || traced.code_changed;
         // Warm when what it touches comes from memory no more. One line in a chunk is too many: code that
         // works a thousand cycles on each line would seem to be warm on its first way through its data.
+        const bool none_new = limits.until_all_met && memory_.lines_met() == met_before;
         if (warmed.instructions > limits.chunk && traced.steps >= limits.chunk &&
-            memory_.lines_from_memory() == lines_before)
+            (memory_.lines_from_memory() == lines_before || none_new))
             break;
         // Code that has to be stepped is slow: no chunk may take more than what is left of the budget.
         const double per_step =

@@ -35,6 +35,7 @@ struct WarmUpLimits {
     std::size_t least = 500000;  ///< even when the budget is spent: on a slow machine a cold window is no answer
     double budget_ns = 270e6;    ///< of processor time here
     bool by_time = true;         ///< false: the budget counts only where code has to be stepped
+    bool until_all_met = false;  ///< warm, too, where no line is met for the first time: more than the caches hold
 };
 
 /// For what has been warmed up before.
