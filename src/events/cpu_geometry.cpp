@@ -242,8 +242,8 @@ struct Description<BranchForetelling> {
             if (!(cycles >= 0)) node.complain("has a branch of less than 0 cycles");
         if (!std::has_single_bit(foretelling.direction_entries) || !std::has_single_bit(foretelling.target_entries))
             node.complain("has tables of no power of 2");
-        if (foretelling.first_guesses && !std::has_single_bit(foretelling.first_guesses))
-            node.complain("keeps first guesses of no power of 2");
+        if (foretelling.first_guesses == 1 || std::popcount(foretelling.first_guesses) > 1)
+            node.complain("keeps one first guess, or of no power of 2");
         if (foretelling.direction_counter_bits < 2 || foretelling.direction_counter_bits > 3)
             node.complain("has counters of directions of neither 2 nor 3 bits");
         if (foretelling.quick_taken_branches > 15)

@@ -148,7 +148,7 @@ struct BranchForetelling {
     double late_direction_cycles = 0;
     double late_target_cycles = 0;  ///< of an indirect branch that goes, as foretold, elsewhere than without a history
     /// First guesses at targets of indirect branches, of each behind one of a few kinds of taken branches, that are
-    /// kept; 0 or a power of 2. Late are those whose guess is wrong, then.
+    /// kept; 0 or a power of 2 from 2 on. Late are those whose guess is wrong, then.
     unsigned first_guesses = 0;
     double confirmed_target_cycles = 0;  ///< of one whose first guess is right, but was wrong before
     double late_hidden_by_call = 0;      ///< cycles of these that a call through a pointer takes anyway

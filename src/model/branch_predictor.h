@@ -33,11 +33,10 @@ class BranchTargets {
 };
 
 /// Of the class of today's predictors. Conditional branches: DirectionPredictor, with tables as large as the target's
-/// data say. Indirect branches: the same with targets (ITTAGE), and
-/// FirstGuesses on cores that make them. Both look back upon what is known of the target CPU,
-/// else upon up to 388 bits of directions and targets. Returns: a stack of 32. Direct branches never miss. A branch
-/// that was never met, and a return to a call from before the first branch, is foretold right and counted as unknown: a
-/// program that was met in the middle of its run has met them before.
+/// data say. Indirect branches: the same with targets (ITTAGE), and FirstGuesses on cores that make them. Both look
+/// back upon what is known of the target CPU, else upon up to 388 bits of directions and targets. Returns: a stack
+/// of 32. Direct branches never miss. A branch that was never met, and a return to a call from before the first branch,
+/// is foretold right and counted as unknown: a program that was met in the middle of its run has met them before.
 class BranchPredictor final : public core::BranchOracle {
   public:
     explicit BranchPredictor(const events::CoreGeometry& core = {});

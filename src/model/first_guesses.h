@@ -15,7 +15,7 @@ namespace tmaprobe::model {
 class FirstGuesses {
   public:
     /// `rows`: of branches, each behind one of the kinds of branches before it that are told apart; 0: nothing is ever
-    /// guessed. A power of 2.
+    /// guessed. Else a power of 2, 2 at least.
     explicit FirstGuesses(std::size_t rows) : rows_(rows), guesses_(rows, 2, no_target) {}
     bool are_made() const { return rows_ > 0; }
     /// Nothing where no such branch is known.
