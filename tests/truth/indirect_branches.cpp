@@ -4,6 +4,7 @@
 //
 // Pieces of code go on to each other, in an order of their addresses that comes again and again: each by an indirect
 // jump of its own, or all by a shared one to which they jump.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -160,7 +161,7 @@ void print_orders(const CodeMemory& memory) {
         }
 }
 
-/// A function through a pointer, one of two in turn: cycles of two calls, more than of calls of one.
+/// Through a pointer, one of two in turn, and always one of them.
 void print_calls(const CodeMemory& memory) {
     constexpr std::size_t start = 64, functions = 4096, apart = 135;
     constexpr long count = 20'000;
