@@ -216,7 +216,7 @@ struct CoreGeometry {
     std::vector<unsigned> conditional_history;
     /// Besides, of so many taken branches before (at most four) some of the lowest 16 bits of the targets of indirect
     /// calls and jumps, and of one fewer those of the addresses of returns and of other branches; as masks. Where first
-    /// guesses are made, directions look back upon these alone.
+    /// guesses are made, only directions look back upon these, and indirect branches straight behind a return.
     unsigned recent_branches = 0, recent_target_bits = 0, recent_return_bits = 0, recent_place_bits = 0;
     unsigned recovery_cycles = 0;    ///< of these, counted as recovery and not as front end
     unsigned microcode_above = 0;    ///< instructions of more micro-ops come from the sequencer; 0: none do

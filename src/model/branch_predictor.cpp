@@ -127,6 +127,7 @@ core::Foretold BranchPredictor::foretell(const trace::StaticInstruction& branch,
     }
     if (!branch.conditional) directions_.took(branch.address);
     if (!directions_by_taken_) history_.add(branch, taken, target);
+    just_returned_ = branch.returns;
     if (taken || !branch.conditional) {
         note_taken(branch, target);
         first_guesses_.took(branch, foretold);
@@ -200,8 +201,9 @@ core::Foretold BranchPredictor::indirect(std::uint64_t address, std::uint64_t ta
     constexpr std::uint64_t tag_mask = 0xffff;
     int table_found = -1;
     const BranchHistory& history = targets_by_taken_ ? taken_for_targets_ : history_;
-    // What is known of the latest branches alone, cores that guess first know by their guesses.
-    const std::uint64_t with_recent = first_guesses_.are_made() ? address : address ^ of_recent_branches();
+    // What is known of the latest branches alone, cores that guess first know by their guesses, but behind a return.
+    const bool knows_recent = just_returned_ || !first_guesses_.are_made();
+    const std::uint64_t with_recent = knows_recent ? address ^ of_recent_branches() : address;
     std::array<std::uint64_t, DirectionPredictor::most_tables> hashes{};
     for (std::size_t table = 0; table < tagged_targets_.size(); ++table)
         hashes[table] = history.hash(table, with_recent);

@@ -65,6 +65,7 @@ class BranchPredictor final : public core::BranchOracle {
     bool targets_by_taken_;     ///< and indirect ones, by a history of their own
     bool conditional_besides_;  ///< both also by the conditional ones alone
     bool past_condition_ = false;  ///< a condition did not hold since the last taken branch
+    bool just_returned_ = false;   ///< the branch before was a return
     unsigned recent_branches_, recent_target_bits_, recent_return_bits_, recent_place_bits_;
     /// What is known of the last branches, the latest lowest.
     std::uint64_t recent_targets_ = 0, recent_places_ = 0;

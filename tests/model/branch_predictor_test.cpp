@@ -145,6 +145,46 @@ TEST(BranchPredictor, OnSomeCoresAFirstGuessAtATargetIsByTheBranchBefore) {
     EXPECT_EQ(confirmed, 100);
 }
 
+/// Share of mispredicted calls straight behind another of the same of two functions, in turn, whose returns differ in
+/// bit 6 of their address; `between`: of a condition that does not hold, between the two.
+double missed_second_calls(bool between) {
+    events::CoreGeometry core;
+    core.foretelling.first_guesses = 512;
+    core.target_history = {2, 4, 8};
+    core.history_bits = 2;
+    core.history_first_bit = 2;
+    core.recent_branches = 2;
+    core.recent_return_bits = 0x1c0;
+    BranchPredictor predictor(core);
+    trace::StaticInstruction call, back, condition;
+    call.length = 2;
+    call.branch = call.call = call.indirect = true;
+    back.length = 1;
+    back.branch = back.returns = back.indirect = true;
+    condition.address = 0x5002;
+    condition.length = 2;
+    condition.branch = condition.conditional = true;
+    int missed = 0;
+    for (int i = 0; i < 2000; ++i) {
+        const std::uint64_t function = i % 2 ? 0x8000 : 0x8040;
+        bool wrong = false;
+        for (const std::uint64_t from : {0x5000, 0x5004}) {
+            call.address = from;
+            wrong = predictor.mispredicts(call, true, function);
+            back.address = function;
+            predictor.mispredicts(back, true, from + call.length);
+            if (between) predictor.mispredicts(condition, false, 0x6000);
+        }
+        if (i >= 1000) missed += wrong;
+    }
+    return missed / 1000.0;
+}
+
+TEST(BranchPredictor, ACallStraightBehindAReturnIsToldApartByThatOnesPlaceWhereFirstGuessesAreMade) {
+    EXPECT_EQ(missed_second_calls(false), 0);
+    EXPECT_GT(missed_second_calls(true), 0.9);
+}
+
 /// Two functions, called in turn through a pointer, whose returns of `length` bytes lie so far apart, the first at
 /// 0x8000 + `from`: share of mispredicted calls.
 double missed_calls(std::uint64_t apart, std::uint8_t length = 1, std::uint64_t from = 0) {

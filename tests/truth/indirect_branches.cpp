@@ -161,15 +161,17 @@ void print_orders(const CodeMemory& memory) {
         }
 }
 
-/// Through a pointer, one of two in turn, and always one of them.
-void print_calls(const CodeMemory& memory) {
-    constexpr std::size_t start = 64, functions = 4096, apart = 135;
+/// Core cycles of a round: `calls`, one straight behind the other's return, through a pointer that is one of two in
+/// turn, so far apart, and what they take where it is always one of them.
+void print_calls(const CodeMemory& memory, std::size_t calls, std::size_t apart) {
+    constexpr std::size_t start = 64, functions = 8192;
     constexpr long count = 20'000;
     Code code;
     code.put({0x89, 0xf1, 0x31, 0xd2});  // mov ecx, esi; xor edx, edx
     while (code.size() < start) code.put({0x90});
-    code.put({0xff, 0x14, 0x17, 0x83, 0xf2, word, 0xff, 0xc9});  // call *(rdi, rdx); xor edx, 8; dec ecx
-    code.branch({0x0f, 0x85}, start);                            // jnz
+    for (std::size_t call = 0; call < calls; ++call) code.put({0xff, 0x14, 0x17});  // call *(rdi, rdx)
+    code.put({0x83, 0xf2, word, 0xff, 0xc9});                                       // xor edx, 8; dec ecx
+    code.branch({0x0f, 0x85}, start);                                               // jnz
     code.put({0xc3});
     void* places[2];
     for (std::size_t i = 0; i < 2; ++i) {
@@ -182,8 +184,8 @@ void print_calls(const CodeMemory& memory) {
     void* const one[] = {places[0], places[0]};
     const double cycle = cycle_ns();
     const double same = least_ns(60, [&] { run(one, count); }), other = least_ns(60, [&] { run(places, count); });
-    std::printf("two functions called in turn through a pointer: cycles of two calls %.2f, of one function %.2f\n",
-                2 * other / count / cycle, 2 * same / count / cycle);
+    std::printf("  %4zu bytes apart, calls in a round %zu  in turn: %.2f  always one: %.2f\n", apart, calls,
+                other / count / cycle, same / count / cycle);
 }
 
 }  // namespace
@@ -192,7 +194,9 @@ int main() {
     const CodeMemory memory(1 << 20);
     if (!memory.is_there()) return 1;
     print_late(memory);
-    print_calls(memory);
+    std::printf("two functions called through a pointer, cycles of a round\n");
+    for (const std::size_t calls : {1, 2})
+        for (const std::size_t apart : {64, 128, 135, 256, 512, 4096}) print_calls(memory, calls, apart);
     print_kinds(memory);
     print_orders(memory);
     return 0;
