@@ -95,10 +95,13 @@ struct Description<CacheGeometry> {
                         added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
                         added("least_recent", &S::least_recent), added("line_cycles", &S::line_cycles),
                         added("write_back_cycles", &S::write_back_cycles), added("banks", &S::banks).at_least(1),
-                        added("bank_cycles", &S::bank_cycles));
+                        added("bank_cycles", &S::bank_cycles), added("bank_fill_turns", &S::bank_fill_turns),
+                        added("slices", &S::slices).at_least(1), added("slice_spread_cycles", &S::slice_spread_cycles));
     static void check(const Node& node, S& cache) {
         if (!(cache.line_cycles >= 0 && cache.write_back_cycles >= 0 && cache.bank_cycles >= 0))
             node.complain("has cycles of a line that are not 0 or above");
+        if (cache.slice_spread_cycles / 2 > cache.latency)
+            node.complain("has a slice whose lines come before they are asked for: slice_spread_cycles");
     }
 };
 

@@ -151,6 +151,13 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
     return {cycle + (level == 2 ? geometry_.l2.latency : geometry_.l3.latency), level};
 }
 
+std::uint64_t MemorySystem::third_level_cycles(std::uint64_t place) const {
+    const CacheGeometry& l3 = geometry_.l3;
+    if (l3.slices < 2) return l3.latency;
+    const std::uint64_t slice = (place * golden_factor >> 32) * l3.slices >> 32;
+    return l3.latency + slice * l3.slice_spread_cycles / (l3.slices - 1) - l3.slice_spread_cycles / 2;
+}
+
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle, bool code) {
     if (ideal_.caches_from == 2) return {cycle + geometry_.l2.latency, 2};
     const std::uint64_t place = in_frames(line);
@@ -168,7 +175,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     met_areas_.note(line);
     if (in_l3 && geometry_.l3.victim) l3_.erase(place);
     if (in_l3 && is_left) {
-        filled = {std::max(arrival(line, start).ready_at, start + geometry_.l3.latency), 3};
+        filled = {std::max(arrival(line, start).ready_at, start + third_level_cycles(place)), 3};
     } else if (in_l3) {
         filled = {from_memory(start + geometry_.l3.latency), 4};
     } else {
@@ -177,13 +184,14 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     }
     if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
     if (timed_ && filled.level == 3)
-        filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + geometry_.l3.latency);
+        filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + third_level_cycles(place));
     if (timed_) {
-        // Looked for in vain, put in, and what it displaces taken out.
+        // Put in, and where that is not all one: looked for in vain, and what it displaces taken out.
         LineChannel& bank = l2_bank(line);
-        bank.after(start);
+        const unsigned turns = geometry_.l2.bank_fill_turns;
+        if (turns > 2) bank.after(start);
         filled.ready_at = bank.after(filled.ready_at);
-        bank.after(filled.ready_at);
+        if (turns > 1) bank.after(filled.ready_at);
         l2_outstanding_.add(start, filled.ready_at);
     }
     on_its_way(line, filled, cycle);

@@ -191,6 +191,8 @@ class MemorySystem final : public core::MemoryTiming {
     void on_its_way(std::uint64_t line, const Filled& filled, std::uint64_t cycle);
     /// What the second level knows a line by: line_in_frames().
     std::uint64_t in_frames(std::uint64_t line) const;
+    /// Until a line at this place, as in_frames() knows it, comes from its slice of the third level.
+    std::uint64_t third_level_cycles(std::uint64_t place) const;
     LineChannel& l2_bank(std::uint64_t line) { return l2_banks_[line % l2_banks_.size()]; }
     void into_l2(std::uint64_t line);
     void into_l1(std::uint64_t line, std::uint64_t cycle);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "model/memory_system.h"
@@ -201,9 +202,14 @@ TEST(MemorySystem, LinesOfOneBankOfTheSecondLevelFollowOneAnotherMoreSlowly) {
     geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number
     geometry.l2.banks = 4;
     geometry.l2.bank_cycles = 3;
-    // Asked for a little faster than they come. Of what the third level sends, each line takes three turns.
-    for (const auto& [lines, stride, asked_each, expected] :
-         {std::tuple{1024, 64, 0.9, 1.0}, {1024, 256, 2.5, 3.0}, {16384, 256, 8.5, 9.0}, {16384, 64, 2.0, 2.25}}) {
+    // Asked for a little faster than they come. Of what the third level sends, each line takes three turns, or one.
+    for (const auto& [lines, stride, asked_each, turns, expected] : {std::tuple{1024, 64, 0.9, 3u, 1.0},
+                                                                     {1024, 256, 2.5, 3u, 3.0},
+                                                                     {16384, 256, 8.5, 3u, 9.0},
+                                                                     {16384, 64, 2.0, 3u, 2.25},
+                                                                     {16384, 256, 5.5, 2u, 6.0},
+                                                                     {16384, 256, 2.5, 1u, 3.0}}) {
+        geometry.l2.bank_fill_turns = turns;
         MemorySystem memory(geometry, all(large), {0, false});
         const auto address = [step = stride](int i) {
             return (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step);
@@ -219,6 +225,26 @@ TEST(MemorySystem, LinesOfOneBankOfTheSecondLevelFollowOneAnotherMoreSlowly) {
         EXPECT_NEAR(static_cast<double>(last) / lines, expected, 0.1)
             << lines << " lines, " << stride << " bytes apart";
     }
+}
+
+TEST(MemorySystem, LinesOfTheThirdLevelComeFromSlicesNearAndFar) {
+    ModelledCpu geometry = plain();
+    geometry.l3.slices = 8;
+    geometry.l3.slice_spread_cycles = 28;
+    MemorySystem memory(geometry, all(large), {0, false});
+    const auto address = [](std::uint64_t i) { return (std::uint64_t{1} << 40) + i * 64; };
+    constexpr std::uint64_t lines = 16384;
+    for (std::uint64_t i = 0; i < lines; ++i) memory.warm(a_load(), {0, address(i), 0});
+    memory.begin_window();
+    std::map<unsigned, unsigned> seen;
+    for (std::uint64_t i = 0; i < lines; ++i) {
+        memory.advance(1000 * i);
+        ++seen[memory.load(address(i), 0, 1000 * i).extra + geometry.l1_data.latency];
+    }
+    ASSERT_EQ(seen.size(), 8u);
+    EXPECT_EQ(seen.begin()->first, geometry.l3.latency - 14);
+    EXPECT_EQ(seen.rbegin()->first, geometry.l3.latency + 14);
+    for (const auto& [cycles, times] : seen) EXPECT_NEAR(times, lines / 8, lines / 80) << cycles;
 }
 
 TEST(MemorySystem, PrefetchersRunAheadOfAStream) {

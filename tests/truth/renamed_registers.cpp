@@ -1,0 +1,77 @@
+// How much a core has renamed at a time, by the clock: two chains of loads from the third level go on side by side only
+// while what lies between two loads fits: in the reorder buffer, and what it writes in the registers to rename into.
+//   c++ -std=c++20 -O2 -o renamed_registers renamed_registers.cpp && ./renamed_registers    x86-64; a quiet machine
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "by_clock.h"
+#include "written_code.h"
+
+namespace {
+
+using Run = void (*)(void* first, void* second, long rounds);
+
+enum class Operation { nothing, constant, vector_sum };
+
+void put(Code& code, Operation operation, int times) {
+    for (int i = 0; i < times; ++i) switch (operation) {
+            case Operation::nothing:
+                code.put({0x90});
+                break;
+            case Operation::constant:
+                code.put({0xb8, 1, 0, 0, 0});  // mov eax, 1
+                break;
+            case Operation::vector_sum:
+                code.put({0xc5, 0xf1, 0xfe, 0xc1});  // vpaddd xmm0, xmm1, xmm1
+                break;
+        }
+}
+
+Code loop(Operation operation, int times) {
+    Code code;
+    code.put({0x48, 0x8b, 0x3f});  // mov rdi, (rdi)
+    put(code, operation, times);
+    code.put({0x48, 0x8b, 0x36});  // mov rsi, (rsi)
+    put(code, operation, times);
+    code.put({0x48, 0xff, 0xca});  // dec rdx
+    code.branch({0x0f, 0x85}, 0);  // jnz
+    code.put({0xc3});
+    return code;
+}
+
+}  // namespace
+
+int main() {
+    constexpr std::size_t lines = 2 * 1024 * 1024 / line_bytes;
+    const CodeMemory code(1 << 14);
+    if (!code.is_there()) return 1;
+    char* const memory = mapped(lines * line_bytes);
+    std::vector<std::size_t> order(lines);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
+    for (std::size_t i = 0; i < lines; ++i)
+        *reinterpret_cast<char**>(memory + order[i] * line_bytes) = memory + order[(i + 1) % lines] * line_bytes;
+    const struct {
+        const char* name;
+        Operation operation;
+        int from, to, step;
+    } kinds[] = {{"no operations", Operation::nothing, 232, 264, 4},
+                 {"constants", Operation::constant, 148, 172, 3},
+                 {"vector sums", Operation::vector_sum, 116, 164, 4}};
+    std::printf("cycles of a load with so many operations behind it\n");
+    for (const auto& [name, operation, from, to, step] : kinds) {
+        std::printf("  %-14s", name);
+        for (int times = from; times <= to; times += step) {
+            const Run run = code.hold<Run>(loop(operation, times));
+            const double cycle = cycle_ns();
+            const double all = least_ns(
+                100, [&] { run(memory + order[0] * line_bytes, memory + order[lines / 2] * line_bytes, lines / 2); });
+            std::printf("  %d: %.1f", times, all / static_cast<double>(lines) / cycle);
+        }
+        std::printf("\n");
+    }
+    return 0;
+}
