@@ -85,23 +85,23 @@ struct Spelling<HexBytes> {
 template <>
 struct Description<CacheGeometry> {
     using S = CacheGeometry;
-    static constexpr auto fields =
-        std::make_tuple(field("level", &S::level).at_least(1), field("kind", &S::kind),
-                        property(
-                            "size", [](const S& cache) { return Size{cache.size_bytes}; },
-                            [](S& cache, const Size& size) { cache.size_bytes = size.bytes; }, "bytes"),
-                        added("line_bytes", &S::line_bytes).at_least(1), added("ways", &S::ways),
-                        added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
-                        added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
-                        added("least_recent", &S::least_recent), added("line_cycles", &S::line_cycles),
-                        added("write_back_cycles", &S::write_back_cycles), added("banks", &S::banks).at_least(1),
-                        added("bank_cycles", &S::bank_cycles), added("bank_fill_turns", &S::bank_fill_turns),
-                        added("slices", &S::slices).at_least(1), added("slice_spread_cycles", &S::slice_spread_cycles));
+    static constexpr auto fields = std::make_tuple(
+        field("level", &S::level).at_least(1), field("kind", &S::kind),
+        property(
+            "size", [](const S& cache) { return Size{cache.size_bytes}; },
+            [](S& cache, const Size& size) { cache.size_bytes = size.bytes; }, "bytes"),
+        added("line_bytes", &S::line_bytes).at_least(1), added("ways", &S::ways),
+        added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
+        added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
+        added("least_recent", &S::least_recent), added("line_cycles", &S::line_cycles),
+        added("write_back_cycles", &S::write_back_cycles), added("banks", &S::banks).at_least(1),
+        added("bank_cycles", &S::bank_cycles), added("bank_fill_turns", &S::bank_fill_turns).at_least(1),
+        added("slices", &S::slices).at_least(1), added("slice_spread_cycles", &S::slice_spread_cycles));
     static void check(const Node& node, S& cache) {
         if (!(cache.line_cycles >= 0 && cache.write_back_cycles >= 0 && cache.bank_cycles >= 0))
             node.complain("has cycles of a line that are not 0 or above");
         if (cache.slice_spread_cycles / 2 > cache.latency)
-            node.complain("has a slice whose lines come before they are asked for: slice_spread_cycles");
+            node.complain("has slices whose lines come before they are asked for");
     }
 };
 

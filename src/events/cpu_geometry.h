@@ -32,12 +32,14 @@ struct CacheGeometry {
     /// since, is held while n (1 + t / this) is less than the lines of the level. 0: nobody else does. Never in the
     /// tables: it is measured.
     double others_fill_ns = 0;
-    double line_cycles = 0;          ///< from one line to the next on the way to the level above, at best; 0: not known
-    double write_back_cycles = 0;    ///< that a line takes of that way which was written above and comes back
-    unsigned banks = 1;              ///< neighbouring lines lie in so many
-    double bank_cycles = 0;          ///< from one line to the next of one bank; 0: not known
-    unsigned bank_fill_turns = 3;  ///< of its bank, that a line takes which comes from further away
-    unsigned slices = 1;             ///< of a shared level; a line's is known by its address alone
+    double line_cycles = 0;        ///< from one line to the next on the way to the level above, at best; 0: not known
+    double write_back_cycles = 0;  ///< that a line takes of that way which was written above and comes back
+    unsigned banks = 1;            ///< neighbouring lines lie in so many
+    double bank_cycles = 0;        ///< from one line to the next of one bank; 0: not known
+    /// Of its bank, that a line takes which comes from further away: 1, and where that is not all one, to be looked for
+    /// in vain and for what it displaces, up to 3.
+    unsigned bank_fill_turns = 3;
+    unsigned slices = 1;               ///< of a shared level; a line's is known by its address alone
     unsigned slice_spread_cycles = 0;  ///< how much longer the furthest slice's lines take than the nearest's
 };
 

@@ -186,7 +186,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
     if (timed_ && filled.level == 3)
         filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + third_level_cycles(place));
     if (timed_) {
-        // Put in, and where that is not all one: looked for in vain, and what it displaces taken out.
+        // Put in; looked for in vain before, and what it displaces taken out, where these are turns of their own.
         LineChannel& bank = l2_bank(line);
         const unsigned turns = geometry_.l2.bank_fill_turns;
         if (turns > 2) bank.after(start);
