@@ -148,14 +148,16 @@ MemorySystem::Filled MemorySystem::never_met(std::uint64_t line, std::uint64_t c
     const int level = level_of_unknown(line, code);
     if (level == 4 || (level == 3 && !has_third_level_)) return {from_memory(cycle + geometry_.l3.latency), 4};
     ++lines_from_memory_;
-    return {cycle + (level == 2 ? geometry_.l2.latency : geometry_.l3.latency), level};
+    return {cycle + (level == 2 ? geometry_.l2.latency : third_level_cycles(in_frames(line))), level};
 }
 
 std::uint64_t MemorySystem::third_level_cycles(std::uint64_t place) const {
     const CacheGeometry& l3 = geometry_.l3;
     if (l3.slices < 2) return l3.latency;
+    // A calibrated latency may be less than the data's.
+    const std::uint64_t spread = std::min(l3.slice_spread_cycles, 2 * l3.latency);
     const std::uint64_t slice = (place * golden_factor >> 32) * l3.slices >> 32;
-    return l3.latency + slice * l3.slice_spread_cycles / (l3.slices - 1) - l3.slice_spread_cycles / 2;
+    return l3.latency - spread / 2 + slice * spread / (l3.slices - 1);
 }
 
 MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle, bool code) {
@@ -182,7 +184,7 @@ MemorySystem::Filled MemorySystem::below(std::uint64_t line, std::uint64_t cycle
         filled = never_met(line, start, code);
         if (!geometry_.l3.victim) l3_.insert(place);
     }
-    if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + geometry_.l3.latency, 3};
+    if (ideal_.caches_from == 3 && filled.level == 4) filled = {start + third_level_cycles(place), 3};
     if (timed_ && filled.level == 3)
         filled.ready_at = std::max(filled.ready_at, from_l3_.after(start) + third_level_cycles(place));
     if (timed_) {

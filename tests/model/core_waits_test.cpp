@@ -223,6 +223,30 @@ TEST(Waits, WhatGoesToOnePortWaitsInThatPortsSchedulerAlone) {
     EXPECT_NEAR(cycles_of_round(four, add_rcx), cycles_of_round(one, add_rcx), 3) << "any port, any scheduler";
 }
 
+TEST(Waits, ForRegistersAreForThoseOfTheKindThatIsWritten) {
+    constexpr unsigned latency = 300, each_round = 33;
+    const auto cycles_of_round = [&](const char* cpu, const Bytes& load, const Bytes& operation) {
+        CoreParameters parameters = zen4();
+        parameters.llvm_cpu = cpu;
+        parameters.reorder_buffer = 2000;
+        std::vector<Bytes> code{load};
+        code.insert(code.end(), each_round - 1, operation);
+        constexpr std::size_t rounds = 400;
+        const trace::Trace trace = trace_of(code, rounds * code.size(), [](std::size_t k) { return 0x10000 + 64 * k; });
+        FixedMemory memory([](std::uint64_t) { return latency; });
+        return static_cast<double>(simulate(parameters, trace, memory).cycles) / rounds;
+    };
+    const auto general = [&](const char* cpu) { return cycles_of_round(cpu, {0x48, 0x8b, 0x07}, {0xba, 1, 0, 0, 0}); };
+    const auto vector = [&](const char* cpu) {
+        return cycles_of_round(cpu, {0xc5, 0xfa, 0x7e, 0x17}, {0xc5, 0xf1, 0xfe, 0xc1});
+    };
+    // LLVM's data: 192 general and 160 vector registers on Zen 3, less 32 that are the program's: four rounds and the
+    // load of a fifth, three and the load of a fourth.
+    EXPECT_NEAR(general("znver3"), latency / 5.0, 4);
+    EXPECT_NEAR(vector("znver3"), latency / 4.0, 4);
+    for (const char* const cpu : {"znver1", "znver2", "znver4"}) EXPECT_LT(general(cpu), vector(cpu) - 4) << cpu;
+}
+
 TEST(Waits, AStoreThatHasLeftItsBufferHoldsUpNoLoad) {
     CoreParameters parameters = zen4();
     parameters.aliased_load_cycles = 7;

@@ -254,15 +254,22 @@ CoreParameters Schedule::completed(CoreParameters parameters) const {
         if (!parameters.retire_width) parameters.retire_width = info.MaxRetirePerCycle;
         if (!parameters.load_buffer) parameters.load_buffer = entries(info.LoadQueueID);
         if (!parameters.store_buffer) parameters.store_buffer = entries(info.StoreQueueID);
-        // LLVM's first file is the one without limits; the next are those for general and for vector registers.
+        // LLVM's first file is the one without limits. Which of the next is of general registers, those say that it
+        // holds.
         constexpr unsigned architectural = 32;
-        const auto to_rename = [&](unsigned file) {
-            if (file >= info.NumRegisterFiles) return 0u;
-            const unsigned all = info.RegisterFiles[file].NumPhysRegs;
-            return all > 2 * architectural ? all - architectural : 0u;
-        };
-        if (!parameters.general_registers) parameters.general_registers = to_rename(1);
-        if (!parameters.vector_registers) parameters.vector_registers = to_rename(2);
+        for (unsigned file = 1; file < info.NumRegisterFiles; ++file) {
+            const llvm::MCRegisterFileDesc& description = info.RegisterFiles[file];
+            if (description.NumPhysRegs <= 2 * architectural) continue;
+            const unsigned to_rename = description.NumPhysRegs - architectural;
+            for (unsigned i = 0; i < description.NumRegisterCostEntries; ++i) {
+                const auto& held = info.RegisterCostTable[description.RegisterCostEntryIdx + i];
+                const auto& of_class = target_.registers->getRegClass(held.RegisterClassID);
+                if (of_class.getNumRegs() == 0) continue;
+                const unsigned first = of_class.getRegister(0);
+                if (general_[first] && !parameters.general_registers) parameters.general_registers = to_rename;
+                if (vector_[first] && !parameters.vector_registers) parameters.vector_registers = to_rename;
+            }
+        }
         for (unsigned i = 0; i < info.NumRegisterCostEntries; ++i) {
             const llvm::MCRegisterCostEntry& entry = info.RegisterCostTable[i];
             if (!entry.AllowMoveElimination) continue;
