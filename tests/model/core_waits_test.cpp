@@ -203,16 +203,22 @@ TEST(Waits, ForAStoreToAnotherPageAtTheSamePlaceInItAreTheLoads) {
     EXPECT_EQ(store_and_load(parameters, 0).lost.share(SlotCause::aliasing), 0) << "that is forwarding";
 }
 
+/// A round is a load of another line, which takes so much longer, and so many operations.
+double cycles_of_missed_load(const CoreParameters& parameters, unsigned latency, const Bytes& load,
+                             const Bytes& operation, unsigned operations) {
+    std::vector<Bytes> code{load};
+    code.insert(code.end(), operations, operation);
+    constexpr std::size_t rounds = 400;
+    const trace::Trace trace = trace_of(code, rounds * code.size(), [](std::size_t k) { return 0x10000 + 64 * k; });
+    FixedMemory memory([latency](std::uint64_t) { return latency; });
+    return static_cast<double>(simulate(parameters, trace, memory).cycles) / rounds;
+}
+
 TEST(Waits, WhatGoesToOnePortWaitsInThatPortsSchedulerAlone) {
     const Bytes load_rcx = {0x48, 0x8b, 0x0f}, multiply_rcx = {0x48, 0x0f, 0xaf, 0xc9}, add_rcx = {0x48, 0x01, 0xc9};
     constexpr unsigned latency = 300, each_round = 8;
     const auto cycles_of_round = [&](const CoreParameters& parameters, const Bytes& operation) {
-        std::vector<Bytes> code{load_rcx};
-        code.insert(code.end(), each_round, operation);
-        constexpr std::size_t rounds = 400;
-        const trace::Trace trace = trace_of(code, rounds * code.size(), [](std::size_t k) { return 0x10000 + 64 * k; });
-        FixedMemory memory([](std::uint64_t) { return latency; });
-        return static_cast<double>(simulate(parameters, trace, memory).cycles) / rounds;
+        return cycles_of_missed_load(parameters, latency, load_rcx, operation, each_round);
     };
     CoreParameters one = zen4(), four = zen4();
     four.schedulers = {{{"ALU0", "AGU0"}, 24}, {{"ALU1", "AGU1"}, 24}, {{"ALU2", "AGU2"}, 24}, {{"ALU3", "BRU1"}, 24}};
@@ -229,12 +235,7 @@ TEST(Waits, ForRegistersAreForThoseOfTheKindThatIsWritten) {
         CoreParameters parameters = zen4();
         parameters.llvm_cpu = cpu;
         parameters.reorder_buffer = 2000;
-        std::vector<Bytes> code{load};
-        code.insert(code.end(), each_round - 1, operation);
-        constexpr std::size_t rounds = 400;
-        const trace::Trace trace = trace_of(code, rounds * code.size(), [](std::size_t k) { return 0x10000 + 64 * k; });
-        FixedMemory memory([](std::uint64_t) { return latency; });
-        return static_cast<double>(simulate(parameters, trace, memory).cycles) / rounds;
+        return cycles_of_missed_load(parameters, latency, load, operation, each_round - 1);
     };
     const auto general = [&](const char* cpu) { return cycles_of_round(cpu, {0x48, 0x8b, 0x07}, {0xba, 1, 0, 0, 0}); };
     const auto vector = [&](const char* cpu) {

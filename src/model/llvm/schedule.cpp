@@ -259,8 +259,8 @@ CoreParameters Schedule::completed(CoreParameters parameters) const {
         constexpr unsigned architectural = 32;
         for (unsigned file = 1; file < info.NumRegisterFiles; ++file) {
             const llvm::MCRegisterFileDesc& description = info.RegisterFiles[file];
-            if (description.NumPhysRegs <= 2 * architectural) continue;
-            const unsigned to_rename = description.NumPhysRegs - architectural;
+            const unsigned all = description.NumPhysRegs;
+            const unsigned to_rename = all > 2 * architectural ? all - architectural : 0;
             for (unsigned i = 0; i < description.NumRegisterCostEntries; ++i) {
                 const auto& held = info.RegisterCostTable[description.RegisterCostEntryIdx + i];
                 const auto& of_class = target_.registers->getRegClass(held.RegisterClassID);
@@ -268,15 +268,9 @@ CoreParameters Schedule::completed(CoreParameters parameters) const {
                 const unsigned first = of_class.getRegister(0);
                 if (general_[first] && !parameters.general_registers) parameters.general_registers = to_rename;
                 if (vector_[first] && !parameters.vector_registers) parameters.vector_registers = to_rename;
+                if (general_[first] && held.AllowMoveElimination) parameters.eliminates_general_moves = true;
+                if (vector_[first] && held.AllowMoveElimination) parameters.eliminates_vector_moves = true;
             }
-        }
-        for (unsigned i = 0; i < info.NumRegisterCostEntries; ++i) {
-            const llvm::MCRegisterCostEntry& entry = info.RegisterCostTable[i];
-            if (!entry.AllowMoveElimination) continue;
-            const auto& of_class = target_.registers->getRegClass(entry.RegisterClassID);
-            if (of_class.getNumRegs() == 0) continue;
-            if (general_[of_class.getRegister(0)]) parameters.eliminates_general_moves = true;
-            if (vector_[of_class.getRegister(0)]) parameters.eliminates_vector_moves = true;
         }
     }
     if (!parameters.reorder_buffer)
