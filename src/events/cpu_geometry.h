@@ -27,7 +27,9 @@ struct CacheGeometry {
     unsigned latency = 0;            ///< load to use, cycles; 0: not known
     bool latency_estimated = false;  ///< no published figure: varied with that of DRAM
     bool victim = false;             ///< filled by what the level above evicts, and gives back what is hit
-    bool least_recent = false;       ///< what makes room was used longest ago; else, in a last level, any line
+    /// Of so many lines of a set that were used longest ago one makes room, by chance. 0: not known, which is taken as
+    /// any of a last level, and as 1 above it.
+    unsigned makes_room_among = 0;
     /// Of a level of a virtual machine that others fill, too: a line that was last used `t` ago, and `n` others of ours
     /// since, is held while n (1 + t / this) is less than the lines of the level. 0: nobody else does. Never in the
     /// tables: it is measured.
@@ -276,6 +278,7 @@ struct CoreGeometry {
     PartStores part_stores;
     unsigned reorder_buffer = 0;  ///< entries; 0: not known
     unsigned retire_width = 0;    ///< micro-ops a cycle; 0: as LLVM's model has it, or slot_width
+    unsigned room_cycles = 0;     ///< from retirement until what was in use is used again: entries, registers
     unsigned general_registers = 0,
              vector_registers = 0;          ///< to rename into; 0: as LLVM's model has it, or without limit
     unsigned scheduler = 0;                 ///< entries of all schedulers together; 0: as LLVM's model has them

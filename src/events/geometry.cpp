@@ -58,7 +58,8 @@ HostGeometry host_geometry(const CpuGeometry& cpu) {
     HostGeometry geometry;
     add_caches(geometry, cpu.caches, "table");
     add_tlbs(geometry, cpu.tlbs, "table");
-    for (const CacheGeometry& cache : cpu.caches) geometry.last_level_least_recent |= cache.least_recent;
+    for (const CacheGeometry& cache : cpu.caches)
+        geometry.last_level_least_recent |= cache.level == 3 && cache.makes_room_among == 1;
     if (cpu.core) {
         geometry.load_bytes = cpu.core->load_bytes;
         geometry.memory_vector_bytes = cpu.core->memory_vector_bytes;

@@ -58,9 +58,8 @@ BranchTargets::BranchTargets(const events::BranchForetelling& foretelling)
       first_sets_(foretelling.calls_by_line ? foretelling.first_level_targets / target_ways : 0),
       second_sets_(foretelling.calls_by_line ? foretelling.second_level_targets / target_ways : 0),
       first_(foretelling.first_level_targets,
-             line_sets_ ? static_cast<int>(foretelling.first_level_line_targets) : target_ways,
-             SetAssociative::Replacement::random),
-      second_(foretelling.second_level_targets, target_ways, SetAssociative::Replacement::random),
+             line_sets_ ? static_cast<int>(foretelling.first_level_line_targets) : target_ways, SetAssociative::any),
+      second_(foretelling.second_level_targets, target_ways, SetAssociative::any),
       met_(std::size_t{1} << by_address_bits, 1, 0) {}
 
 BranchTargets::Found BranchTargets::find(const trace::StaticInstruction& branch) {

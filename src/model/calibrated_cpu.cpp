@@ -154,7 +154,7 @@ ThirdLevelFound third_level_found(const std::vector<record::CalibratedFact>& fac
 
 std::optional<std::uint64_t> take_third_level(const ThirdLevelFound& found, events::CpuGeometry& cpu) {
     events::CacheGeometry* const l3 = data_cache(cpu, 3);
-    if (!l3 || !l3->least_recent || found.others_fill_ns <= 0)
+    if (!l3 || l3->makes_room_among != 1 || found.others_fill_ns <= 0)
         return hold_together(found.held_bytes, cpu) ? std::optional(found.held_bytes) : std::nullopt;
     l3->others_fill_ns = found.others_fill_ns;
     hold_together(found.given_bytes, cpu);

@@ -14,8 +14,10 @@ using core::line_bytes;
 constexpr std::size_t many_pages = 1 << 16;  // more than the buffers of any target hold
 constexpr std::size_t many_lines = 1 << 13;  // some times as many as any first level holds
 
-SetAssociative cache_of(const CacheGeometry& geometry, SetAssociative::Replacement replacement) {
-    return SetAssociative(geometry.size_bytes / line_bytes, static_cast<int>(geometry.ways), replacement);
+/// `unless_known`: of how many lines one makes room.
+SetAssociative cache_of(const CacheGeometry& geometry, std::size_t unless_known = 1) {
+    return SetAssociative(geometry.size_bytes / line_bytes, static_cast<int>(geometry.ways),
+                          geometry.makes_room_among ? geometry.makes_room_among : unless_known);
 }
 
 }  // namespace
@@ -33,12 +35,11 @@ MemorySystem::MemorySystem(const ModelledCpu& geometry, PageSizes sizes_of_pages
       into_l1_code_(geometry.l2.line_cycles),
       second_buffers_(geometry.translation.l2_hit_every),
       l2_banks_(geometry.l2.banks, LineChannel(geometry.l2.bank_cycles)),
-      l1_data_(cache_of(geometry.l1_data, SetAssociative::Replacement::least_recent)),
-      l1_code_(cache_of(geometry.l1_code, SetAssociative::Replacement::least_recent)),
-      l2_(cache_of(geometry.l2, SetAssociative::Replacement::least_recent)),
+      l1_data_(cache_of(geometry.l1_data)),
+      l1_code_(cache_of(geometry.l1_code)),
+      l2_(cache_of(geometry.l2)),
       // No vendor says how a last level replaces; where nobody has timed it, any line makes room.
-      l3_(cache_of(geometry.l3, geometry.l3.least_recent ? SetAssociative::Replacement::least_recent
-                                                         : SetAssociative::Replacement::random)),
+      l3_(cache_of(geometry.l3, SetAssociative::any)),
       met_areas_(geometry.l2.size_bytes / line_bytes),
       met_pages_(many_pages, 16),
       written_(many_lines),

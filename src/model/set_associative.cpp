@@ -25,10 +25,12 @@ std::size_t place_of(const Tag* set, std::size_t ways, Tag tag) {
 
 }  // namespace
 
-SetAssociative::SetAssociative(std::uint64_t entries, int ways, Replacement replacement) : replacement_(replacement) {
+SetAssociative::SetAssociative(std::uint64_t entries, int ways, std::size_t makes_room_among)
+    : among_(std::max<std::size_t>(1, makes_room_among)) {
     if (entries == 0) return;
     constexpr std::uint64_t many_sets = 4096;
     ways_ = ways <= 0 ? entries : std::min<std::uint64_t>(static_cast<std::uint64_t>(ways), entries);
+    among_ = std::min(among_, ways_);
     sets_ = std::max<std::uint64_t>(1, entries / ways_);
     power_of_two_ = std::has_single_bit(sets_);
     shift_ = static_cast<unsigned>(std::countr_zero(sets_));
@@ -49,7 +51,7 @@ bool SetAssociative::find(std::uint64_t key) {
     return with_tag(*this, key, [&](auto& rows, auto tag) {
         const std::size_t place = place_of(rows.look(set_of(key)), ways_, tag);
         if (place == ways_) return false;
-        if (place > 0 && replacement_ == Replacement::least_recent) {
+        if (place > 0 && among_ < ways_) {
             auto* set = rows.change(set_of(key));
             std::rotate(set, set + place, set + place + 1);
         }
@@ -65,12 +67,13 @@ std::optional<std::size_t> SetAssociative::used_since(std::uint64_t key) const {
     });
 }
 
-std::size_t SetAssociative::choice() {
+std::size_t SetAssociative::place_to_make_room() {
+    if (among_ == 1) return ways_ - 1;
     // Xorshift: the same choices in every run.
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;
-    return random_ % ways_;
+    return ways_ - among_ + random_ % among_;
 }
 
 std::optional<std::uint64_t> SetAssociative::insert(std::uint64_t key) {
@@ -79,7 +82,7 @@ std::optional<std::uint64_t> SetAssociative::insert(std::uint64_t key) {
         using Tag = decltype(tag);
         Tag* set = rows.change(set_of(key));
         Tag* last = set + ways_ - 1;
-        Tag* out = *last == nothing<Tag> || replacement_ == Replacement::least_recent ? last : set + choice();
+        Tag* out = *last == nothing<Tag> ? last : set + place_to_make_room();
         const Tag evicted = *out;
         std::copy_backward(set, out, out + 1);
         *set = tag;

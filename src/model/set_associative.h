@@ -12,10 +12,11 @@ namespace tmaprobe::model {
 /// what tells the keys of one set apart fits (of lines and page table entries below, 43 bits).
 class SetAssociative {
   public:
-    enum class Replacement { least_recent, random };
+    static constexpr std::size_t any = ~std::size_t{0};
 
-    /// `ways` -1: one set. No entries: holds nothing, ever.
-    SetAssociative(std::uint64_t entries, int ways, Replacement replacement = Replacement::least_recent);
+    /// `ways` -1: one set. No entries: holds nothing, ever. What makes room is one, by chance, of so many of its set
+    /// that were used longest ago.
+    SetAssociative(std::uint64_t entries, int ways, std::size_t makes_room_among = 1);
     /// Brings the key's set into this machine's caches; the modelled state stays as it is.
     void prepare(std::uint64_t key) const;
     /// Whether the key is there; it becomes the most recent one of its set.
@@ -36,14 +37,14 @@ class SetAssociative {
         return self.short_tags_ ? use(self.small_, static_cast<std::uint32_t>(tag)) : use(self.large_, tag);
     }
     std::uint64_t set_of(std::uint64_t key) const { return power_of_two_ ? key & (sets_ - 1) : key % sets_; }
-    std::size_t choice();
+    std::size_t place_to_make_room();
 
     std::uint64_t sets_ = 1;
     // Most tables have a power of two of sets: a division takes longer than the rest of a question.
     bool power_of_two_ = true;
     unsigned shift_ = 0;
     std::size_t ways_ = 0;
-    Replacement replacement_;
+    std::size_t among_;
     std::uint64_t random_ = golden_factor;
     // A row for each set; in each set the most recent first, free places (all ones) last. One of the two is used.
     bool short_tags_ = false;

@@ -248,6 +248,26 @@ TEST(Waits, ForRegistersAreForThoseOfTheKindThatIsWritten) {
     for (const char* const cpu : {"znver1", "znver2", "znver4"}) EXPECT_LT(general(cpu), vector(cpu) - 4) << cpu;
 }
 
+TEST(Waits, ForRoomGoOnWhileWhatRetiredIsMadeFree) {
+    constexpr unsigned latency = 300, room_cycles = 6, each_round = 63;
+    const Bytes load_rcx = {0x48, 0x8b, 0x0f}, no_operation = {0x90};
+    CoreParameters parameters = zen4();
+    parameters.reorder_buffer = each_round + 1;
+    const auto cycles_of_round = [&](const Bytes& operation) {
+        return cycles_of_missed_load(parameters, latency, load_rcx, operation, each_round);
+    };
+    const double at_once = cycles_of_round(no_operation);
+    parameters.room_cycles = room_cycles;
+    EXPECT_NEAR(cycles_of_round(no_operation), at_once + room_cycles, 0.1);
+    // And so is that of registers: here for the lack of them.
+    parameters.reorder_buffer = 2000;
+    parameters.general_registers = each_round + 1;
+    const Bytes constant = {0xba, 1, 0, 0, 0};
+    const double later = cycles_of_round(constant);
+    parameters.room_cycles = 0;
+    EXPECT_NEAR(later, cycles_of_round(constant) + room_cycles, 1);
+}
+
 TEST(Waits, AStoreThatHasLeftItsBufferHoldsUpNoLoad) {
     CoreParameters parameters = zen4();
     parameters.aliased_load_cycles = 7;

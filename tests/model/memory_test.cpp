@@ -2,6 +2,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "model/memory_system.h"
 #include "trace/page_map.h"
@@ -369,8 +370,8 @@ TEST(SetAssociative, ForgetsTheLeastRecentlyUsed) {
 }
 
 TEST(SetAssociative, APlaceThatWasFreedIsTakenFirst) {
-    for (const auto replacement : {SetAssociative::Replacement::least_recent, SetAssociative::Replacement::random}) {
-        SetAssociative cache(4, 4, replacement);
+    for (const std::size_t among : {std::size_t{1}, std::size_t{6}, SetAssociative::any}) {
+        SetAssociative cache(4, 4, among);
         for (const std::uint64_t key : {1, 2, 3, 4}) EXPECT_FALSE(cache.insert(key));
         cache.erase(2);
         EXPECT_FALSE(cache.insert(5));
@@ -393,7 +394,24 @@ TEST(SetAssociative, RandomReplacementKeepsPartOfABlockThatIsALittleTooLarge) {
         return found / (20.0 * block);
     };
     EXPECT_EQ(hits(SetAssociative(entries, 16)), 0);
-    EXPECT_GT(hits(SetAssociative(entries, 16, SetAssociative::Replacement::random)), 0.4);
+    EXPECT_GT(hits(SetAssociative(entries, 16, SetAssociative::any)), 0.4);
+    EXPECT_GT(hits(SetAssociative(entries, 16, 12)), 0.3);
+}
+
+TEST(SetAssociative, OfThoseUsedLongestAgoOneMakesRoomByChance) {
+    constexpr std::size_t ways = 8, among = 6;
+    SetAssociative cache(ways, ways, among);
+    std::uint64_t key = 0;
+    for (; key < ways; ++key) cache.insert(key);
+    std::set<std::uint64_t> ages;
+    for (; key < 500; ++key) {
+        cache.find(key - 1);
+        const auto out = cache.insert(key);
+        ASSERT_TRUE(out);
+        EXPECT_LT(*out, key - (ways - among)) << "one of the last two made room";
+        ages.insert(key - *out);
+    }
+    EXPECT_GT(ages.size(), among);
 }
 
 TEST(MemorySystem, AVictimCacheAddsToTheLevelAbove) {
@@ -428,7 +446,8 @@ TEST(MemorySystem, WhereOthersHaveTheThirdLevelItsLinesComeFromMemory) {
 double load_beside_others(std::uint64_t bytes, double cycles_an_instruction) {
     ModelledCpu geometry = plain();
     geometry.l3 = cache(3, events::Holds::unified, 8 * mib, 16, 40);
-    geometry.l3.least_recent = geometry.l3.victim = true;
+    geometry.l3.makes_room_among = 1;
+    geometry.l3.victim = true;
     geometry.l3.others_fill_ns = 1e6;
     MemorySystem memory(geometry, all(large), {0, false});
     const std::uint64_t lines = bytes / 64;
@@ -453,7 +472,7 @@ TEST(MemorySystem, WhoComesBackSeldomKeepsLessBesideOthers) {
 TEST(MemorySystem, HalfOfWhatAloneWouldBeHeldMayLieIdleForTheTimeOfOthers) {
     ModelledCpu geometry = plain();
     geometry.l3 = cache(3, events::Holds::unified, 8 * mib, 16, 40);
-    geometry.l3.least_recent = true;
+    geometry.l3.makes_room_among = 1;
     MemorySystem alone(geometry, all(large), {0, false});
     geometry.l3.others_fill_ns = 2e6;
     MemorySystem beside(geometry, all(large), {0, false});

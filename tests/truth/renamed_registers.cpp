@@ -1,5 +1,7 @@
 // How much a core has renamed at a time, by the clock: two chains of loads from the third level go on side by side only
 // while what lies between two loads fits: in the reorder buffer, and what it writes in the registers to rename into.
+// And how soon what an instruction had is another's: chains of products, each of which begins anew, with more
+// no-operations in between than the reorder buffer holds, come one after the other.
 //   c++ -std=c++20 -O2 -o renamed_registers renamed_registers.cpp && ./renamed_registers    x86-64; a quiet machine
 #include <cstdint>
 #include <cstdio>
@@ -42,6 +44,30 @@ Code loop(Operation operation, int times) {
     return code;
 }
 
+constexpr int products = 20, product_cycles = 3;
+
+Code chains(int no_operations) {
+    Code code;
+    code.put({0xb8, 1, 0, 0, 0});                                           // mov eax, 1
+    for (int i = 0; i < products; ++i) code.put({0x48, 0x0f, 0xaf, 0xc0});  // imul rax, rax
+    code.no_operations(static_cast<std::size_t>(no_operations));
+    code.put({0x48, 0xff, 0xcf});  // dec rdi
+    code.branch({0x0f, 0x85}, 0);  // jnz
+    code.put({0xc3});
+    return code;
+}
+
+void print_chains(const CodeMemory& code) {
+    constexpr long rounds = 2000;
+    std::printf("cycles of a chain of %d, and so many no-operations\n ", products * product_cycles);
+    for (int count = 212; count <= 296; count += 12) {
+        const auto run = code.hold<void (*)(long)>(chains(count));
+        const double cycle = cycle_ns();
+        std::printf("  %d: %.1f", count, least_ns(400, [&] { run(rounds); }) / rounds / cycle);
+    }
+    std::printf("\n");
+}
+
 }  // namespace
 
 int main() {
@@ -73,5 +99,6 @@ int main() {
         }
         std::printf("\n");
     }
+    print_chains(code);
     return 0;
 }

@@ -15,7 +15,7 @@ Pipeline::Pipeline(const CoreParameters& parameters, const SchedulerSizes& sched
       memory_(memory),
       branches_(branches),
       descriptors_(descriptors, trace),
-      retirement_(parameters.reorder_buffer, parameters.retire_width),
+      retirement_(parameters.reorder_buffer, parameters.retire_width, parameters.room_cycles),
       slots_(parameters.slot_width, parameters.reorder_buffer, retirement_, timeline_, facts_, window.observer),
       front_end_(parameters, memory, window.op_cache),
       ports_(parameters.changes.ports > 1, schedulers.choice, schedulers.groups),
@@ -311,9 +311,10 @@ std::pair<std::uint64_t, std::uint64_t> Pipeline::retire(const InstructionDescri
             timeline_.lasts(During::oldest_loads, oldest_from, done);
         }
     }
-    if (what.loads) load_buffer_.take(retired);
-    if (what.writes_general) general_registers_.take(retired);
-    if (what.writes_vector) vector_registers_.take(retired);
+    const std::uint64_t leaves_room = retired + parameters_.room_cycles;
+    if (what.loads) load_buffer_.take(leaves_room);
+    if (what.writes_general) general_registers_.take(leaves_room);
+    if (what.writes_vector) vector_registers_.take(leaves_room);
     if (!what.stores) return {done, retired};
     const StoreCommit::Left left = commit(what, step, retired);
     store_buffer_.take(left.cycle);

@@ -6,9 +6,10 @@
 namespace tmaprobe::model::core {
 
 // Instructions that take no micro-op of their own, the first halves of fused pairs, are in the ring too.
-Retirement::Retirement(unsigned reorder_buffer, unsigned width)
+Retirement::Retirement(unsigned reorder_buffer, unsigned width, unsigned room_cycles)
     : capacity_(std::max(1u, reorder_buffer)),
       width_(std::max(1u, width)),
+      room_cycles_(room_cycles),
       mask_(std::bit_ceil<std::uint64_t>(2 * capacity_ + 64) - 1),
       ring_(mask_ + 1) {}
 

@@ -11,7 +11,7 @@ namespace tmaprobe::model::core {
 
 /// An instruction between renaming and retirement.
 struct InFlight {
-    std::uint64_t retires = 0, issued = 0, done = 0;
+    std::uint64_t retires = 0, issued = 0, done = 0;  ///< as those see it that wait for its room
     std::uint64_t port_waited = 0;            ///< cycles that it was ready and its ports were not, on its way to done
     std::uint64_t micro_ops_until = 0;        ///< of all instructions up to this one
     std::uint32_t step = 0;                   ///< of the trace
@@ -20,7 +20,8 @@ struct InFlight {
 
 class Retirement {
   public:
-    Retirement(unsigned reorder_buffer, unsigned width);
+    /// `room_cycles`: from when one retires until others can be renamed into its room. Until then it is the oldest.
+    Retirement(unsigned reorder_buffer, unsigned width, unsigned room_cycles);
     /// The first cycle in which there is room for so many micro-ops more.
     std::uint64_t room_at(std::uint64_t micro_ops);
     /// In program order. Returns the cycle in which it retires. (In the header, so that the parts are written to where
@@ -39,7 +40,8 @@ class Retirement {
         if (end_ - oldest_ > mask_) ++oldest_;
         InFlight& here = at(end_++);
         here = instruction;
-        here.retires = cycle_;
+        here.retires = cycle_ + room_cycles_;
+        here.done += room_cycles_;
         here.micro_ops_until = micro_ops_;
         return cycle_;
     }
@@ -51,7 +53,7 @@ class Retirement {
     InFlight& at(std::uint64_t number) { return ring_[number & mask_]; }
 
     std::uint64_t capacity_;
-    unsigned width_, used_ = 0;
+    unsigned width_, room_cycles_, used_ = 0;
     std::uint64_t cycle_ = 0;  ///< of the last retirement
     std::uint64_t micro_ops_ = 0, freed_ = 0;
     std::uint64_t end_ = 0, full_ = 0, oldest_ = 0;  ///< numbers: next to be added, oldest for room, oldest for causes
