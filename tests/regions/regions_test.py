@@ -351,7 +351,7 @@ __attribute__((noinline)) static void spin(unsigned long n) { while (n--) __asm_
 int main(int argc, char** argv) {
     unsigned long x = (unsigned long)argc;
     if (!strcmp(argv[1], "alone"))
-        for (int i = 0; i < 20; ++i) x += multiplies(4000000);
+        for (int i = 0; i < 20; ++i) x += multiplies(500000);
     if (!strcmp(argv[1], "short"))
         for (unsigned long i = strtoul(argv[2], 0, 10); i; --i) {
             TMAPROBE_REGION_BEGIN("short");
@@ -360,11 +360,11 @@ int main(int argc, char** argv) {
             spin(800000);
         }
     if (!strcmp(argv[1], "once")) {
-        spin(20000000);
+        spin(5000000);
         TMAPROBE_REGION_BEGIN("once");
         x += multiplies(500000);
         TMAPROBE_REGION_END("once");
-        spin(10000000);
+        spin(2500000);
     }
     return x == 7;
 }
@@ -382,7 +382,7 @@ def seldom():
         alone, _ = record_of("--repeatable", "--", program, "alone")
         levels = level1_of(alone["runs"][0]["metrics"])
         for case, further in (("short", ()), ("short", ("--repeatable",)), ("once", ("--repeatable",))):
-            rounds = 40 if further else 4000
+            rounds = 12 if further else 4000
             if further:
                 record, _ = record_of(*further, "--", program, case, rounds)
                 region = regions_of(record)[case]
