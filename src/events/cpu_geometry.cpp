@@ -102,6 +102,8 @@ struct Description<CacheGeometry> {
             node.complain("has cycles of a line that are not 0 or above");
         if (cache.slice_spread_cycles / 2 > cache.latency)
             node.complain("has slices whose lines come before they are asked for");
+        if (cache.ways > 0 && cache.makes_room_among > cache.ways)
+            node.complain("makes room among more lines than a set of it has");
     }
 };
 

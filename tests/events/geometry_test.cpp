@@ -126,6 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{R"({"caches": [{"level": 3, "kind": "unified", "size": "4M", "latency_cycles": 40, "slices": 8,
                              "slice_spread_cycles": 82}]})",
               ": caches[0] has slices whose lines come before they are asked for"},
+        Wrong{R"({"caches": [{"level": 2, "kind": "unified", "size": "1M", "ways": 8, "makes_room_among": 9}]})",
+              ": caches[0] makes room among more lines than a set of it has"},
         Wrong{R"({"tlbs": [{"level": 1, "kind": "data", "pages": 4, "entries": 1}]})",
               ": tlbs[0].pages is not an array"},
         Wrong{R"({"tlbs": [{"level": 1, "kind": "data", "pages": ["4k", "x"], "entries": 1}]})",

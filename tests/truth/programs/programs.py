@@ -130,8 +130,9 @@ def measured_cpi(state, options):
 
     Not the fastest: the kernel shares a run's processor time out between program and kernel by its ticks, 4 ms apart, so that
     of a short program the fastest is the one with the most ticks in the kernel (base64: 29 of 54 ms, 45 in the mean). So all
-    time counts, less what the kernel has in the mean. And where the address space lies differs from run to run: one of
-    `interpreter`'s in eight takes 0.21 s, all others 0.56 s.
+    time counts, less what the kernel has in the median: in the mean a run that read its files from the disk would count
+    for all others. And where the address space lies differs from run to run: one of `interpreter`'s in eight takes 0.21 s,
+    all others 0.56 s.
     """
     timed = state.get("beside", {}).get(options.label, []) if options.beside else state.get("timed", [])
     if options.least:
@@ -139,7 +140,7 @@ def measured_cpi(state, options):
     runs = timed if options.least else [run for run in timed if undisturbed(run, options)]
     if not state.get("instructions") or not runs:
         return None, 0
-    kernel = statistics.mean(run["system_ns"] * run["clock_hz"] for run in runs)
+    kernel = statistics.median(run["system_ns"] * run["clock_hz"] for run in runs)
     cycles = [(run["user_ns"] + run["system_ns"]) * run["clock_hz"] - kernel for run in runs]
     if options.least:
         cycles.sort()
