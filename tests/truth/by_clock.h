@@ -8,6 +8,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <numeric>
+#include <random>
+#include <vector>
+
+constexpr std::size_t line_bytes = 64;
 
 inline double now_ns() {
     const std::chrono::duration<double, std::nano> now = std::chrono::steady_clock::now().time_since_epoch();
@@ -45,4 +50,21 @@ inline char* mapped(std::size_t bytes) {
     madvise(memory, bytes, MADV_NOHUGEPAGE);
     std::fill_n(static_cast<char*>(memory), bytes, 1);
     return static_cast<char*>(memory);
+}
+
+/// So many numbers from 0 on, in an order by chance, the same each time.
+inline std::vector<std::size_t> in_any_order(std::size_t count) {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
+    return order;
+}
+
+/// Each line of a block holds the address of the next in any order, and the last that of the first: where they are, in
+/// that order.
+inline std::vector<void*> chain_through(char* block, std::size_t lines) {
+    std::vector<void*> places;
+    for (const std::size_t line : in_any_order(lines)) places.push_back(block + line * line_bytes);
+    for (std::size_t i = 0; i < lines; ++i) *static_cast<void**>(places[i]) = places[(i + 1) % lines];
+    return places;
 }

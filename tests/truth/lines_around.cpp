@@ -48,13 +48,6 @@ class Chain {
     double cycle_ns_ = cycle_ns();
 };
 
-std::vector<std::size_t> in_any_order(std::size_t count) {
-    std::vector<std::size_t> order(count);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
-    return order;
-}
-
 /// Cycles of the load of a second line in each block, as far from the first as one of `distances`, drawn by chance; in
 /// so many of a hundred blocks there is none.
 double second_line(Chain& chain, const std::vector<int>& distances, unsigned without) {

@@ -5,8 +5,6 @@
 //   c++ -std=c++20 -O2 -o renamed_registers renamed_registers.cpp && ./renamed_registers    x86-64; a quiet machine
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <vector>
 
 #include "by_clock.h"
@@ -74,12 +72,7 @@ int main() {
     constexpr std::size_t lines = 2 * 1024 * 1024 / line_bytes;
     const CodeMemory code(1 << 14);
     if (!code.is_there()) return 1;
-    char* const memory = mapped(lines * line_bytes);
-    std::vector<std::size_t> order(lines);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
-    for (std::size_t i = 0; i < lines; ++i)
-        *reinterpret_cast<char**>(memory + order[i] * line_bytes) = memory + order[(i + 1) % lines] * line_bytes;
+    const std::vector<void*> places = chain_through(mapped(lines * line_bytes), lines);
     const struct {
         const char* name;
         Operation operation;
@@ -93,8 +86,7 @@ int main() {
         for (int times = from; times <= to; times += step) {
             const Run run = code.hold<Run>(loop(operation, times));
             const double cycle = cycle_ns();
-            const double all = least_ns(
-                100, [&] { run(memory + order[0] * line_bytes, memory + order[lines / 2] * line_bytes, lines / 2); });
+            const double all = least_ns(100, [&] { run(places[0], places[lines / 2], lines / 2); });
             std::printf("  %d: %.1f", times, all / static_cast<double>(lines) / cycle);
         }
         std::printf("\n");

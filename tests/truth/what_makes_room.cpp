@@ -6,15 +6,12 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
-#include <random>
-#include <vector>
 
 #include "by_clock.h"
 
 namespace {
 
-constexpr std::size_t line_bytes = 64, lines_of_kib = 1024 / line_bytes;
+constexpr std::size_t lines_of_kib = 1024 / line_bytes;
 constexpr std::size_t others_bytes = std::size_t{4} << 20;
 
 void* volatile sink;
@@ -38,12 +35,7 @@ void follow(void* place, std::size_t loads, const char* other_lines) {
 double cycles(std::size_t kib, int others, const char* other_lines) {
     char* const block = mapped(kib * 1024);
     const std::size_t lines = kib * lines_of_kib;
-    std::vector<std::size_t> order(lines);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
-    for (std::size_t i = 0; i < lines; ++i)
-        *reinterpret_cast<char**>(block + order[i] * line_bytes) = block + order[(i + 1) % lines] * line_bytes;
-    void* const first = block + order[0] * line_bytes;
+    void* const first = chain_through(block, lines)[0];
     const double cycle = cycle_ns();
     const double all = least_ns(std::max<int>(60, static_cast<int>(60'000 / kib)), [&] {
         others == 0   ? follow<0>(first, lines, other_lines)

@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <vector>
 
-constexpr std::size_t line_bytes = 64;
+#include "by_clock.h"
 
 /// Written from its beginning on.
 class Code {
