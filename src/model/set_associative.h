@@ -12,7 +12,7 @@ namespace tmaprobe::model {
 /// what tells the keys of one set apart fits (of lines and page table entries below, 43 bits).
 class SetAssociative {
   public:
-    static constexpr std::size_t any = ~std::size_t{0};
+    static constexpr std::size_t any = ~std::size_t{0};  ///< of a set's keys may make room
 
     /// `ways` -1: one set. No entries: holds nothing, ever. What makes room is one, by chance, of so many of its set
     /// that were used longest ago.

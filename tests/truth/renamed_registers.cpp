@@ -1,6 +1,6 @@
 // How much a core has renamed at a time, by the clock: two chains of loads from the third level go on side by side only
 // while what lies between two loads fits: in the reorder buffer, and what it writes in the registers to rename into.
-// And how soon what an instruction had is another's: chains of products, each of which begins anew, with more
+// And how soon what an instruction had is another's: chains of operations, each of which begins anew, with more
 // no-operations in between than the reorder buffer holds, come one after the other.
 //   c++ -std=c++20 -O2 -o renamed_registers renamed_registers.cpp && ./renamed_registers    x86-64; a quiet machine
 #include <cstdint>
@@ -42,12 +42,16 @@ Code loop(Operation operation, int times) {
     return code;
 }
 
-constexpr int products = 20, product_cycles = 3;
+constexpr int products = 20, ways_and_back = 8;
 
-Code chains(int no_operations) {
+Code chains(bool through_vectors, int no_operations) {
     Code code;
-    code.put({0xb8, 1, 0, 0, 0});                                           // mov eax, 1
-    for (int i = 0; i < products; ++i) code.put({0x48, 0x0f, 0xaf, 0xc0});  // imul rax, rax
+    code.put({0xb8, 1, 0, 0, 0});                                                               // mov eax, 1
+    for (int i = 0; !through_vectors && i < products; ++i) code.put({0x48, 0x0f, 0xaf, 0xc0});  // imul rax, rax
+    for (int i = 0; through_vectors && i < ways_and_back; ++i) {
+        code.put({0xc4, 0xe1, 0xf9, 0x6e, 0xc0});  // vmovq xmm0, rax
+        code.put({0xc4, 0xe1, 0xf9, 0x7e, 0xc0});  // vmovq rax, xmm0
+    }
     code.no_operations(static_cast<std::size_t>(no_operations));
     code.put({0x48, 0xff, 0xcf});  // dec rdi
     code.branch({0x0f, 0x85}, 0);  // jnz
@@ -57,13 +61,16 @@ Code chains(int no_operations) {
 
 void print_chains(const CodeMemory& code) {
     constexpr long rounds = 2000;
-    std::printf("cycles of a chain of %d, and so many no-operations\n ", products * product_cycles);
-    for (int count = 212; count <= 296; count += 12) {
-        const auto run = code.hold<void (*)(long)>(chains(count));
-        const double cycle = cycle_ns();
-        std::printf("  %d: %.1f", count, least_ns(400, [&] { run(rounds); }) / rounds / cycle);
+    std::printf("cycles of a chain and so many no-operations\n");
+    for (const bool through_vectors : {false, true}) {
+        std::printf("  %-14s", through_vectors ? "vectors, back" : "products");
+        for (int count = 212; count <= 296; count += 12) {
+            const auto run = code.hold<void (*)(long)>(chains(through_vectors, count));
+            const double cycle = cycle_ns();
+            std::printf("  %d: %.1f", count, least_ns(400, [&] { run(rounds); }) / rounds / cycle);
+        }
+        std::printf("\n");
     }
-    std::printf("\n");
 }
 
 }  // namespace

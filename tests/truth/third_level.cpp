@@ -6,8 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -15,26 +13,22 @@
 
 namespace {
 
-constexpr std::size_t line = 64, mib = std::size_t{1} << 20;
+constexpr std::size_t mib = std::size_t{1} << 20;
 
 /// Lines of a block, each of which holds the address of the next in a random order.
 class Block {
   public:
-    explicit Block(std::size_t bytes) : memory_(mapped(bytes)), order_(bytes / line) {
-        std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-        std::shuffle(order_.begin(), order_.end(), std::minstd_rand(1));
-        for (std::size_t i = 0; i < order_.size(); ++i) *static_cast<void**>(at(i)) = at((i + 1) % order_.size());
-    }
-    ~Block() { munmap(memory_, order_.size() * line); }
+    explicit Block(std::size_t bytes) : memory_(mapped(bytes)), places_(chain_through(memory_, bytes / line_bytes)) {}
+    ~Block() { munmap(memory_, lines() * line_bytes); }
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
-    std::size_t lines() const { return order_.size(); }
-    void* at(std::size_t place) const { return memory_ + order_[place] * line; }
+    std::size_t lines() const { return places_.size(); }
+    void* at(std::size_t place) const { return places_[place]; }
 
   private:
     char* memory_;
-    std::vector<std::uint32_t> order_;
+    std::vector<void*> places_;
 };
 
 /// Of a load: the median of as many rounds as fit in 60 ms, after two.

@@ -31,7 +31,7 @@ void follow(void* place, std::size_t loads, const char* other_lines) {
     sink = place;
 }
 
-/// Cycles of a load, by a chain of new places each time.
+/// Cycles of a load, by a chain through memory that is mapped for it.
 double cycles(std::size_t kib, int others, const char* other_lines) {
     char* const block = mapped(kib * 1024);
     const std::size_t lines = kib * lines_of_kib;

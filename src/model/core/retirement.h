@@ -11,7 +11,8 @@ namespace tmaprobe::model::core {
 
 /// An instruction between renaming and retirement.
 struct InFlight {
-    std::uint64_t retires = 0, issued = 0, done = 0;  ///< as those see it that wait for its room
+    /// Kept in the reorder buffer, the first and the last are later by the cycles until others have its room.
+    std::uint64_t retires = 0, issued = 0, done = 0;
     std::uint64_t port_waited = 0;            ///< cycles that it was ready and its ports were not, on its way to done
     std::uint64_t micro_ops_until = 0;        ///< of all instructions up to this one
     std::uint32_t step = 0;                   ///< of the trace
