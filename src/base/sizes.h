@@ -9,6 +9,8 @@
 
 namespace tmaprobe {
 
+inline constexpr std::uint64_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
+
 /// Reads a size in bytes: digits with an optional binary suffix K, M, G or T (also KiB, MB, ...; all
 /// powers of 1024). Errors: bad_usage for anything else, zero, or more than 2^63.
 Result<std::uint64_t> parse_size(std::string_view text);

@@ -92,7 +92,7 @@ Check cache_check(const machine::Host& host) {
                 : "neighbours evict the rest: knees come earlier than the cache size says; tmaprobe sweep shows where"};
 }
 
-int run(const Options& options) {
+int examine(const Options& options) {
     const auto host = machine::detect();
     auto checks = experiments::check_all(host);
     if (!options.quick) checks.push_back(cache_check(host));
@@ -127,7 +127,7 @@ void add_doctor_command(CommandLine app, int& status) {
     command.footer("Exit status: 0 when hardware counters can be measured, 1 when they cannot.");
     command.callback([options, json, &status] {
         if (json.count() > 0 && options->json.empty()) options->json = "-";
-        status = run(*options);
+        status = examine(*options);
     });
 }
 

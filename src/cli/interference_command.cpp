@@ -55,7 +55,7 @@ int clean_up(const std::string& root) {
     return print(text.empty() ? "nothing was left behind\n" : text);
 }
 
-int run(const InterferenceWords& words) {
+int interfere(const InterferenceWords& words) {
     if (words.clean_up) return clean_up(words.resctrl);
     const auto request = understand(words);
     if (!request) return complain(request.error());
@@ -113,7 +113,7 @@ void add_interference_command(CommandLine app, int& status) {
     add_output_options(command, words->output);
     command.example("tmaprobe interference --victim chase:size=8M --aggressor stream:size=256M",
                     "what a neighbour that streams costs one that chases pointers");
-    command.callback([words, &status] { status = run(*words); });
+    command.callback([words, &status] { status = interfere(*words); });
 }
 
 }  // namespace tmaprobe::cli

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.h"
 #include "base/statistics.h"
 #include "experiments/shared_level.h"
 #include "memory/limits.h"
@@ -16,7 +17,7 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib, page_bytes = 4 * kib;
+constexpr std::uint64_t page_bytes = 4 * kib;
 constexpr double line_bytes = 64;
 constexpr double ns_of_ms = 1e6;
 constexpr int loads_of_programs = 8;  ///< at a time

@@ -8,12 +8,11 @@
 namespace tmaprobe::experiments {
 namespace {
 
-constexpr const char* vdso = "[vdso]";
-
 /// Not yet located.
 CodePoint point_at(const process::CodeMapping* mapping, pid_t process, std::uint64_t address) {
-    if (!mapping || (mapping->inode == 0 && mapping->path != vdso)) return {{}, address, process, {}};
-    return {mapping->path, address - mapping->begin + (mapping->path == vdso ? 0 : mapping->offset), 0, {}};
+    if (!mapping || (mapping->inode == 0 && mapping->path != symbols::vdso_module)) return {{}, address, process, {}};
+    return {
+        mapping->path, address - mapping->begin + (mapping->path == symbols::vdso_module ? 0 : mapping->offset), 0, {}};
 }
 
 }  // namespace
@@ -56,7 +55,8 @@ void CodePoints::locate(std::vector<record::Warning>& warnings) {
         std::vector<std::uint64_t> offsets;
         for (const std::size_t i : points) offsets.push_back(points_[i].offset);
         const log::Step step("reading the symbols of " + module);
-        auto located = module == vdso ? symbols::locate_in_vdso(offsets) : symbols::locate(module, offsets);
+        auto located =
+            module == symbols::vdso_module ? symbols::locate_in_vdso(offsets) : symbols::locate(module, offsets);
         if (!located || located->size() != points.size()) {
             warnings.push_back({"where_no_symbols",
                                 located ? "the symbols of " + module + " cannot be read" : located.error().what,

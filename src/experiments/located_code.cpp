@@ -12,8 +12,6 @@ namespace {
 using model::CodeInFile;
 using model::TracedInstruction;
 
-constexpr const char* vdso = "[vdso]";
-
 std::vector<symbols::Location> locations_of(const std::vector<TracedInstruction>& instructions) {
     std::vector<symbols::Location> all(instructions.size());
     std::map<std::string, std::vector<std::size_t>> of_file;
@@ -24,7 +22,7 @@ std::vector<symbols::Location> locations_of(const std::vector<TracedInstruction>
     for (const auto& [path, numbers] : of_file) {
         std::vector<std::uint64_t> offsets;
         for (const std::size_t i : numbers) offsets.push_back(instructions[i].place.offset);
-        auto located = path == vdso ? symbols::locate_in_vdso(offsets) : symbols::locate(path, offsets);
+        auto located = path == symbols::vdso_module ? symbols::locate_in_vdso(offsets) : symbols::locate(path, offsets);
         if (!located || located->size() != numbers.size()) continue;
         for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = std::move((*located)[i]);
     }

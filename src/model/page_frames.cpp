@@ -12,7 +12,7 @@ constexpr std::uint64_t in_order = (page_mask + 1) * lines_per_page;
 // Odd ones can be undone, and so can a shift by half of the bits or more. Two of each: after one, pages that follow one
 // another would be spread more evenly than chance does.
 constexpr int shift = 19;
-constexpr std::uint64_t first_factor = 0x1b873593cc9e2d51u, second_factor = golden_factor;
+constexpr std::uint64_t first_multiplier = 0x1b873593cc9e2d51u, second_multiplier = golden_factor;
 
 /// What undoes a product with an odd factor, modulo 2^64: each of Newton's steps doubles the bits that are right.
 constexpr std::uint64_t inverse(std::uint64_t odd) {
@@ -20,7 +20,7 @@ constexpr std::uint64_t inverse(std::uint64_t odd) {
     for (int right_bits = 3; right_bits < 64; right_bits *= 2) found *= 2 - odd * found;
     return found;
 }
-static_assert(inverse(first_factor) * first_factor == 1 && inverse(second_factor) * second_factor == 1);
+static_assert(inverse(first_multiplier) * first_multiplier == 1 && inverse(second_multiplier) * second_multiplier == 1);
 
 std::uint64_t mixed(std::uint64_t page, std::uint64_t factor) {
     page = page * factor & page_mask;
@@ -36,13 +36,13 @@ std::uint64_t unmixed(std::uint64_t page, std::uint64_t factor) {
 
 std::uint64_t line_in_frames(std::uint64_t line, bool by_chance) {
     if (!by_chance) return line | in_order;
-    const std::uint64_t frame = mixed(mixed(line / lines_per_page, first_factor), second_factor);
+    const std::uint64_t frame = mixed(mixed(line / lines_per_page, first_multiplier), second_multiplier);
     return frame * lines_per_page + line % lines_per_page;
 }
 
 std::uint64_t line_from_frames(std::uint64_t in_frames) {
     if (in_frames & in_order) return in_frames ^ in_order;
-    const std::uint64_t page = unmixed(unmixed(in_frames / lines_per_page, second_factor), first_factor);
+    const std::uint64_t page = unmixed(unmixed(in_frames / lines_per_page, second_multiplier), first_multiplier);
     return page * lines_per_page + in_frames % lines_per_page;
 }
 

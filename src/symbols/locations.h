@@ -31,6 +31,9 @@ struct Location {
 Result<std::vector<Location>> locate(const std::string& path, const std::vector<std::uint64_t>& offsets,
                                      double patience_seconds = 60);
 
+/// What stands for the path of the code that the kernel lends to each program, here and in /proc/PID/maps.
+inline constexpr const char* vdso_module = "[vdso]";
+
 /// The same of this machine's vDSO; offsets are from its beginning.
 Result<std::vector<Location>> locate_in_vdso(const std::vector<std::uint64_t>& offsets, double patience_seconds = 60);
 

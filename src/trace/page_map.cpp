@@ -30,7 +30,7 @@ PageMap PageMap::parse(const std::string& smaps) {
     std::istringstream lines(smaps);
     std::string line;
     Area area;
-    unsigned long long begin = 0, end = 0, kib = 0;
+    unsigned long long begin = 0, end = 0, size_kib = 0;
     const auto finish = [&] {
         if (area.page_bytes > small_page || area.huge_share > 0) map.areas_.push_back(area);
     };
@@ -38,12 +38,12 @@ PageMap PageMap::parse(const std::string& smaps) {
         if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) == 2 && line.find('-') < line.find(' ')) {
             finish();
             area = {begin, end, small_page, 0};
-        } else if (std::sscanf(line.c_str(), "KernelPageSize: %llu kB", &kib) == 1) {
-            area.page_bytes = std::uint64_t{kib} * 1024;
-        } else if (std::sscanf(line.c_str(), "AnonHugePages: %llu kB", &kib) == 1 && kib > 0) {
+        } else if (std::sscanf(line.c_str(), "KernelPageSize: %llu kB", &size_kib) == 1) {
+            area.page_bytes = std::uint64_t{size_kib} * 1024;
+        } else if (std::sscanf(line.c_str(), "AnonHugePages: %llu kB", &size_kib) == 1 && size_kib > 0) {
             const std::uint64_t first = (area.begin + large_page - 1) / large_page, last = area.end / large_page;
             const double extents = last > first ? static_cast<double>(last - first) : 1;
-            area.huge_share = std::min(1.0, static_cast<double>(kib) * 1024 / large_page / extents);
+            area.huge_share = std::min(1.0, static_cast<double>(size_kib) * 1024 / large_page / extents);
             if (area.huge_share < 1) map.partly_known_ = true;
         }
     }

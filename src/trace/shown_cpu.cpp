@@ -82,16 +82,16 @@ std::uint64_t size_of(const std::vector<ShownCpu::Cache>& caches, int level, boo
 /// AMD's older leaves: sizes in KiB, and of the third level in 512 KiB.
 CpuidAnswer amd_caches(const std::vector<ShownCpu::Cache>& caches, std::uint32_t leaf) {
     constexpr std::uint32_t line = 64 | 1u << 8, associative = 6u << 12, eight_ways = 8u << 16;
-    const auto kib = [&](int level, bool code) {
+    const auto size_kib = [&](int level, bool code) {
         return static_cast<std::uint32_t>(size_of(caches, level, code) >> 10);
     };
     CpuidAnswer answer;
     if (leaf == extended + 5) {
-        answer.ecx = kib(1, false) << 24 | eight_ways | line;
-        answer.edx = kib(1, true) << 24 | eight_ways | line;
+        answer.ecx = size_kib(1, false) << 24 | eight_ways | line;
+        answer.edx = size_kib(1, true) << 24 | eight_ways | line;
     } else {
-        answer.ecx = kib(2, false) << 16 | associative | line;
-        answer.edx = kib(3, false) / 512 << 18 | associative | line;
+        answer.ecx = size_kib(2, false) << 16 | associative | line;
+        answer.edx = size_kib(3, false) / 512 << 18 | associative | line;
     }
     return answer;
 }

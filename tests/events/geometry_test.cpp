@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/sizes.h"
 
 namespace tmaprobe::events {
 namespace {
-
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 
 std::string descriptor_table() {
     const auto content = read_file(std::string(TMAPROBE_SOURCE_DIR) + "/events/cpuid-descriptors.json");

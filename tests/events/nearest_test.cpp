@@ -4,12 +4,11 @@
 
 #include <set>
 
+#include "base/sizes.h"
 #include "events/model_tree.h"
 
 namespace tmaprobe::events {
 namespace {
-
-constexpr std::uint64_t kib = 1024;
 
 const CoreChoice& embedded_choice() {
     static const CoreChoice choice = read_core_choice({}).value();

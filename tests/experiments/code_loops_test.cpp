@@ -22,7 +22,7 @@ struct Found {
 };
 
 /// `windows`: runs of each; `instructions`: whose loops will be asked for.
-Found find(const std::vector<std::vector<ExecutedRun>>& windows, const std::vector<std::uint64_t>& instructions) {
+Found found_in(const std::vector<std::vector<ExecutedRun>>& windows, const std::vector<std::uint64_t>& instructions) {
     counters::SlotAttribution attribution;
     attribution.mappings = {{}};
     for (const auto& runs : windows) {
@@ -44,8 +44,8 @@ Found find(const std::vector<std::vector<ExecutedRun>>& windows, const std::vect
 
 TEST(CodeLoops, ARunThatAnotherOneBeginsInIsTwoPieces) {
     // 10 to 20 and round to 14.
-    auto found = find({{{0x10, 0x20, 0x14}, {0x14, 0x20, 0x14}, {0x14, 0x20, 0x24}, {0x24, 0x28, 0}}},
-                      {0x10, 0x14, 0x18, 0x20, 0x24, 0x30});
+    auto found = found_in({{{0x10, 0x20, 0x14}, {0x14, 0x20, 0x14}, {0x14, 0x20, 0x24}, {0x24, 0x28, 0}}},
+                          {0x10, 0x14, 0x18, 0x20, 0x24, 0x30});
     ASSERT_EQ(found.loops.size(), 1u);
     EXPECT_EQ(found.points[found.loops[0].head].offset, 0x14u);
     EXPECT_EQ(found.loop_at(0x10), FlowLoop::none);
@@ -57,7 +57,8 @@ TEST(CodeLoops, ARunThatAnotherOneBeginsInIsTwoPieces) {
 }
 
 TEST(CodeLoops, WindowsThatSawPartsOfALoopAreOneLoop) {
-    auto found = find({{{0x10, 0x14, 0x40}, {0x40, 0x44, 0}}, {{0x44, 0x48, 0x10}, {0x40, 0x48, 0x10}}}, {0x10, 0x44});
+    auto found =
+        found_in({{{0x10, 0x14, 0x40}, {0x40, 0x44, 0}}, {{0x44, 0x48, 0x10}, {0x40, 0x48, 0x10}}}, {0x10, 0x44});
     ASSERT_EQ(found.loops.size(), 1u);
     EXPECT_EQ(found.loop_at(0x10), 0u);
     EXPECT_EQ(found.loop_at(0x44), 0u);
@@ -65,8 +66,8 @@ TEST(CodeLoops, WindowsThatSawPartsOfALoopAreOneLoop) {
 
 TEST(CodeLoops, ALoopInALoopSaysWhichItIsIn) {
     auto found =
-        find({{{0x10, 0x14, 0x18}, {0x18, 0x20, 0x18}, {0x18, 0x20, 0x24}, {0x24, 0x28, 0x10}, {0x24, 0x28, 0x2c}}},
-             {0x14, 0x1c, 0x26});
+        found_in({{{0x10, 0x14, 0x18}, {0x18, 0x20, 0x18}, {0x18, 0x20, 0x24}, {0x24, 0x28, 0x10}, {0x24, 0x28, 0x2c}}},
+                 {0x14, 0x1c, 0x26});
     ASSERT_EQ(found.loops.size(), 2u);
     EXPECT_EQ(found.loops[1].around, 0u);
     EXPECT_EQ(found.loops[1].depth, 2u);
@@ -76,7 +77,7 @@ TEST(CodeLoops, ALoopInALoopSaysWhichItIsIn) {
 }
 
 TEST(CodeLoops, WithoutRunsThereAreNone) {
-    auto found = find({{}}, {0x10});
+    auto found = found_in({{}}, {0x10});
     EXPECT_TRUE(found.loops.empty());
     EXPECT_EQ(found.loop_at(0x10), FlowLoop::none);
 }

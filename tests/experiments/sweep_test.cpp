@@ -1,4 +1,5 @@
 #include "experiments/sweep.h"
+#include "base/sizes.h"
 #include "judge/sweep_findings.h"
 #include "record/json/file.h"
 
@@ -8,8 +9,6 @@
 
 namespace tmaprobe::experiments {
 namespace {
-
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib;
 
 /// A machine of 1 MiB cache and 2 MiB of TLB reach, without noise.
 double cost(std::uint64_t size, bool small_pages) {

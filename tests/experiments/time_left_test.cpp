@@ -7,10 +7,10 @@
 #include <functional>
 #include <numeric>
 
+#include "base/sizes.h"
+
 namespace tmaprobe::experiments {
 namespace {
-
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib;
 
 TEST(SpreadOrder, HasEachOnceAndTheEndsFirst) {
     EXPECT_TRUE(spread_order(0).empty());

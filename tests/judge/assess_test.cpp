@@ -10,6 +10,7 @@
 
 #include "judge/assessor.h"
 #include "judge/count_index.h"
+#include "tests/judge/fixture.h"
 
 namespace tmaprobe::judge {
 namespace {
@@ -18,12 +19,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-events::Table table_of(const std::string& target) {
-    auto table = events::load({}, target);
-    EXPECT_TRUE(table) << table.error().what;
-    return table.value_or(events::Table{});
-}
 
 /// An event that was counted all the time, in the given group.
 record::Event counted(const std::string& name, double value, int group = 0, int pass = 0) {

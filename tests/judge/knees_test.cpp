@@ -6,12 +6,11 @@
 #include <functional>
 #include <random>
 
+#include "base/sizes.h"
 #include "judge/predicted_knees.h"
 
 namespace tmaprobe::judge {
 namespace {
-
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib;
 
 /// Cost that a level of this capacity adds: random replacement misses with 1 - capacity / size, LRU
 /// under a cyclic walk misses always once the block is larger.

@@ -5,15 +5,10 @@
 #include <algorithm>
 
 #include "judge/assess.h"
+#include "tests/judge/fixture.h"
 
 namespace tmaprobe::judge {
 namespace {
-
-events::Table table_of(const std::string& target) {
-    auto table = events::load({}, target);
-    EXPECT_TRUE(table) << table.error().what;
-    return table.value_or(events::Table{});
-}
 
 /// A count of a pass that lasted `ns`, all of it counted.
 record::Event counted(const std::string& name, double value, int pass, std::uint64_t ns) {

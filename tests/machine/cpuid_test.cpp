@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "base/sizes.h"
 #include "tests/machine/recorded_cpuid_fake.h"
 
 namespace tmaprobe::machine {
 namespace {
-
-constexpr std::uint64_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 
 /// Entries that serve loads at this level for this page size.
 int data_entries(const std::vector<Tlb>& tlbs, int level, std::uint64_t page_bytes) {

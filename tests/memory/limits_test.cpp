@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
+#include "base/sizes.h"
+
 namespace tmaprobe::memory {
 namespace {
-
-constexpr std::uint64_t mib = 1 << 20;
 
 /// /proc and /sys of an invented machine, in a folder that goes with it.
 class InventedMachine {

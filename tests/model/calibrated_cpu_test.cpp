@@ -4,6 +4,7 @@
 
 #include <regex>
 
+#include "base/sizes.h"
 #include "model/modelled_cpu.h"
 
 namespace tmaprobe::model {
@@ -20,8 +21,6 @@ record::Calibration found(const std::vector<record::CalibratedFact>& facts) {
     calibration.facts = facts;
     return calibration;
 }
-
-constexpr std::uint64_t mib = 1 << 20;
 
 events::CpuGeometry sapphire_rapids() { return events::read_cpu_geometry({}, "sapphirerapids").value(); }
 

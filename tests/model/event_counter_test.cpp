@@ -5,11 +5,12 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "base/sizes.h"
 
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t kib = 1024, mib = kib * kib, page = 4 * kib;
+constexpr std::uint64_t page = 4 * kib;
 
 ModelledCpu small_cpu() {
     ModelledCpu cpu;

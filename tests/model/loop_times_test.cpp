@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::SizeIs;
 
 const core::Bytes multiply = {0x48, 0x6b, 0xc0, 0x03};  // imul $3, %rax, %rax
-const core::Bytes chase = {0x48, 0x8b, 0x00};           // mov (%rax), %rax
+const core::Bytes chasing = {0x48, 0x8b, 0x00};         // mov (%rax), %rax
 const core::Bytes copy_chased = {0x48, 0x89, 0xc1};     // mov %rax, %rcx
 const core::Bytes add_other = {0x48, 0x01, 0xcb};       // add %rcx, %rbx
 const core::Bytes back_over_7 = {0x75, 0xf7};           // jne to what lies seven bytes before it
@@ -58,7 +58,7 @@ TEST(LoopTimes, HaveTheChainThatGoesAround) {
 }
 
 TEST(LoopTimes, FollowAResultThroughACopy) {
-    const auto loop = loop_of(core::trace_of({chase, copy_chased, add_other, back_over_9}, 4000,
+    const auto loop = loop_of(core::trace_of({chasing, copy_chased, add_other, back_over_9}, 4000,
                                              [](std::size_t step) { return 0x100000 + step * 4096; }),
                               50);
     ASSERT_TRUE(loop);

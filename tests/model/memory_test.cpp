@@ -4,13 +4,14 @@
 #include <random>
 #include <set>
 
+#include "base/sizes.h"
 #include "model/memory_system.h"
 #include "trace/page_map.h"
 
 namespace tmaprobe::model {
 namespace {
 
-constexpr std::uint64_t kib = 1024, mib = kib * kib, small = 4 * kib, large = 2 * mib;
+constexpr std::uint64_t small = 4 * kib, large = 2 * mib;
 
 CacheGeometry cache(int level, events::Holds kind, std::uint64_t size_bytes, unsigned ways, unsigned latency) {
     CacheGeometry geometry;

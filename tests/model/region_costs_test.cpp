@@ -8,7 +8,7 @@ namespace tmaprobe::model {
 namespace {
 
 /// Region 7 is path 1, region 8 in it path 2.
-const std::vector<std::vector<std::uint32_t>> paths{{}, {7}, {7, 8}};
+const std::vector<std::vector<std::uint32_t>> one_in_another{{}, {7}, {7, 8}};
 
 /// Address 1 is executed in region 7 alone, 2 in region 8 alone, 3 in 7 and outside.
 SimulatedWindow window(double inside_of_shared, double outside_of_shared) {
@@ -25,19 +25,19 @@ const std::map<std::uint64_t, double> executions{{1, 1000}, {2, 500}, {3, 2000},
 
 TEST(RegionCosts, AreThoseOfTheInstructionsInThemWithRegionsInside) {
     const std::vector<SimulatedWindow> windows(20, window(10, 10));
-    const CostInRegion outer = estimate_region(executions, windows, {}, paths, 7);
+    const CostInRegion outer = estimate_region(executions, windows, {}, one_in_another, 7);
     // 1,000 at 2 cycles, 500 at 8, and half of 2,000 at 2.
     EXPECT_NEAR(outer.cycles, 2000 + 4000 + 2000, 1e-6);
     EXPECT_NEAR(outer.instructions, 1000 + 500 + 1000, 1e-6);
     EXPECT_NEAR(outer.standard_error, 0, 1e-6);
-    const CostInRegion inner = estimate_region(executions, windows, {}, paths, 8);
+    const CostInRegion inner = estimate_region(executions, windows, {}, one_in_another, 8);
     EXPECT_NEAR(inner.cycles, 4000, 1e-6);
     EXPECT_NEAR(inner.instructions, 500, 1e-6);
 }
 
 TEST(RegionCosts, ThatNoWindowHasAreNone) {
     const std::vector<SimulatedWindow> windows(20, window(10, 10));
-    EXPECT_EQ(estimate_region(executions, windows, {}, paths, 9).cycles, 0);
+    EXPECT_EQ(estimate_region(executions, windows, {}, one_in_another, 9).cycles, 0);
 }
 
 // Half of the windows have the shared instruction inside, half outside: the share of all that is inside is known within
@@ -45,7 +45,7 @@ TEST(RegionCosts, ThatNoWindowHasAreNone) {
 TEST(RegionCosts, DifferByHowMuchOfWhatIsSharedIsInside) {
     std::vector<SimulatedWindow> windows;
     for (int i = 0; i < 20; ++i) windows.push_back(i % 2 ? window(20, 0) : window(0, 20));
-    const CostInRegion cost = estimate_region(executions, windows, {}, paths, 7);
+    const CostInRegion cost = estimate_region(executions, windows, {}, one_in_another, 7);
     EXPECT_NEAR(cost.cycles, 8000, 1e-6);
     EXPECT_NEAR(cost.standard_error, 0.5 / std::sqrt(19) * 4000, 60);
 }
@@ -58,7 +58,7 @@ TEST(RegionCosts, TakeAwaitedWindowsOnlyForWhatNoOtherHas) {
     awaited.costs[5] = {4, 12};
     auto counted = executions;
     counted[5] = 100;
-    const CostInRegion cost = estimate_region(counted, windows, {awaited}, paths, 7);
+    const CostInRegion cost = estimate_region(counted, windows, {awaited}, one_in_another, 7);
     EXPECT_NEAR(cost.cycles, 8000 + 300, 1);
 }
 

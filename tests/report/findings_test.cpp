@@ -13,21 +13,21 @@ namespace {
 
 using ::testing::HasSubstr;
 
-record::Record load(const std::string& name) {
+record::Record record_of(const std::string& name) {
     auto records = record::read_records(std::string(TMAPROBE_SOURCE_DIR "/tests/report/records/") + name + ".json");
     EXPECT_TRUE(records) << records.error().what;
     return records ? records->front() : record::Record{};
 }
 
 TEST(Verdict, FollowsTheMarkedPathToItsEnd) {
-    const auto record = load("sha256_modelled");
+    const auto record = record_of("sha256_modelled");
     EXPECT_THAT(verdict(record, record.runs[0]),
                 HasSubstr("bound by the core's execution, not memory: backend_bound_cpu takes 65.8%"));
     EXPECT_THAT(verdict(record, record.runs[0]), HasSubstr("modelled"));
 }
 
 TEST(Verdict, ChangesWithTheTree) {
-    auto record = load("sha256_modelled");
+    auto record = record_of("sha256_modelled");
     for (auto& metric : record.runs[0].metrics) {
         metric.bottleneck = metric.name == "frontend_bound";
         metric.says.clear();
@@ -40,7 +40,7 @@ TEST(Verdict, ChangesWithTheTree) {
 }
 
 TEST(Verdict, SaysOfWhatCannotBeThatItCannotAndOfNothingElse) {
-    auto record = load("sha256_modelled");
+    auto record = record_of("sha256_modelled");
     for (const auto& [flag, cannot_be] : {std::pair{"above_one", true}, {"latency_from_table", false}}) {
         for (auto& metric : record.runs[0].metrics) metric.warnings = {flag};
         EXPECT_EQ(verdict(record, record.runs[0]).find("That cannot be") != std::string::npos, cannot_be) << flag;
@@ -48,7 +48,7 @@ TEST(Verdict, SaysOfWhatCannotBeThatItCannotAndOfNothingElse) {
 }
 
 TEST(Verdict, TakesTheMetricsOwnAdvice) {
-    auto record = load("sha256_modelled");
+    auto record = record_of("sha256_modelled");
     for (auto& metric : record.runs[0].metrics)
         if (metric.name == "backend_bound_cpu") {
             metric.says = "one busy port";
@@ -69,7 +69,7 @@ std::string all_steps(const record::Record& record) {
 
 /// A modelled run bound by its front end, of whose slots so many are lost to fetching anew after mispredictions.
 record::Record front_end_that_fetches_anew(double share) {
-    auto record = load("sha256_modelled");
+    auto record = record_of("sha256_modelled");
     for (auto& metric : record.runs[0].metrics) {
         metric.bottleneck = metric.name == "frontend_bound";
         metric.says.clear();
@@ -98,18 +98,18 @@ TEST(Verdict, SendsToTheCodeWhereFewSlotsAreOfMispredictions) {
 }
 
 TEST(NextSteps, NameTheWalkShareTheLevelAndTheEvent) {
-    const std::string steps = all_steps(load("chase_4k"));
+    const std::string steps = all_steps(record_of("chase_4k"));
     EXPECT_THAT(steps, HasSubstr("dtlb_walk_cycles_share is 31.0% of cycles: --pages 4k,2m"));
     EXPECT_THAT(steps, HasSubstr("backend_bound_memory consists of: --level 3"));
     EXPECT_THAT(steps, HasSubstr("perf record -e cpu/config=0xa2d6/"));
 }
 
 TEST(NextSteps, DoNotSendWhoComparesPagesToCompareThem) {
-    EXPECT_THAT(all_steps(load("chase_pages")), ::testing::Not(HasSubstr("--pages")));
+    EXPECT_THAT(all_steps(record_of("chase_pages")), ::testing::Not(HasSubstr("--pages")));
 }
 
 TEST(NextSteps, FollowWhatTheAdviceIsAboutAndNotItsWords) {
-    auto record = load("chase_pages");
+    auto record = record_of("chase_pages");
     for (auto& metric : record.runs[0].metrics) {
         metric.next = "fewer entries for the same memory";
         metric.larger_pages = true;
@@ -120,7 +120,7 @@ TEST(NextSteps, FollowWhatTheAdviceIsAboutAndNotItsWords) {
 }
 
 TEST(NextSteps, WhoAskedForASourceIsNotSentToTheDoctor) {
-    auto record = load("sha256_modelled");
+    auto record = record_of("sha256_modelled");
     record.source.target = record.host.cpu_id;
     record.extra.why_source = "asked for";
     EXPECT_THAT(all_steps(record), HasSubstr("tmaprobe doctor"));
@@ -130,14 +130,14 @@ TEST(NextSteps, WhoAskedForASourceIsNotSentToTheDoctor) {
 }
 
 TEST(NextSteps, SmallWalkSharesAreNoReason) {
-    auto record = load("chase_4k");
+    auto record = record_of("chase_4k");
     for (auto& metric : record.runs[0].metrics)
         if (metric.category == record::Category::tlb) metric.value = 0.01;
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("huge pages")));
 }
 
 TEST(NextSteps, WhoModelsMemoryByTheTablesIsSentToCalibrate) {
-    auto record = load("chase_4k");
+    auto record = record_of("chase_4k");
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("tmaprobe calibrate"))) << "it was counted";
     record.source.kind = record::SourceKind::model;
     record.source.target = record.host.cpu_id;
@@ -150,7 +150,7 @@ TEST(NextSteps, WhoModelsMemoryByTheTablesIsSentToCalibrate) {
 }
 
 TEST(NextSteps, AModelledRunIsNotSampled) {
-    auto record = load("chase_4k");
+    auto record = record_of("chase_4k");
     record.source.kind = record::SourceKind::model;
     EXPECT_THAT(all_steps(record), ::testing::Not(HasSubstr("perf record")));
 }

@@ -59,7 +59,7 @@ std::uint64_t word_at(const TracedProcess& process, const std::uint64_t& word) {
 }
 
 /// A copy that is followed for some turns with what is known of it.
-struct Followed {
+struct FollowedCopy {
     std::size_t known = 0, instructions = 0;  ///< before and after
     std::uint64_t turns = 0, turns_seen = 0, answer = 0, area = 0;
     Translator::Translations translations;
@@ -75,9 +75,9 @@ std::uint64_t area_in(pid_t process, const Translator& translator) {
     return 0;
 }
 
-Followed follow(const Program& program, Decoder& decoder, Translator::Translations known) {
+FollowedCopy follow_copy(const Program& program, Decoder& decoder, Translator::Translations known) {
     constexpr std::size_t steps = 200'000;
-    Followed followed;
+    FollowedCopy followed;
     SnapshotAttempt attempt = copy_of(program.pid());
     EXPECT_TRUE(attempt.snapshot);
     if (!attempt.snapshot) return followed;
@@ -101,8 +101,10 @@ Followed follow(const Program& program, Decoder& decoder, Translator::Translatio
 class KeptTranslations : public testing::Test {
   protected:
     KeptTranslations() : decoder(std::move(*model::core::make_decoder("x86_64"))), program(keep_answering) {}
-    Followed follow_next(Translator::Translations known) { return follow(program, *decoder, std::move(known)); }
-    static void expect_whole(const Followed& followed, std::uint64_t answer) {
+    FollowedCopy follow_next(Translator::Translations known) {
+        return follow_copy(program, *decoder, std::move(known));
+    }
+    static void expect_whole(const FollowedCopy& followed, std::uint64_t answer) {
         EXPECT_GT(followed.turns, 10U);
         EXPECT_EQ(followed.turns, followed.turns_seen);
         EXPECT_EQ(followed.answer, answer);
@@ -112,21 +114,21 @@ class KeptTranslations : public testing::Test {
 };
 
 TEST_F(KeptTranslations, GoOnInTheNextCopyWhereTheyWere) {
-    Followed first = follow_next({});
+    FollowedCopy first = follow_next({});
     expect_whole(first, 1);
     EXPECT_EQ(first.known, 0U);
-    Followed second = follow_next(std::move(first.translations));
+    FollowedCopy second = follow_next(std::move(first.translations));
     expect_whole(second, 1);
     EXPECT_EQ(second.known, first.instructions) << "numbered on";
     EXPECT_LE(second.instructions, second.known + 20) << "little is translated anew";
     EXPECT_EQ(second.area, first.area);
-    const Followed third = follow_next(std::move(second.translations));
+    const FollowedCopy third = follow_next(std::move(second.translations));
     expect_whole(third, 1);
     EXPECT_LE(third.instructions, third.known + 20);
 }
 
 TEST_F(KeptTranslations, AreDroppedWhereTheCodeIsAnother) {
-    Followed first = follow_next({});
+    FollowedCopy first = follow_next({});
     expect_whole(first, 1);
     program.board().seen = 2;
     const std::uint64_t changed = program.board().rounds + 2;
@@ -136,14 +138,14 @@ TEST_F(KeptTranslations, AreDroppedWhereTheCodeIsAnother) {
 
 TEST_F(KeptTranslations, BeginAnewWhereTheirPlaceIsTaken) {
     constexpr std::size_t library_bytes = 1 << 21;
-    Followed first = follow_next({});
+    FollowedCopy first = follow_next({});
     ASSERT_NE(first.area, 0U);
     // Another program of the same code, which has something there.
     Program other([at = first.area](Board& board) {
         ::mmap(reinterpret_cast<void*>(at), library_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         return keep_answering(board);
     });
-    const Followed second = follow(other, *decoder, std::move(first.translations));
+    const FollowedCopy second = follow_copy(other, *decoder, std::move(first.translations));
     expect_whole(second, 1);
     EXPECT_NE(second.area, first.area);
 }
