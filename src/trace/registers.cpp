@@ -75,6 +75,11 @@ bool runs_32_bit_code(const Registers& registers) {
     return registers.native.cs == code_segment_32;
 }
 
+bool is_plain_64_bit_code(const Registers& registers) {
+    constexpr unsigned long long code_segment_64 = 0x33;
+    return registers.native.cs == code_segment_64 && !registers.single_steps_itself();
+}
+
 bool awaits_restart(const Registers& registers) {
     // The kernel's own results of a system call, which the program never sees: ERESTARTSYS and its kin.
     constexpr long long lowest = -516, highest = -512;
@@ -99,6 +104,8 @@ bool runs_32_bit_code(const Registers& registers) {
     constexpr std::uint64_t state_32 = 1u << 4;
     return registers.native.pstate & state_32;
 }
+
+bool is_plain_64_bit_code(const Registers& registers) { return !runs_32_bit_code(registers); }
 
 bool awaits_restart(const Registers&) { return false; }
 

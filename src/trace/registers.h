@@ -39,8 +39,11 @@ Step effective_addresses(const StaticInstruction& instruction, const Registers& 
 Result<Registers> read_registers(pid_t thread);
 Result<> write_registers(pid_t thread, const Registers& registers);
 
-/// 32-bit code is refused: True when the thread runs it.
+/// True when the thread runs 32-bit code, which is refused.
 bool runs_32_bit_code(const Registers& registers);
+
+/// Neither 32-bit code, nor in a segment of its own, nor single-stepping itself.
+bool is_plain_64_bit_code(const Registers& registers);
 
 /// Whether a system call was interrupted and the kernel has still to decide if it starts again, which setting registers
 /// would take away. Always false on Arm, where nothing sets them.

@@ -47,16 +47,6 @@ bool has_result(const Registers& registers) {
 #endif
 }
 
-#if defined(__x86_64__)
-constexpr unsigned long long trap_flag = 0x100;
-bool is_plain_64_bit_code(const Registers& registers) {
-    constexpr unsigned long long code_segment_64 = 0x33;
-    return registers.native.cs == code_segment_64 && !(registers.native.eflags & trap_flag);
-}
-#else
-bool is_plain_64_bit_code(const Registers& registers) { return !runs_32_bit_code(registers); }
-#endif
-
 /// Whether the kernel has to see where the thread was interrupted: it would forget that while a call is injected.
 bool in_restartable_sequence([[maybe_unused]] pid_t thread, [[maybe_unused]] const Registers& registers) {
 #if defined(PTRACE_GET_RSEQ_CONFIGURATION)

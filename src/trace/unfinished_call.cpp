@@ -27,8 +27,7 @@ constexpr std::uint64_t instruction_bytes = 2;  // syscall
 constexpr int system_call_stop = SIGTRAP | 0x80;
 
 bool follows_a_system_call(pid_t thread, const Registers& registers) {
-    constexpr unsigned long long code_segment_64 = 0x33, trap_flag = 0x100;
-    if (registers.native.cs != code_segment_64 || (registers.native.eflags & trap_flag)) return false;
+    if (!is_plain_64_bit_code(registers)) return false;
     const auto word = static_cast<std::uint64_t>(
         (errno = 0, ::ptrace(PTRACE_PEEKTEXT, thread, registers.instruction_pointer() - instruction_bytes, nullptr)));
     constexpr std::uint64_t instruction = 0x050f, instruction_mask = 0xffff;
