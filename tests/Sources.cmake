@@ -113,6 +113,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/branch_history_test.cpp
     tests/model/branch_names_test.cpp
     tests/model/branch_predictor_test.cpp
+    tests/model/branch_targets_test.cpp
     tests/model/calibrated_cpu_test.cpp
     tests/model/call_follower_test.cpp
     tests/model/command_test.cpp
@@ -145,6 +146,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/memory_test.cpp
     tests/model/met_areas_test.cpp
     tests/model/model_stamp_test.cpp
+    tests/model/op_cache_test.cpp
     tests/model/page_frames_test.cpp
     tests/model/moments_in_time_test.cpp
     tests/model/planned_moments_test.cpp

@@ -196,15 +196,22 @@ struct CoreGeometry {
     unsigned slot_width = 4;     ///< slots per cycle, as the CPU's top-down formulas count them
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
-    bool op_cache_one_window = false;   ///< a cycle brings what is in one window, and nothing of the next
+    bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
+    /// An entry is at most so many instructions of a window, from where a branch led to or the last entry ended on; two
+    /// of half as many share a way. 0: a window, whatever is in it.
+    unsigned op_cache_entry_instructions = 0;
+    unsigned op_cache_makes_room_among = 1;  ///< entries, by chance, of a set: those that were used longest ago
+    bool op_cache_from_targets = false;      ///< where it missed, the decoders go on until a branch is taken
+    bool op_cache_window_of_end = false;     ///< what lies in two windows belongs to the second
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
     double decoder_switch_cycles = 2;   ///< lost where the op cache misses after a hit
     /// Where no branch was taken in more than so many windows, of which one has more than so many slots, code comes
     /// from the decoders, so many bytes a cycle, until one is; 0 slots: none is too dense.
     unsigned op_cache_window_slots = 0, op_cache_straight_windows = 0, dense_decode_bytes = 16;
     unsigned decode_width = 4, decode_bytes = 16;
-    double missed_line_cycles = 0;   ///< from one line of code that the first level does not have to the next
-    unsigned missed_line_bytes = 0;  ///< of code that come a cycle where the first level does not have it; 0: any
+    bool decodes_past_taken = false;  ///< a taken branch ends what is fetched in a cycle, not what is decoded
+    double missed_line_cycles = 0;    ///< from one line of code that the first level does not have to the next
+    unsigned missed_line_bytes = 0;   ///< of code that come a cycle where the first level does not have it; 0: any
     BranchForetelling foretelling;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch

@@ -86,7 +86,7 @@ WindowSimulator::WindowSimulator(core::Core& core, const ModelledCpu& geometry)
       geometry_(geometry),
       memory_(geometry, [this](std::uint64_t address) { return page_bytes(address); }, {}),
       predictor_(geometry.core),
-      op_cache_(geometry.core.op_cache_windows, geometry.core.op_cache_ways) {
+      op_cache_(geometry.core) {
     memory_.ask_untouched([this](std::uint64_t address) { return untouched_.contains(addresses_.real(address)); });
 }
 
@@ -104,16 +104,6 @@ void WindowSimulator::log_to(WindowLog& log) {
 void WindowSimulator::set_pages(trace::PageMap pages) {
     pages_ = std::move(pages);
     if (log_) log_->pages([this](std::uint64_t address) { return page_bytes(address); });
-}
-
-void WindowSimulator::decode(const trace::StaticInstruction& instruction) {
-    if (!geometry_.core.op_cache_windows) return;
-    // Most instructions are in the window of the one before: no division for these.
-    const std::uint64_t bytes = geometry_.core.op_cache_window_bytes;
-    if (instruction.address - last_code_window_ * bytes < bytes) return;
-    const std::uint64_t window = instruction.address / bytes;
-    last_code_window_ = window;
-    op_cache_.touch(window);
 }
 
 void WindowSimulator::learn(const trace::StaticInstruction& branch, std::uint64_t next) {
@@ -144,7 +134,7 @@ void WindowSimulator::follow_own(const trace::StaticInstruction& instruction, co
     after_branch_ = instruction.branch;
     if (instruction.branch) last_branch_ = instruction;
     memory_.warm(instruction, step);
-    decode(instruction);
+    op_cache_.fetch(instruction.address, instruction.length);
 }
 
 Result<WindowSimulator::Warmed> WindowSimulator::warm_up(trace::Translator& translator, const WarmUpLimits& limits) {
@@ -244,8 +234,9 @@ Result<std::vector<WindowFacts>> WindowSimulator::simulate_own(const trace::Trac
         all.push_back(TRY(simulate_varied(trace, machine, predictor)));
     }
     for (const trace::Step& step : trace.steps) {
-        memory_.warm(trace.instructions[step.instruction], step);
-        decode(trace.instructions[step.instruction]);
+        const trace::StaticInstruction& instruction = trace.instructions[step.instruction];
+        memory_.warm(instruction, step);
+        op_cache_.fetch(instruction.address, instruction.length);
     }
     if (!trace.steps.empty()) last_branch_ = trace.instructions[trace.steps.back().instruction];
     after_branch_ = last_branch_.branch;

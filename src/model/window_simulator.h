@@ -149,8 +149,6 @@ class WindowSimulator {
     /// Branches of a window that is not simulated as it is.
     void learn_branches(const trace::Trace& trace);
     const trace::StaticInstruction& own_instruction(std::uint32_t number, const trace::StaticInstruction& instruction);
-    /// The code that an instruction is of comes to the op cache.
-    void decode(const trace::StaticInstruction& instruction);
     void learn(const trace::StaticInstruction& branch, std::uint64_t next);
     void note_known_wrong(const trace::Trace& trace);
     /// On one machine, as it is and with each variation. `predictor`: as it is before the window; learns from it.
@@ -170,9 +168,8 @@ class WindowSimulator {
     MemorySystem memory_;
     BranchPredictor predictor_;
     double cycles_an_instruction_ = 1;  ///< of the last window
-    core::RecentSets op_cache_;
+    core::OpCache op_cache_;
     CallFollower calls_before_;
-    std::uint64_t last_code_window_ = ~0ull;
     trace::StaticInstruction last_branch_;
     bool after_branch_ = false, attributes_ = false, attributes_accesses_ = false;
     bool tells_times_ = false, tells_regions_ = false, varies_ = true, branches_told_ = false;

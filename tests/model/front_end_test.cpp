@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "model/branch_predictor.h"
 #include "tests/model/core_fixture.h"
 
 namespace tmaprobe::model::core {
@@ -110,6 +107,26 @@ TEST(FrontEnd, LinesUpToATakenBranchAreForetoldOneAfterAnother) {
     EXPECT_NEAR(cycles_behind(1, 1), 6, 0.1);
     EXPECT_NEAR(cycles_behind(3, 1), 8, 0.1);
     EXPECT_NEAR(cycles_behind(1, 0), 5, 0.1) << "within what the call takes";
+}
+
+TEST(FrontEnd, ABranchThatEndsInTheNextLineIsForetoldWithThatLine) {
+    const auto cycles_of_round = [](std::uint64_t begin) {
+        const auto back = static_cast<std::uint32_t>(begin - 0x402005);
+        const auto there = static_cast<std::uint32_t>(0x402000 - (begin + 5));
+        const auto jump = [](std::uint32_t by) {
+            return Bytes{0xe9, static_cast<std::uint8_t>(by), static_cast<std::uint8_t>(by >> 8),
+                         static_cast<std::uint8_t>(by >> 16), static_cast<std::uint8_t>(by >> 24)};
+        };
+        CoreParameters parameters = foretelling_zen4();
+        parameters.foretelling.taken_cycles = parameters.foretelling.line_cycles = 1;
+        constexpr std::size_t times = 1000;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around({{begin, jump(there)}, {0x402000, jump(back)}}, times), memory, branches) /
+               times;
+    };
+    EXPECT_NEAR(cycles_of_round(0x401030), 2, 0.1);
+    EXPECT_NEAR(cycles_of_round(0x40103c), 3, 0.1);
 }
 
 TEST(FrontEnd, TargetsThatAreKnownLaterHoldFetchingUp) {
@@ -263,6 +280,51 @@ TEST(FrontEnd, ItTakesLongerToBeginAgainAfterAnIndirectJump) {
     const Bytes through_register{0xff, 0xe0}, direct{0xeb, 0xfe};
     EXPECT_NEAR(cycles_of_round(through_register, 5) - cycles_of_round(through_register, 0), 5, 0.1);
     EXPECT_NEAR(cycles_of_round(direct, 5) - cycles_of_round(direct, 0), 0, 0.1);
+}
+
+TEST(FrontEnd, DecodersGoOnUntilABranchIsTakenWhereTheOpCacheMissed) {
+    // Windows of eight no-operations in a row, then a jump back to the first: of three windows two stay, by chance.
+    constexpr std::size_t times = 3000;
+    const auto cycles_of_round = [&](bool from_targets) {
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        for (std::uint64_t i = 0; i < 24; ++i) code.push_back({0x401000 + 8 * i, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}});
+        code.push_back({0x4010c0, {0xe9, 0x3b, 0xff, 0xff, 0xff}});
+        CoreParameters parameters = zen4();
+        parameters.op_cache_windows = parameters.op_cache_ways = 3;
+        parameters.op_cache_entry_instructions = parameters.op_cache_width = 8;
+        parameters.op_cache_makes_room_among = 6;
+        parameters.op_cache_from_targets = from_targets;
+        parameters.decoder_switch_cycles = 0;
+        parameters.decode_bytes = 16;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, times), memory, branches) / times;
+    };
+    EXPECT_GT(cycles_of_round(true), cycles_of_round(false) + 0.5);
+}
+
+TEST(FrontEnd, ATakenBranchEndsWhatIsDecodedInACycleOrNot) {
+    // Five no-operations and a jump to the next ones, without an op cache: a cycle and a half by what is decoded.
+    constexpr std::size_t times = 500, blocks = 4;
+    const auto cycles_of_block = [&](bool decodes_past_taken) {
+        std::vector<std::pair<std::uint64_t, Bytes>> code;
+        for (std::uint64_t block = 0; block < blocks; ++block) {
+            const std::uint64_t begin = 0x401000 + 32 * block;
+            for (std::uint64_t i = 0; i < 5; ++i) code.push_back({begin + 4 * i, {0x0f, 0x1f, 0x40, 0x00}});
+            const auto there = static_cast<std::uint8_t>(block + 1 < blocks ? 10 : 10 - 32 * blocks);
+            code.push_back({begin + 20, {0xeb, there}});
+        }
+        CoreParameters parameters = zen4();
+        parameters.op_cache_windows = 0;
+        parameters.decode_width = 4;
+        parameters.decode_bytes = 32;
+        parameters.decodes_past_taken = decodes_past_taken;
+        FixedMemory memory([](std::uint64_t) { return 0u; });
+        NeverWrong branches;
+        return cycles(parameters, around(code, times), memory, branches) / times / blocks;
+    };
+    EXPECT_NEAR(cycles_of_block(false), 2, 0.1);
+    EXPECT_NEAR(cycles_of_block(true), 1.5, 0.1);
 }
 
 TEST(FrontEnd, ACycleBringsWhatIsInOneWindowOfTheOpCache) {
@@ -471,84 +533,6 @@ TEST(FrontEnd, LinesThatTheFirstLevelDoesNotHaveComeSoManyCyclesApart) {
     EXPECT_LT(cycles_a_line(0), 2);
     EXPECT_NEAR(cycles_a_line(4), 4, 0.2);
     EXPECT_NEAR(cycles_a_line(7), 7, 0.2);
-}
-
-events::BranchForetelling two_levels() {
-    events::BranchForetelling foretelling;
-    foretelling.first_level_targets = 64;
-    foretelling.second_level_targets = 256;
-    return foretelling;
-}
-
-enum class Kind { jump, call, returns };
-
-/// Where most of so many branches' targets are, once all were met.
-TargetKnown mostly_known(std::size_t branches, std::uint64_t distance = 16, Kind kind = Kind::jump) {
-    events::BranchForetelling foretelling = two_levels();
-    foretelling.calls_by_line = true;
-    BranchTargets targets(foretelling);
-    std::array<std::size_t, 3> found{};
-    for (int round = 0; round < 20; ++round)
-        for (std::size_t i = 0; i < branches; ++i) {
-            trace::StaticInstruction branch;
-            branch.address = 0x401000 + distance * i;
-            branch.call = kind == Kind::call;
-            branch.returns = kind == Kind::returns;
-            const TargetKnown where = targets.find(branch).where;
-            if (round >= 10) ++found[static_cast<std::size_t>(where)];
-        }
-    return static_cast<TargetKnown>(std::max_element(found.begin(), found.end()) - found.begin());
-}
-
-TEST(BranchTargets, AsManyAreKnownAsEachLevelHolds) {
-    EXPECT_EQ(mostly_known(60), TargetKnown::first_level);
-    EXPECT_EQ(mostly_known(200), TargetKnown::second_level);
-    EXPECT_EQ(mostly_known(2000), TargetKnown::decoder);
-}
-
-TEST(BranchTargets, OfALineTheFirstLevelKnowsSoMany) {
-    const auto known_at_once = [](std::size_t lines, std::size_t of_each) {
-        events::BranchForetelling foretelling = two_levels();
-        foretelling.first_level_line_targets = 2;
-        BranchTargets targets(foretelling);
-        std::size_t known = 0;
-        constexpr int rounds = 200;
-        for (int round = 0; round < rounds; ++round)
-            for (std::size_t i = 0; i < lines * of_each; ++i) {
-                trace::StaticInstruction branch;
-                constexpr std::size_t line = 64;
-                branch.address = 0x401000 + line * (i / of_each) + line / of_each * (i % of_each);
-                known += targets.find(branch).where == TargetKnown::first_level;
-            }
-        return static_cast<double>(known) / static_cast<double>(rounds * lines * of_each);
-    };
-    EXPECT_GT(known_at_once(8, 2), 0.98);
-    EXPECT_LT(known_at_once(1, 4), 0.4) << "although it holds 64";
-    EXPECT_GT(known_at_once(32, 1), 0.98);
-    EXPECT_LT(known_at_once(128, 1), 0.4);
-}
-
-TEST(BranchTargets, CallsAndReturnsAPowerOfTwoApartClash) {
-    for (const Kind kind : {Kind::call, Kind::returns}) {
-        EXPECT_EQ(mostly_known(60, 512, kind), TargetKnown::decoder) << "in 4 of 32 sets of the second level";
-        EXPECT_EQ(mostly_known(60, 72, kind), TargetKnown::first_level);
-        EXPECT_EQ(mostly_known(60, 16, kind), TargetKnown::first_level);
-    }
-    EXPECT_EQ(mostly_known(60, 512, Kind::jump), TargetKnown::first_level);
-}
-
-TEST(BranchTargets, OneThatWasNeverMetIsHeldToBeKnownUnlessTheBoundsAsk) {
-    events::CoreGeometry core;
-    core.foretelling = two_levels();
-    trace::StaticInstruction jump;
-    jump.address = 0x401000;
-    jump.branch = true;
-    BranchPredictor usual(core), strict(core);
-    strict.unknown_is_missed();
-    EXPECT_EQ(usual.knows_target(jump), TargetKnown::first_level);
-    EXPECT_EQ(strict.knows_target(jump), TargetKnown::decoder);
-    EXPECT_EQ(strict.knows_target(jump), TargetKnown::first_level) << "it has been met now";
-    EXPECT_EQ(BranchPredictor().knows_target(jump), TargetKnown::first_level) << "nothing is known of the core";
 }
 
 }  // namespace

@@ -124,6 +124,31 @@ void print_jumps(const CodeMemory& memory) {
     }
 }
 
+/// So many in each line of code, so many bytes from one to the next, and one from the last to the next line.
+void print_jumps_by_lines(const CodeMemory& memory) {
+    std::printf("jumps in lines of code, cycles of one, by how many lines\n");
+    for (const std::size_t in_a_line : {1, 2, 3, 4, 5, 6, 7, 8}) {
+        std::printf("  %zu in each", in_a_line);
+        const std::size_t apart = line_bytes / in_a_line / 2 * 2;
+        for (const std::size_t lines : {96, 128, 144, 160, 192, 256, 288, 320, 384}) {
+            const auto write = [&](Code& code) {
+                for (std::size_t line = 0; line < lines; ++line)
+                    for (std::size_t i = 0; i < in_a_line; ++i) {
+                        const std::size_t begin = code.size() / line_bytes * line_bytes;
+                        const std::size_t next = i + 1 < in_a_line ? begin + (i + 1) * apart : begin + line_bytes;
+                        code.branch({0xe9}, next);
+                        code.fill_to(next);
+                    }
+            };
+            const auto count = static_cast<double>(in_a_line * lines);
+            constexpr std::size_t rounds = 16, most = 1300;
+            if (in_a_line * lines <= most)
+                std::printf("  %zu: %.2f", lines, cycles_a_round(memory, write, rounds) / count);
+        }
+        std::printf("\n");
+    }
+}
+
 void print_loops(const CodeMemory& memory) {
     std::printf("a loop in a loop, cycles of all its rounds, in one line and over the end of one\n");
     for (const std::size_t no_operations : {1, 3, 5, 7, 9})
@@ -237,6 +262,7 @@ int main() {
     const CodeMemory memory(1 << 20);
     if (!memory.is_there()) return 1;
     print_jumps(memory);
+    print_jumps_by_lines(memory);
     print_loops(memory);
     print_loop_ends(memory);
     print_lines(memory);

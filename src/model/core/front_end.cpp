@@ -23,7 +23,7 @@ Shares::Shares(unsigned divisor) : divisor_(divisor) {
         known_[number] = static_cast<double>(number) / divisor_;
 }
 
-FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const RecentSets* before)
+FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before)
     : parameters_(parameters),
       memory_(memory),
       op_cache_cycles_(parameters.op_cache_width),
@@ -31,7 +31,7 @@ FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const
       dense_cycles_(parameters.dense_decode_bytes),
       missed_line_cycles_(parameters.missed_line_bytes),
       one_decoded_(1.0 / parameters.decode_width),
-      op_cache_(before ? *before : RecentSets(parameters.op_cache_windows, parameters.op_cache_ways)),
+      op_cache_(before ? *before : OpCache(parameters)),
       queue_(std::max(1u, parameters.micro_op_queue)),
       ahead_(parameters.foretelling.lines_ahead) {}
 
@@ -40,6 +40,17 @@ void FrontEnd::wait_until(double cycle, SlotCause cause) {
     fetched_until_ = cycle;
     late_ = cause;
     late_since_ = cycle;
+}
+
+void FrontEnd::enter_line(std::uint64_t address) {
+    const std::uint64_t line = address / line_bytes;
+    if (line == last_line_) return;
+    const bool goes_on = std::exchange(last_line_, line) != ~0ull;
+    if (goes_on && parameters_.foretelling.line_cycles > 0) {
+        foretold_until_ += parameters_.foretelling.line_cycles;
+        wait_until(foretold_until_, SlotCause::fetch_bandwidth);
+    }
+    fetch_line(address);
 }
 
 void FrontEnd::fetch_line(std::uint64_t address) {
@@ -65,19 +76,20 @@ bool FrontEnd::streams_loop() const {
 }
 
 /// Long code in which no branch is taken leaves the op cache at a window of too many slots.
-void FrontEnd::enter_window(std::uint64_t window) {
-    bool hit = op_cache_.touch(window);
-    if (parameters_.op_cache_one_window && hit && last_window_ != ~0ull && !streams_loop())
-        wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
-    windows_in_order_ = last_window_ == ~0ull ? 0 : windows_in_order_ + 1;
-    if (windows_in_order_ <= parameters_.op_cache_straight_windows)
-        too_dense_ = false;
-    else if (parameters_.op_cache_window_slots && window_slots_ > parameters_.op_cache_window_slots)
-        too_dense_ = true;
-    window_slots_ = 0;
-    hit = hit && !too_dense_;
-    last_window_ = window;
-    window_began_ = fetched_until_;
+void FrontEnd::enter(const OpCache::Place& place) {
+    bool hit = place.is_there;
+    if (place.begins_window) {
+        if (parameters_.op_cache_one_window && hit && place.goes_on && !streams_loop())
+            wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
+        windows_in_order_ = place.goes_on ? windows_in_order_ + 1 : 0;
+        if (windows_in_order_ <= parameters_.op_cache_straight_windows)
+            too_dense_ = false;
+        else if (parameters_.op_cache_window_slots && window_slots_ > parameters_.op_cache_window_slots)
+            too_dense_ = true;
+        window_slots_ = 0;
+        window_began_ = fetched_until_;
+    }
+    hit = hit && !too_dense_ && !(parameters_.op_cache_from_targets && place.goes_on && !from_op_cache_);
     if (from_op_cache_ && !hit)
         wait_until(fetched_until_ + parameters_.decoder_switch_cycles, SlotCause::decoder_switch);
     from_op_cache_ = hit;
@@ -106,19 +118,10 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
         admission.supply = late_;
         return;
     }
-    if (const std::uint64_t line = address / line_bytes; line != last_line_) {
-        const bool goes_on = std::exchange(last_line_, line) != ~0ull;
-        if (goes_on && parameters_.foretelling.line_cycles > 0) {
-            foretold_until_ += parameters_.foretelling.line_cycles;
-            wait_until(foretold_until_, SlotCause::fetch_bandwidth);
-        }
-        fetch_line(address);
-    }
-    if (address <= last_address_) last_window_ = ~0ull;  // entered again
+    enter_line(address);
+    enter_line(address + what.length - 1u);  // it may end in the next
     last_address_ = address;
-    if (const std::uint64_t window = address / parameters_.op_cache_window_bytes;
-        parameters_.op_cache_windows && window != last_window_)
-        enter_window(window);
+    if (const OpCache::Place place = op_cache_.fetch(address, what.length); place.begins_entry) enter(place);
     window_slots_ += what.slots;
     since_taken_ += what.slots;
     const double from_cache =
@@ -160,9 +163,10 @@ void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t
     last_taken_ = branch.address;
     round_ = std::exchange(since_taken_, 0);
     // It ends its fetch group.
-    if (!foretelling.fetches_past_forward || goes_back || !from_op_cache_)
-        wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
-    last_window_ = last_line_ = ~0ull;
+    const bool ends_group =
+        from_op_cache_ ? goes_back || !foretelling.fetches_past_forward : !parameters_.decodes_past_taken;
+    if (ends_group) wait_until(std::ceil(fetched_until_), SlotCause::taken_branch);
+    last_line_ = ~0ull;
     const bool later =
         known == TargetKnown::second_level || (follows && !goes_back && foretelling.second_in_line_later);
     // What puts a direction or a target right knows these targets, too.

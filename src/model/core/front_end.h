@@ -6,7 +6,7 @@
 
 #include "model/core/descriptor.h"
 #include "model/core/occupancy.h"
-#include "model/core/recent_sets.h"
+#include "model/core/op_cache.h"
 #include "model/core/simulate.h"
 #include "model/core/slots.h"
 
@@ -31,7 +31,7 @@ class Shares {
 class FrontEnd {
   public:
     /// `before`: what the op cache holds at first; null: nothing.
-    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const RecentSets* before);
+    FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const OpCache* before);
     /// Sets when and why not earlier an instruction reaches the micro-op queue. In program order.
     /// `at_hand`: it is there at once, whatever that takes.
     void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
@@ -46,16 +46,17 @@ class FrontEnd {
 
   private:
     void wait_until(double cycle, SlotCause cause);
+    void enter_line(std::uint64_t address);
     void fetch_line(std::uint64_t address);
     bool streams_loop() const;
-    void enter_window(std::uint64_t window);
+    void enter(const OpCache::Place& place);
 
     const CoreParameters& parameters_;
     MemoryTiming& memory_;
     Shares op_cache_cycles_;                                    ///< of entries
     Shares decode_cycles_, dense_cycles_, missed_line_cycles_;  ///< of bytes
     double one_decoded_;                                        ///< cycles of an instruction
-    RecentSets op_cache_;
+    OpCache op_cache_;
     InOrder queue_;  ///< instructions, when renamed
     InOrder ahead_;  ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;
@@ -63,7 +64,7 @@ class FrontEnd {
     double line_came_ = 0;     ///< the last one that the first level did not have
     double late_since_ = 0;    ///< what came before is no longer the reason for a delay
     SlotCause late_ = SlotCause::fetch_bandwidth;
-    std::uint64_t last_line_ = ~0ull, last_window_ = ~0ull, last_address_ = 0;
+    std::uint64_t last_line_ = ~0ull, last_address_ = 0;
     std::uint64_t last_taken_ = 0;                      ///< address of the last branch that was taken
     unsigned rounds_ = 0;                               ///< that it was taken in a row
     unsigned windows_in_order_ = 0, window_slots_ = 0;  ///< since then, and slots of the last of them so far

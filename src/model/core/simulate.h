@@ -12,7 +12,7 @@
 #include "events/cpu_geometry.h"
 #include "events/smt.h"
 #include "model/core/facts.h"
-#include "model/core/recent_sets.h"
+#include "model/core/op_cache.h"
 #include "trace/trace.h"
 
 namespace tmaprobe::model::core {
@@ -121,7 +121,7 @@ struct Window {
     std::size_t lead_in = 0;                            ///< of these, executed before counting starts
     std::function<void()> on_counting;                  ///< called when the lead-in is over
     SlotObserver* observer = nullptr;                   ///< hears of every slot, lead-in included
-    const RecentSets* op_cache = nullptr;               ///< as it is before the window; null: empty
+    const OpCache* op_cache = nullptr;                  ///< as it is before the window; null: empty
     bool wrong_paths_load = true;                       ///< what the right path asks for later
     Execution* execution = nullptr;                     ///< takes what goes on, if it is wanted
     const std::vector<std::uint8_t>* chosen = nullptr;  ///< by number: instructions that CoreChanges are about
