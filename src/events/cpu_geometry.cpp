@@ -269,7 +269,6 @@ struct Description<CoreGeometry> {
         added("op_cache_entry_instructions", &S::op_cache_entry_instructions),
         added("op_cache_makes_room_among", &S::op_cache_makes_room_among).at_least(1),
         added("op_cache_window_of_end", &S::op_cache_window_of_end),
-        added("op_cache_from_targets", &S::op_cache_from_targets),
         added("op_cache_one_window", &S::op_cache_one_window), added("op_cache_loop_rounds", &S::op_cache_loop_rounds),
         added("decoder_switch_cycles", &S::decoder_switch_cycles).at_least(0),
         added("op_cache_window_slots", &S::op_cache_window_slots),

@@ -131,12 +131,13 @@ struct BranchForetelling {
     double taken_backward_cycles = 0;  ///< one that goes back, as a loop does; 0: as any
     /// What the op cache sends in a cycle goes on at the target of a branch that goes forward.
     bool fetches_past_forward = false;
-    unsigned first_level_targets = 0;       ///< taken branches whose targets are known at once; 0: all
-    unsigned first_level_line_targets = 0;  ///< of these, in one line of code at most; 0: any number
-    unsigned second_level_targets = 0;      ///< that are known later; 0: all others
-    double second_level_cycles = 0;         ///< how much later
-    double second_level_least_cycles = 0;   ///< that such a branch takes, of whatever kind
-    bool second_in_line_later = false;      ///< so is one that goes forward in the line of code of the one taken before
+    unsigned first_level_targets = 0;  ///< taken branches whose targets are known at once; 0: all
+    /// Of these, in one line of code at most, and in lines that clash with it; 0: any number.
+    unsigned first_level_line_targets = 0;
+    unsigned second_level_targets = 0;     ///< that are known later; 0: all others
+    double second_level_cycles = 0;        ///< how much later
+    double second_level_least_cycles = 0;  ///< that such a branch takes, of whatever kind
+    bool second_in_line_later = false;     ///< so is one that goes forward in the line of code of the one taken before
     bool calls_by_line =
         false;  ///< calls and returns at the same place of lines a power of 2 apart clash, in both levels
     unsigned unknown_target_cycles = 0;  ///< until the decoder finds the target of a branch that is in neither
@@ -196,13 +197,12 @@ struct CoreGeometry {
     unsigned slot_width = 4;     ///< slots per cycle, as the CPU's top-down formulas count them
     unsigned op_cache_windows = 64;  ///< 0: no op cache
     unsigned op_cache_window_bytes = 64, op_cache_ways = 8, op_cache_width = 8;
-    bool op_cache_one_window = false;  ///< a cycle brings what is in one window, and nothing of the next
     /// An entry is at most so many instructions of a window, from where a branch led to or the last entry ended on; two
     /// of half as many share a way. 0: a window, whatever is in it.
     unsigned op_cache_entry_instructions = 0;
     unsigned op_cache_makes_room_among = 1;  ///< entries, by chance, of a set: those that were used longest ago
-    bool op_cache_from_targets = false;      ///< where it missed, the decoders go on until a branch is taken
     bool op_cache_window_of_end = false;     ///< what lies in two windows belongs to the second
+    bool op_cache_one_window = false;        ///< a cycle brings what is in one window, and nothing of the next
     unsigned op_cache_loop_rounds = 0;  ///< but of a loop of a cycle's slots that went round so often; 0: of no loop
     double decoder_switch_cycles = 2;   ///< lost where the op cache misses after a hit
     /// Where no branch was taken in more than so many windows, of which one has more than so many slots, code comes

@@ -13,7 +13,7 @@
 namespace tmaprobe::model {
 
 /// Which branches' targets are known: two levels of branches that were taken, by address. What the vendors publish is
-/// how many there are; how they are found and replaced is not known, so any of a few may go.
+/// how many there are; how they are found and replaced is not known but where a core was timed, so any of a few may go.
 class BranchTargets {
   public:
     explicit BranchTargets(const events::BranchForetelling& foretelling);

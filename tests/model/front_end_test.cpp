@@ -282,27 +282,6 @@ TEST(FrontEnd, ItTakesLongerToBeginAgainAfterAnIndirectJump) {
     EXPECT_NEAR(cycles_of_round(direct, 5) - cycles_of_round(direct, 0), 0, 0.1);
 }
 
-TEST(FrontEnd, DecodersGoOnUntilABranchIsTakenWhereTheOpCacheMissed) {
-    // Windows of eight no-operations in a row, then a jump back to the first: of three windows two stay, by chance.
-    constexpr std::size_t times = 3000;
-    const auto cycles_of_round = [&](bool from_targets) {
-        std::vector<std::pair<std::uint64_t, Bytes>> code;
-        for (std::uint64_t i = 0; i < 24; ++i) code.push_back({0x401000 + 8 * i, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}});
-        code.push_back({0x4010c0, {0xe9, 0x3b, 0xff, 0xff, 0xff}});
-        CoreParameters parameters = zen4();
-        parameters.op_cache_windows = parameters.op_cache_ways = 3;
-        parameters.op_cache_entry_instructions = parameters.op_cache_width = 8;
-        parameters.op_cache_makes_room_among = 6;
-        parameters.op_cache_from_targets = from_targets;
-        parameters.decoder_switch_cycles = 0;
-        parameters.decode_bytes = 16;
-        FixedMemory memory([](std::uint64_t) { return 0u; });
-        NeverWrong branches;
-        return cycles(parameters, around(code, times), memory, branches) / times;
-    };
-    EXPECT_GT(cycles_of_round(true), cycles_of_round(false) + 0.5);
-}
-
 TEST(FrontEnd, ATakenBranchEndsWhatIsDecodedInACycleOrNot) {
     // Five no-operations and a jump to the next ones, without an op cache: a cycle and a half by what is decoded.
     constexpr std::size_t times = 500, blocks = 4;

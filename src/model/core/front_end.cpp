@@ -89,7 +89,7 @@ void FrontEnd::enter(const OpCache::Place& place) {
         window_slots_ = 0;
         window_began_ = fetched_until_;
     }
-    hit = hit && !too_dense_ && !(parameters_.op_cache_from_targets && place.goes_on && !from_op_cache_);
+    hit = hit && !too_dense_;
     if (from_op_cache_ && !hit)
         wait_until(fetched_until_ + parameters_.decoder_switch_cycles, SlotCause::decoder_switch);
     from_op_cache_ = hit;

@@ -41,27 +41,18 @@ bool OpCache::find(Set& set, std::uint64_t begin) {
     return true;
 }
 
-/// What an entry is too large for half of a way of is known when it has ended.
+/// Whether half of a way is enough for an entry is known when it has ended.
 void OpCache::keep_last() {
     Set& set = set_of(window_begin_ / window_bytes_);
     const Entry entry{entry_begin_, entry_instructions_ && in_entry_ <= entry_instructions_ / 2 ? 1u : 2u};
     std::size_t halves = entry.halves;
     for (const Entry& other : set) halves += other.halves;
     while (halves > 2 * ways_) {
-        const auto out = set.end() - 1 - static_cast<std::ptrdiff_t>(by_chance(std::min(among_, set.size())));
+        const auto out = set.end() - 1 - static_cast<std::ptrdiff_t>(random_.below(std::min(among_, set.size())));
         halves -= out->halves;
         set.erase(out);
     }
     set.insert(set.begin(), entry);
-}
-
-std::size_t OpCache::by_chance(std::size_t below) {
-    if (below == 1) return 0;
-    // Xorshift: the same choices in every run.
-    random_ ^= random_ << 13;
-    random_ ^= random_ >> 7;
-    random_ ^= random_ << 17;
-    return random_ % below;
 }
 
 }  // namespace tmaprobe::model::core

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/random.h"
 #include "events/cpu_geometry.h"
 
 namespace tmaprobe::model::core {
@@ -30,14 +30,13 @@ class OpCache {
     Set& set_of(std::uint64_t window) { return sets_[window % sets_.size()]; }
     bool find(Set& set, std::uint64_t begin);
     void keep_last();
-    std::size_t by_chance(std::size_t below);
 
     std::uint64_t window_bytes_;
     unsigned entry_instructions_;
     std::size_t ways_, among_;
     bool window_of_end_, is_there_at_all_;
     std::vector<Set> sets_;
-    std::uint64_t random_ = golden_factor;
+    Random random_{0};
     std::uint64_t window_begin_ = ~0ull;  ///< of the instruction before
     std::uint64_t next_ = ~0ull;          ///< after it
     std::uint64_t entry_begin_ = 0;       ///< of the one that it is in
