@@ -43,7 +43,7 @@ if(TMAPROBE_QUICK)
     # Most of it is the log's library, which is silent unless it is asked for.
     set_source_files_properties(src/base/log.cpp PROPERTIES COMPILE_OPTIONS ${TMAPROBE_QUICKLY} SKIP_PRECOMPILE_HEADERS ON)
 endif()
-set(TMAPROBE_SIMULATING "/model/(core/|branch_history|branch_predictor|call_follower|core_error|direction_predictor|executed_runs|in_flight|line_channel|loop_times|memory_system|met_areas|own_addresses|page_frames|region_prefetcher|set_associative|slot_tally|speed_up|window_facts|window_simulator)")
+set(TMAPROBE_SIMULATING "/model/(core/|branch_history|branch_predictor|call_follower|core_error|direction_predictor|executed_runs|first_guesses|in_flight|line_channel|loop_times|memory_system|met_areas|own_addresses|page_frames|region_prefetcher|set_associative|slot_tally|speed_up|window_facts|window_simulator)")
 set(TMAPROBE_NEEDS_LLVM "/model/(llvm/|model_source|simulation|command_simulation|copy_entries|entry_wishes|copy_windows|sampled_windows[.]|region_entries|region_sums|spinning|sum_of_windows|trace_code|trace_extensions|trace_file|trace_simulation|trace_writer|what_if_simulation|gate_simulation|model_stamp|followed_run|followed_regions|followed_entries|layout_simulators|repeatable_simulation|window_follower)")
 
 set(TMAPROBE_SYMBOLS_OVER_LLVM "/symbols/llvm/(debug_files|disassembly|segments)[.]")

@@ -84,9 +84,9 @@ bool has_instruction_set(const CoreChoice& choice, const KnownCore& core, bool a
         choice.vendors, [&](const auto& vendor) { return vendor.name == core.vendor && is_arm(vendor.prefix) == arm; });
 }
 
-std::uint64_t cache_bytes(const machine::Host& cpu, int level) {
+std::uint64_t cache_bytes(const machine::Host& cpu, int level, bool instructions) {
     for (const machine::Cache& cache : cpu.caches)
-        if (cache.level == level && cache.kind != "instruction") return cache.size_bytes;
+        if (cache.level == level && (cache.kind == "instruction") == instructions) return cache.size_bytes;
     return 0;
 }
 
@@ -106,8 +106,9 @@ double distance(const CoreChoice& choice, const KnownCore& core, const machine::
         if (cpu_has && !core_has) sum += choice.missing;
         if (core_has && !cpu_has) sum += choice.extra;
     }
-    return sum + choice.cache * (cache_distance(core.l1_data_bytes, cache_bytes(cpu, 1)) +
-                                 cache_distance(core.l2_bytes, cache_bytes(cpu, 2)));
+    return sum + choice.cache * (cache_distance(core.l1_instruction_bytes, cache_bytes(cpu, 1, true)) +
+                                 cache_distance(core.l1_data_bytes, cache_bytes(cpu, 1, false)) +
+                                 cache_distance(core.l2_bytes, cache_bytes(cpu, 2, false)));
 }
 
 /// The core of a vendor (nullptr: any with the CPU's instruction set) with the least distance, the newest of several.
@@ -125,13 +126,13 @@ const KnownCore* least_distant(const CoreChoice& choice, const CoreChoice::Vendo
     return nearest;
 }
 
-/// Sizes of the data caches of the first two levels, as its geometry has them.
+/// Sizes of the caches of the first two levels, as its geometry has them.
 void read_caches(const Library& library, KnownCore& core) {
     const auto cpu = read_cpu_geometry(library, core.folder);
     if (!cpu) return;
     for (const CacheGeometry& cache : cpu->caches) {
-        if (cache.kind == Holds::instruction) continue;
-        if (cache.level == 1) core.l1_data_bytes = cache.size_bytes;
+        if (cache.level == 1)
+            (cache.kind == Holds::instruction ? core.l1_instruction_bytes : core.l1_data_bytes) = cache.size_bytes;
         if (cache.level == 2) core.l2_bytes = cache.size_bytes;
     }
 }

@@ -17,7 +17,7 @@ struct KnownCore {
     std::string folder;
     std::string vendor;                 ///< as CoreChoice::vendors names it
     std::vector<std::string> features;  ///< of those that are compared
-    std::uint64_t l1_data_bytes = 0, l2_bytes = 0;
+    std::uint64_t l1_instruction_bytes = 0, l1_data_bytes = 0, l2_bytes = 0;
 };
 
 /// The rules of nearest.json, with the sizes of each core's caches out of its geometry.

@@ -125,6 +125,23 @@ TEST(OtherCoreThanNamed, AModelNumberThatTheFeaturesContradictIsNotBelieved) {
     EXPECT_THAT((*other)->features, testing::IsSupersetOf({"amx_tile", "avx512_fp16"}));
 }
 
+/// Granite Rapids has an instruction cache of twice the size; the feature of its own can be hidden, the size is not.
+TEST(OtherCoreThanNamed, TheInstructionCacheTellsCoresApartWhoseFeatureIsHidden) {
+    const auto rocket_lake = load({}, "GenuineIntel-6-A7-1");
+    ASSERT_TRUE(rocket_lake) << rocket_lake.error().what;
+    auto server = features_of("graniterapids");
+    for (const char* hidden : {"amx_fp16", "waitpkg", "wbnoinvd"}) std::erase(server, hidden);
+    for (const auto& [bytes, folder] :
+         {std::pair{64 * kib, std::string("graniterapids")}, {32 * kib, std::string("emeraldrapids")}}) {
+        auto cpu = invented("GenuineIntel-6-A7-1", server, 48 * kib, 2048 * kib);
+        cpu.caches.push_back({1, "instruction", bytes, 64, 16, 1, ""});
+        const auto other = other_core_than_named({}, *rocket_lake, cpu);
+        ASSERT_TRUE(other) << other.error().what;
+        ASSERT_TRUE(*other);
+        EXPECT_EQ((*other)->folder, folder);
+    }
+}
+
 TEST(OtherCoreThanNamed, EveryCoreIsBelievedWithItsOwnFeaturesAndAVariants) {
     for (const KnownCore& core : embedded_choice().cores) {
         const auto table = load({}, core.folder);
