@@ -74,12 +74,17 @@ std::string led_by(std::string_view before, const std::string& text, std::string
 }
 
 /// The target was named, or stands in for a CPU that no table has.
-bool is_another_cpu(const record::Record& record) {
-    return !record.host.cpu_id.empty() && !record.source.target.empty() && record.host.cpu_id != record.source.target;
+bool has_warning(const record::Record& record, std::string_view id) {
+    return std::ranges::any_of(record.warnings, [&](const auto& warning) { return warning.id == id; });
 }
 
-bool is_wrong_target(const record::Record& record) {
-    return std::ranges::any_of(record.warnings, [](const auto& warning) { return warning.id == "wrong_target"; });
+bool is_wrong_target(const record::Record& record) { return has_warning(record, "wrong_target"); }
+
+/// Whose the modelled CPU is, where its name alone would leave that open.
+std::string other_than_the_id(const record::Record& record) {
+    if (record.host.cpu_id.empty() || record.source.target.empty() || record.host.cpu_id == record.source.target)
+        return "";
+    return has_warning(record, "id_contradicted") ? ", as this CPU's features say" : ", not this machine's CPU";
 }
 
 std::string stopped(std::string text) {
@@ -109,8 +114,8 @@ std::string source_status(const record::Record& record) {
         case record::SourceKind::replay:
             return "REPLAYED" + target + own + wrong;
         case record::SourceKind::model:
-            return "MODELLED" + target + (is_another_cpu(record) ? ", not this machine's CPU" : "") +
-                   led_by(", ", doubt(record), "") + (own.empty() ? "" : ", tmaprobe's own tree");
+            return "MODELLED" + target + other_than_the_id(record) + led_by(", ", doubt(record), "") +
+                   (own.empty() ? "" : ", tmaprobe's own tree");
         case record::SourceKind::none:
             break;
     }

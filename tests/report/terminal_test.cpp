@@ -79,6 +79,16 @@ std::string first_lines(const record::Record& record) {
     return text.substr(0, text.find("\n\n"));
 }
 
+TEST(Terminal, TheFirstLinesSayWhoseTheModelledCpuIs) {
+    auto record = modelled_with_own_tree();
+    record.host.cpu_id = record.source.target;
+    EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, tmaprobe's"));
+    record.host.cpu_id = "AuthenticAMD-21-2-0";
+    EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, not this machine's CPU, "));
+    record.warnings.push_back({"id_contradicted", "this CPU's id names another", ""});
+    EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, as this CPU's features say, "));
+}
+
 TEST(Terminal, WhatMakesAFigureLessThanMeasuredStandsInTheFirstLines) {
     auto record = modelled_with_own_tree();
     EXPECT_THAT(first_lines(record), HasSubstr("MODELLED for amdzen3, tmaprobe's own tree"));
