@@ -75,11 +75,21 @@ std::string words_of(const events::OtherCore& other) {
     return words;
 }
 
+/// Whether the target is no other core than the one that check_core_of_id() takes this machine's CPU for.
+Result<bool> is_core_by_features(const CountingRequest& request, const machine::Host& host,
+                                 const Result<events::Table>& target) {
+    const auto named = events::load(request.library, host.cpu_id);
+    if (host.pmu.counts || request.library.directory || !target || !named || target->folder == named->folder)
+        return false;
+    const auto other = TRY(events::other_core_than_named(request.library, *named, host));
+    return other && other->folder == target->folder;
+}
+
 /// Where the CPU's features contradict its id, the model takes the core that they fit; what counters count there is not
 /// known better than by the id.
 Result<> check_core_of_id(const CountingRequest& request, const std::string& target, Setup& setup,
                           events::Table& table) {
-    if (!request.target.empty() || request.library.directory) return {};
+    if (request.library.directory) return {};
     const auto other = TRY(events::other_core_than_named(request.library, table, setup.host));
     if (!other) return {};
     const std::string contradiction =
@@ -250,13 +260,19 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
     setup.topology = topology;
     setup.constants = machine_constants(host, topology, request.scope);
 
-    const std::string target = request.target.empty() ? host.cpu_id : request.target;
+    std::string target = request.target.empty() ? host.cpu_id : request.target;
     auto table = events::load(request.library, target);
-    const bool target_is_host = request.target.empty() || request.target == host.cpu_id ||
-                                (table && events::load(request.library, host.cpu_id)
-                                              .map([&](const auto& own) { return own.folder == table->folder; })
-                                              .value_or(false));
-    const bool unknown_host = !table && request.target.empty() && table.error().code == ErrorCode::bad_usage;
+    bool is_named = !request.target.empty();
+    if (is_named && TRY(is_core_by_features(request, setup.host, table))) {
+        is_named = false;
+        target = host.cpu_id;
+        table = events::load(request.library, target);
+    }
+    const bool target_is_host =
+        target == host.cpu_id || (table && events::load(request.library, host.cpu_id)
+                                               .map([&](const auto& own) { return own.folder == table->folder; })
+                                               .value_or(false));
+    const bool unknown_host = !table && !is_named && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
     machine::Host as_seen = unknown_host ? without_table(host) : host;
@@ -286,7 +302,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
         table = std::move(stand_in.table);
     }
 
-    if (!unknown_host && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
+    if (!unknown_host && !is_named && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
 
     const bool models = std::ranges::find(setup.decision.sources, SourceChoice::model) != setup.decision.sources.end();
     if (target_is_host && models) TRY(take_machine(request.calibration, setup));

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/sizes.h"
+#include "events/nearest.h"
+
 namespace tmaprobe::experiments {
 namespace {
 
@@ -31,6 +34,42 @@ TEST(StartRecord, SaysThatTimesInAnEmulatedMachineAreTheEmulators) {
     EXPECT_FALSE(warns(start_record({}, setup), "emulated"));
     setup.host.is_emulated = true;
     EXPECT_TRUE(warns(start_record({}, setup), "emulated"));
+}
+
+/// A server core that a hypervisor shows under the id of a Rocket Lake.
+machine::Host contradicted() {
+    machine::Host host;
+    host.architecture = "x86_64";
+    host.cpu_id = "GenuineIntel-6-A7-1";
+    const auto choice = events::read_core_choice({}).value();
+    for (const auto& core : choice.cores)
+        if (core.folder == "emeraldrapids") host.features = core.features;
+    host.caches = {{1, "instruction", 32 * kib, 64, 8, 1, ""}, {2, "unified", 2048 * kib, 64, 16, 1, ""}};
+    return host;
+}
+
+std::string modelled_as(const std::string& target, const machine::Host& host) {
+    CountingRequest request;
+    request.target = target;
+    request.source = SourceChoice::model;
+    request.calibration.use = false;
+    const auto setup = set_up(request, host, four_cpus());
+    if (!setup) return setup.error().what;
+    const bool warned =
+        std::ranges::find(setup->warnings, "id_contradicted", &record::Warning::id) != setup->warnings.end();
+    return setup->table->folder + (setup->target_is_host ? ", here" : "") + (warned ? ", warned of" : "");
+}
+
+TEST(SetUp, ACoreThatFeaturesNameIsThisMachinesAlsoWhereItIsTheTarget) {
+    auto host = contradicted();
+    EXPECT_EQ(modelled_as("", host), "emeraldrapids, here, warned of");
+    EXPECT_EQ(modelled_as("emeraldrapids", host), "emeraldrapids, here, warned of");
+    EXPECT_EQ(modelled_as("rocketlake", host), "rocketlake, here");
+    EXPECT_EQ(modelled_as(host.cpu_id, host), "rocketlake, here");
+    EXPECT_EQ(modelled_as("skylakex", host), "skylakex");
+    host.cpu_id = "GenuineIntel-6-CF-2";
+    EXPECT_EQ(modelled_as("emeraldrapids", host), "emeraldrapids, here");
+    EXPECT_EQ(modelled_as("rocketlake", host), "rocketlake");
 }
 
 TEST(MachineConstants, FormulasAreThoseOfWholeCoresOnlyWhereTheseAreCounted) {

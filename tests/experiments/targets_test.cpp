@@ -35,7 +35,8 @@ Result<std::vector<record::Metric>> model_of(const std::string& kernel, const st
     if (kernel == "chase" || kernel == "stream") request.workload.size_bytes = 256 << 10;
     const auto host = machine::detect();
     const auto setup = TRY(set_up(request.counting, host, machine::detect_topology()));
-    EXPECT_THAT(setup.warnings, testing::IsEmpty());
+    // Where this machine's id is contradicted, one of the targets is what its features say.
+    EXPECT_THAT(setup.warnings, testing::Each(testing::Field(&record::Warning::id, "id_contradicted")));
     const auto point = TRY(choose_kernel_run(request.workload, setup));
     auto made = TRY(point.kernel->make(point.variant.name, point.parameters));
     KernelWorkload workload(std::move(made));
