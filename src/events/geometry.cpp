@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "events/library.h"
+#include "events/nearest.h"
 #include "metrics/cpuid.h"
 
 namespace tmaprobe::events {
@@ -101,9 +102,9 @@ machine::Host complete_geometry(machine::Host host, const Library& library) {
     }
     // A foreign tree has the vendors' events, not their geometry: the embedded one stands in.
     for (const Library& where : {library, Library{}}) {
-        const auto folder = folder_of(where, host.cpu_id);
-        if (!folder) continue;
-        const auto cpu = read_cpu_geometry(where, *folder);
+        const auto named = folder_of(where, host.cpu_id);
+        if (!named) continue;
+        const auto cpu = read_cpu_geometry(where, folder_by_features({}, *named, host).value_or(*named));
         if (!cpu && cpu.error().code == ErrorCode::unavailable) continue;
         if (cpu)
             host = with_geometry(std::move(host), host_geometry(*cpu));

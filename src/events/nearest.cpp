@@ -184,16 +184,38 @@ std::vector<std::string> impossible_features(const CoreChoice& choice, const std
     return {impossible.begin(), impossible.end()};
 }
 
-Result<std::optional<OtherCore>> other_core_than_named(const Library& library, const Table& named,
-                                                       const machine::Host& cpu) {
+namespace {
+
+/// A core of the vendor's that fits the CPU's features, where these contradict the named one's.
+struct Contradiction {
+    std::string folder;
+    std::vector<std::string> features;
+};
+
+Result<std::optional<Contradiction>> contradiction(const Library& library, const std::string& named,
+                                                   const machine::Host& cpu) {
     auto choice = TRY(read_choice_file(library));
-    auto features = impossible_features(choice, named.folder, cpu);
+    auto features = impossible_features(choice, named, cpu);
     if (features.size() < choice.impossible_features) return std::nullopt;
     for (KnownCore& core : choice.cores) read_caches(library, core);
     const KnownCore* const nearest = least_distant(choice, vendor_of(choice, cpu.cpu_id), cpu);
-    if (!nearest || nearest->folder == named.folder) return std::nullopt;
-    const auto table = TRY(load(library, nearest->folder));
-    return OtherCore{nearest->folder, table.title, named.title, std::move(features)};
+    if (!nearest || nearest->folder == named) return std::nullopt;
+    return Contradiction{nearest->folder, std::move(features)};
+}
+
+}  // namespace
+
+Result<std::string> folder_by_features(const Library& library, const std::string& named, const machine::Host& cpu) {
+    const auto other = TRY(contradiction(library, named, cpu));
+    return other ? other->folder : named;
+}
+
+Result<std::optional<OtherCore>> other_core_than_named(const Library& library, const Table& named,
+                                                       const machine::Host& cpu) {
+    auto other = TRY(contradiction(library, named.folder, cpu));
+    if (!other) return std::nullopt;
+    const auto table = TRY(load(library, other->folder));
+    return OtherCore{other->folder, table.title, named.title, std::move(other->features)};
 }
 
 Result<StandIn> stand_in_for(const Library& library, const machine::Host& cpu) {

@@ -68,6 +68,10 @@ std::vector<std::string> impossible_features(const CoreChoice& choice, const std
 Result<std::optional<OtherCore>> other_core_than_named(const Library& library, const Table& named,
                                                        const machine::Host& cpu);
 
+/// The folder of the core that a CPU is: that which its id named, or the nearest one of its vendor where its features
+/// contradict the id. Errors: as read_core_choice.
+Result<std::string> folder_by_features(const Library& library, const std::string& named, const machine::Host& cpu);
+
 /// Reads nearest.json and the geometries of its cores. Errors: bad_input for a broken file.
 Result<CoreChoice> read_core_choice(const Library& library);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/sizes.h"
+#include "events/geometry.h"
 #include "events/model_tree.h"
 
 namespace tmaprobe::events {
@@ -140,6 +141,18 @@ TEST(OtherCoreThanNamed, TheInstructionCacheTellsCoresApartWhoseFeatureIsHidden)
         ASSERT_TRUE(*other);
         EXPECT_EQ((*other)->folder, folder);
     }
+}
+
+TEST(OtherCoreThanNamed, ItsTranslationBuffersAreThoseOfTheMachine) {
+    auto cpu = invented("GenuineIntel-6-A7-1", features_of("graniterapids"), 48 * kib, 2048 * kib);
+    const auto first_level = [](const machine::Host& host) {
+        for (const machine::Tlb& tlb : complete_geometry(host, {}).tlbs)
+            if (tlb.level == 1 && tlb.kind == "data" && tlb.page_bytes == 4 * kib) return tlb.entries;
+        return 0;
+    };
+    EXPECT_EQ(first_level(cpu), 96);
+    cpu.features = features_of("rocketlake");
+    EXPECT_EQ(first_level(cpu), 64);
 }
 
 TEST(OtherCoreThanNamed, EveryCoreIsBelievedWithItsOwnFeaturesAndAVariants) {
