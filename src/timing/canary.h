@@ -14,9 +14,11 @@ namespace tmaprobe::timing {
 
 /// One look at the CPU that the calling thread runs on, of about a millisecond.
 struct CanaryReading {
-    double clock_hz = 0;  ///< core clock: a chain of dependent additions does one a cycle
-    double ipc = 0;       ///< additions per core cycle of a loop with four independent chains
-    double overlap = 0;   ///< see measure_overlap: 1 with a whole reorder buffer, 2 with half of one; 0: not tested
+    /// Core clock, as a program gets it: a chain of dependent additions does one a cycle, and what interrupts and a
+    /// hypervisor take for microseconds at a time is no time of it.
+    double clock_hz = 0;
+    double ipc = 0;      ///< additions per core cycle of a loop with four independent chains
+    double overlap = 0;  ///< see measure_overlap: 1 with a whole reorder buffer, 2 with half of one; 0: not tested
     std::uint64_t steal_ns = 0;  ///< taken by the hypervisor since boot, this CPU (/proc/stat, 10 ms steps)
     std::uint64_t wait_ns = 0;   ///< this thread waited for the CPU since its start (schedstat)
 };
