@@ -95,8 +95,9 @@ Result<> check_core_of_id(const CountingRequest& request, const std::string& tar
     const std::string contradiction =
         fmt::format("this CPU's id ({}) names a {}, but it has {}, which that core has not", target, other->named_title,
                     words_of(*other));
+    const std::string by_id = fmt::format("--target {} is the one of the id", table.folder);
     const std::string hint =
-        fmt::format("--target {} names the core; --target {} is the one of the id", other->folder, table.folder);
+        request.target.empty() ? fmt::format("--target {} names the core; {}", other->folder, by_id) : by_id;
     if (setup.decision.counts()) {
         setup.warnings.push_back(
             {"id_contradicted", contradiction + "; the events are counted as the id says: they may be others", hint});
