@@ -35,8 +35,7 @@ machine::Host with_geometry(machine::Host host, const HostGeometry& geometry);
 
 /// Completes what the processor does not say of itself: first from the descriptors of leaf 2, then from
 /// the table of its CPU (source "table"), which matters in virtual machines: the core that its features name, where
-/// these contradict its id. A file that is missing or
-/// broken leaves the host as it is and adds a note.
+/// these contradict its id. A file that is missing or broken leaves the host as it is and adds a note.
 machine::Host complete_geometry(machine::Host host, const Library& library);
 
 }  // namespace tmaprobe::events

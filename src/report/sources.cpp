@@ -73,14 +73,13 @@ std::string led_by(std::string_view before, const std::string& text, std::string
     return text.empty() ? "" : fmt::format("{}{}{}", before, text, after);
 }
 
-/// The target was named, or stands in for a CPU that no table has.
 bool has_warning(const record::Record& record, std::string_view id) {
     return std::ranges::any_of(record.warnings, [&](const auto& warning) { return warning.id == id; });
 }
 
 bool is_wrong_target(const record::Record& record) { return has_warning(record, "wrong_target"); }
 
-/// Whose the modelled CPU is, where its name alone would leave that open.
+/// Whose the modelled CPU is, where it was named, stands in for one that no table has, or is what features say.
 std::string other_than_the_id(const record::Record& record) {
     if (record.host.cpu_id.empty() || record.source.target.empty() || record.host.cpu_id == record.source.target)
         return "";
