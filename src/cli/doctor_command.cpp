@@ -85,17 +85,16 @@ std::string doctor_text(const machine::Host& host, const std::vector<Check>& che
 /// What a virtual machine was found to hold of its last level, which may be a small part of what CPUID shows; nothing
 /// where it is none, or it could not be told.
 std::optional<Check> virtual_cache_check(const machine::Host& host) {
-    std::uint64_t shown = 0;
-    for (const auto& cache : host.caches)
-        if (cache.level >= 3) shown = std::max(shown, cache.size_bytes);
-    if (host.hypervisor.empty() || host.is_emulated || shown == 0) return std::nullopt;
+    const machine::Cache* const shown = experiments::last_level(host);
+    if (host.hypervisor.empty() || host.is_emulated || !shown) return std::nullopt;
     const auto held =
         experiments::memory_here(events::complete_geometry(host, {}), [] { return false; }).third_level.held_bytes;
     if (held == 0) return std::nullopt;
     const std::string text = fmt::format(
-        "of a last-level cache that shows as {}, this virtual machine holds {} MiB now, with the second level",
-        format_size(shown), held / mib);
-    if (held >= shown / 2) return Check{Check::State::ok, "cache_share", text, ""};
+        "of a last-level cache that shows as {}, this virtual machine holds {} MiB, with the second level, as measured "
+        "within the last hour",
+        format_size(shown->size_bytes), held / mib);
+    if (held >= shown->size_bytes / 2) return Check{Check::State::ok, "cache_share", text, ""};
     return Check{Check::State::warning, "cache_share", text,
                  "the host gives part of it, and neighbours evict some: the model takes what was found"};
 }

@@ -16,13 +16,6 @@
 namespace tmaprobe::experiments {
 namespace {
 
-const machine::Cache* last_level(const machine::Host& host) {
-    const machine::Cache* last = nullptr;
-    for (const auto& cache : host.caches)
-        if (cache.kind != "instruction" && cache.level >= 3 && (!last || cache.level > last->level)) last = &cache;
-    return last;
-}
-
 /// ns per load of a random chase over `size` bytes of small pages.
 Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const timing::TimingRequest& timing) {
     const auto kernel = TRY(kernels::find("chase"));
@@ -40,6 +33,13 @@ Result<double> chase_ns(std::uint64_t size, bool refresh, int cpu, const timing:
 }
 
 }  // namespace
+
+const machine::Cache* last_level(const machine::Host& host) {
+    const machine::Cache* last = nullptr;
+    for (const auto& cache : host.caches)
+        if (cache.kind != "instruction" && cache.level >= 3 && (!last || cache.level > last->level)) last = &cache;
+    return last;
+}
 
 std::uint64_t effective_share(const std::vector<record::SharePoint>& points, double memory_ns) {
     std::uint64_t effective = 0;

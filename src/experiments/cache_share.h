@@ -10,6 +10,9 @@
 
 namespace tmaprobe::experiments {
 
+/// The data cache before memory, of the third level or beyond; nullptr: none is known.
+const machine::Cache* last_level(const machine::Host& host);
+
 /// Whether a block within the cache seemed slower than memory: then the time went elsewhere, and no
 /// share can be told.
 bool impossible(const record::CacheShare& share);

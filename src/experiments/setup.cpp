@@ -75,14 +75,20 @@ std::string words_of(const events::OtherCore& other) {
     return words;
 }
 
-/// Whether the target is no other core than the one that check_core_of_id() takes this machine's CPU for.
-Result<bool> is_core_by_features(const CountingRequest& request, const machine::Host& host,
-                                 const Result<events::Table>& target) {
-    const auto named = events::load(request.library, host.cpu_id);
-    if (host.pmu.counts || request.library.directory || !target || !named || target->folder == named->folder)
-        return false;
-    const auto other = TRY(events::other_core_than_named(request.library, *named, host));
-    return other && other->folder == target->folder;
+/// By what the target is this machine's CPU.
+enum class NamedBy { nothing, id, features };
+
+/// `target`: its table, if there is one. Features name a core where they contradict the id and nothing counts: what
+/// counters count is not known better than by the id.
+Result<NamedBy> named_by(const CountingRequest& request, const machine::Host& host,
+                         const Result<events::Table>& target) {
+    if (request.target.empty() || request.target == host.cpu_id) return NamedBy::id;
+    const auto own = events::load(request.library, host.cpu_id);
+    if (!target || !own) return NamedBy::nothing;
+    if (target->folder == own->folder) return NamedBy::id;
+    if (host.pmu.counts || request.library.directory) return NamedBy::nothing;
+    const bool fits = TRY(events::folder_by_features(request.library, own->folder, host)) == target->folder;
+    return fits ? NamedBy::features : NamedBy::nothing;
 }
 
 /// Where the CPU's features contradict its id, the model takes the core that they fit; what counters count there is not
@@ -263,17 +269,14 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
 
     std::string target = request.target.empty() ? host.cpu_id : request.target;
     auto table = events::load(request.library, target);
-    bool is_named = !request.target.empty();
-    if (is_named && TRY(is_core_by_features(request, setup.host, table))) {
-        is_named = false;
-        target = host.cpu_id;
+    const NamedBy by = TRY(named_by(request, setup.host, table));
+    const bool target_is_host = by != NamedBy::nothing;
+    if (by == NamedBy::features) {
+        target = host.cpu_id;  // as if none had been named: check_core_of_id() comes to the same core
         table = events::load(request.library, target);
     }
-    const bool target_is_host =
-        target == host.cpu_id || (table && events::load(request.library, host.cpu_id)
-                                               .map([&](const auto& own) { return own.folder == table->folder; })
-                                               .value_or(false));
-    const bool unknown_host = !table && !is_named && table.error().code == ErrorCode::bad_usage;
+    const bool is_told = !request.target.empty() && by != NamedBy::features;
+    const bool unknown_host = !table && !is_told && table.error().code == ErrorCode::bad_usage;
     if (!table && !unknown_host) return pass_on(table);
 
     machine::Host as_seen = unknown_host ? without_table(host) : host;
@@ -303,7 +306,7 @@ Result<Setup> set_up(const CountingRequest& request, const machine::Host& host, 
         table = std::move(stand_in.table);
     }
 
-    if (!unknown_host && !is_named && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
+    if (!unknown_host && !is_told && !setup.decision.has_none()) TRY(check_core_of_id(request, target, setup, *table));
 
     const bool models = std::ranges::find(setup.decision.sources, SourceChoice::model) != setup.decision.sources.end();
     if (target_is_host && models) TRY(take_machine(request.calibration, setup));

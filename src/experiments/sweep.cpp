@@ -209,10 +209,8 @@ void sum_up_disturbance(record::Record& record) {
 /// A curve of one core through the last-level cache is read beside how much of it this machine really gives us.
 void add_cache_share(const SweepRequest& request, const KernelRun& point, const machine::Host& host,
                      record::Record& record) {
-    std::uint64_t last_level = 0;
-    for (const auto& cache : host.caches)
-        if (cache.level >= 3) last_level = std::max(last_level, cache.size_bytes);
-    const bool through = last_level > 0 && request.sizes.front() < last_level && request.sizes.back() >= last_level;
+    const machine::Cache* const last = last_level(host);
+    const bool through = last && request.sizes.front() < last->size_bytes && request.sizes.back() >= last->size_bytes;
     const auto& cpus = point.parameters.cpus;
     if (record.partial || !through || point.kernel->name != "chase" || !point.runs_here || cpus.size() != 1) return;
     const auto share = measure_cache_share(host, cpus.front());

@@ -19,16 +19,6 @@ namespace {
 constexpr std::size_t line = 64, page = 4096, mib = std::size_t{1} << 20;
 using Offsets = std::vector<std::uint32_t>;
 
-char* in_large_pages(std::size_t bytes) {
-    constexpr std::size_t large = 2 * mib;
-    char* const memory = mapped(bytes + large);
-    char* const first = memory + (large - reinterpret_cast<std::uintptr_t>(memory) % large) % large;
-    madvise(memory, bytes + large, MADV_DONTNEED);
-    madvise(memory, bytes + large, MADV_HUGEPAGE);
-    std::fill_n(first, bytes, 1);
-    return first;
-}
-
 /// Two loads a turn, at an even number of offsets; nothing waits for them.
 void load_all(const char* memory, const Offsets& offsets) {
     const std::uint32_t *at = offsets.data(), *const end = at + offsets.size();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <random>
@@ -50,6 +51,17 @@ inline char* mapped(std::size_t bytes) {
     madvise(memory, bytes, MADV_NOHUGEPAGE);
     std::fill_n(static_cast<char*>(memory), bytes, 1);
     return static_cast<char*>(memory);
+}
+
+/// Large pages, where the kernel gives any, from the first one on; each was written to.
+inline char* in_large_pages(std::size_t bytes) {
+    constexpr std::size_t large = std::size_t{2} << 20;
+    char* const memory = mapped(bytes + large);
+    char* const first = memory + (large - reinterpret_cast<std::uintptr_t>(memory) % large) % large;
+    madvise(memory, bytes + large, MADV_DONTNEED);
+    madvise(memory, bytes + large, MADV_HUGEPAGE);
+    std::fill_n(first, bytes, 1);
+    return first;
 }
 
 /// So many numbers from 0 on, in an order by chance, the same each time.

@@ -10,19 +10,7 @@
 
 namespace {
 
-constexpr std::size_t mib = std::size_t{1} << 20, large_page = 2 * mib;
-
-/// From the first large page on, in these where `large`.
-char* block_of(std::size_t bytes, bool large) {
-    void* const memory =
-        mmap(nullptr, bytes + 2 * large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) std::exit(1);
-    const auto first = (reinterpret_cast<std::uintptr_t>(memory) + large_page - 1) / large_page * large_page;
-    char* const block = reinterpret_cast<char*>(first);
-    madvise(block, bytes, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    std::fill_n(block, bytes, 1);
-    return block;
-}
+constexpr std::size_t mib = std::size_t{1} << 20;
 
 /// So many loads; the places by chance take six cycles each at least.
 template <int no_operations>
@@ -55,9 +43,8 @@ int main() {
     for (const bool large : {false, true})
         for (const double size : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 64.0}) {
             const auto bytes = static_cast<std::size_t>(size * mib);
-            char* const block = block_of(bytes, large);
+            const char* const block = large ? in_large_pages(bytes) : mapped(bytes);
             std::printf("%s %5.1f  %15.1f %5.1f %5.1f\n", large ? "large" : "small", size, cycles_of<0>(block, bytes),
                         cycles_of<20>(block, bytes), cycles_of<60>(block, bytes));
-            munmap(block, bytes);
         }
 }
