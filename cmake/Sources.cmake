@@ -229,6 +229,7 @@ set(TMAPROBE_SOURCES_model
     src/model/core/facts.cpp
     src/model/core/front_end.cpp
     src/model/core/fusion.cpp
+    src/model/core/loop_stream.cpp
     src/model/core/op_cache.cpp
     src/model/core/pipeline.cpp
     src/model/core/pipeline_issue.cpp

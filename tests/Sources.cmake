@@ -124,6 +124,7 @@ set(TMAPROBE_SOURCES_tests_model
     tests/model/direction_predictor_test.cpp
     tests/model/first_guesses_test.cpp
     tests/model/front_end_test.cpp
+    tests/model/loop_stream_test.cpp
     tests/model/region_costs_test.cpp
     tests/model/region_prefetcher_test.cpp
     tests/model/region_entries_test.cpp

@@ -259,6 +259,18 @@ struct Description<BranchForetelling> {
 };
 
 template <>
+struct Description<LoopStreaming> {
+    using S = LoopStreaming;
+    static constexpr auto fields = std::make_tuple(
+        field("blocks", &S::blocks).at_least(1), field("line_branches", &S::line_branches).at_least(1),
+        field("after_branches", &S::after_branches), field("after_rounds", &S::after_rounds),
+        field("branches_a_cycle", &S::branches_a_cycle).at_least(1));
+    static void check(const Node& node, S& streaming) {
+        if (streaming.blocks > S::most_blocks) node.complain("has rounds of more than 32 blocks");
+    }
+};
+
+template <>
 struct Description<CoreGeometry> {
     using S = CoreGeometry;
     static constexpr auto fields = std::make_tuple(
@@ -277,6 +289,7 @@ struct Description<CoreGeometry> {
         added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
         added("decodes_past_taken", &S::decodes_past_taken), added("missed_line_bytes", &S::missed_line_bytes),
         added("missed_line_cycles", &S::missed_line_cycles).at_least(0), added("foretelling", &S::foretelling),
+        added("loop_streaming", &S::loop_streaming),
         added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
         added("indirect_penalty", &S::indirect_penalty), added("history_bits", &S::history_bits),
         added("history_first_bit", &S::history_first_bit), added("history_target_bits", &S::history_target_bits),

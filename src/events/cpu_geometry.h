@@ -163,6 +163,17 @@ struct BranchForetelling {
     unsigned lines_ahead = 0;  ///< of code that are asked for before they are fetched; 0: none, each miss is waited for
 };
 
+/// Loops that are sent round from the micro-op queue, with nothing foretold or fetched.
+struct LoopStreaming {
+    static constexpr unsigned most_blocks = 32;
+    /// That a round may have: pieces of code, each in one window of the op cache and up to a taken branch. 0: no loops.
+    unsigned blocks = 0;
+    unsigned line_branches = 0;  ///< of these, in one line of code
+    /// A loop is known after so many taken branches and so many rounds that went as those before.
+    unsigned after_branches = 0, after_rounds = 0;
+    unsigned branches_a_cycle = 1;  ///< taken ones that are sent
+};
+
 /// One of several schedulers that LLVM has as a single one.
 struct PortScheduler {
     std::vector<std::string> ports;  ///< that it issues to, by the ends of LLVM's names
@@ -213,6 +224,7 @@ struct CoreGeometry {
     double missed_line_cycles = 0;    ///< from one line of code that the first level does not have to the next
     unsigned missed_line_bytes = 0;   ///< of code that come a cycle where the first level does not have it; 0: any
     BranchForetelling foretelling;
+    LoopStreaming loop_streaming;
     unsigned micro_op_queue = 64;      ///< between fetch and dispatch
     unsigned mispredict_penalty = 15;  ///< cycles from a branch's resolution to the next dispatch
     unsigned indirect_penalty = 0;     ///< beyond that, of an indirect jump or call

@@ -62,6 +62,7 @@ class NeverMispredicts final : public core::BranchOracle {
     core::Foretold foretell(const trace::StaticInstruction&, bool, std::uint64_t) override {
         return core::Foretold::right;
     }
+    bool is_perfect() const override { return true; }
 };
 
 }  // namespace

@@ -341,6 +341,28 @@ TEST(FrontEnd, WindowsCostNothingInAShortLoopThatGoesRoundOften) {
     EXPECT_EQ(cycles_of_rounds(8, 8), cycles_of_rounds(8, 0));
 }
 
+TEST(FrontEnd, ALoopFromTheQueueCostsNothingButItsSlotsAndTheMispredictionThatEndsIt) {
+    // A call and a return, and a jump back.
+    const std::vector<std::pair<std::uint64_t, Bytes>> code{
+        {0x401000, {0xe8, 0xfb, 0x0f, 0, 0}}, {0x402000, {0xc3}}, {0x401005, {0xeb, 0xf9}}};
+    CoreParameters parameters = zen4();
+    parameters.foretelling.call_cycles = parameters.foretelling.return_cycles = 2;
+    parameters.foretelling.taken_cycles = 1;
+    FixedMemory memory([](std::uint64_t) { return 0u; });
+    NeverWrong branches;
+    constexpr std::size_t times = 1000;
+    EXPECT_NEAR(cycles(parameters, around(code, times), memory, branches) / times, 5, 0.1);
+    parameters.loop_streaming = {.blocks = 16, .line_branches = 5, .after_branches = 30, .after_rounds = 2,
+                                 .branches_a_cycle = 3};
+    EXPECT_LT(cycles(parameters, around(code, times), memory, branches) / times, 3);
+
+    trace::Trace left = around(code, times);
+    left.steps.insert(left.steps.end(), 60, {2, 0, 0});  // the jump leads elsewhere: to itself
+    EXPECT_EQ(facts_of(parameters, left, memory, branches).mispredicts, 1u);
+    parameters.loop_streaming.blocks = 2;
+    EXPECT_EQ(facts_of(parameters, left, memory, branches).mispredicts, 0u);
+}
+
 TEST(FrontEnd, LongStraightCodeOfTooManySlotsComesFromTheDecoders) {
     // No-operations of so many bytes, and a jump back.
     const auto cycles_of_one = [&](std::uint8_t bytes, std::size_t count, unsigned most_slots) {

@@ -11,23 +11,6 @@
 
 namespace {
 
-using Run = void (*)(std::uint64_t rounds, const void*, const void*);
-
-/// Cycles of a round of what `body` writes, from the beginning of a line on; its rounds are counted in r15.
-double cycles_a_round(const CodeMemory& memory, const std::function<void(Code&)>& body, std::size_t rounds) {
-    Code code;
-    code.put({0x41, 0x57, 0x49, 0x89, 0xff});  // push r15; mov r15, rdi
-    while (code.size() % line_bytes) code.put({0x90});
-    const std::size_t start = code.size();
-    body(code);
-    code.put({0x49, 0xff, 0xcf});      // dec r15
-    code.branch({0x0f, 0x85}, start);  // jnz
-    code.put({0x41, 0x5f, 0xc3});      // pop r15; ret
-    const Run run = memory.hold<Run>(code);
-    const double cycle = cycle_ns();
-    return least_ns(15, [&] { run(rounds, nullptr, nullptr); }) / static_cast<double>(rounds) / cycle;
-}
-
 /// Jumps of five bytes, so many bytes from one to the next, of which so many lie between a jump and its target.
 void jumps(Code& code, std::size_t count, std::size_t apart, std::size_t skipped) {
     constexpr std::size_t jump = 5, no_operation = 4;
@@ -241,7 +224,7 @@ void print_targets(const CodeMemory& memory) {
         code.put({0x8d, 0x4c, 0x00, i});  // lea i(rax, rax), ecx
         code.branch({0xe9}, back);
     }
-    const Run run = memory.hold<Run>(code);
+    const auto run = memory.hold<WrittenLoop>(code);
     std::mt19937 random(1);
     for (const std::size_t turns : {256, 512, 1024, 1400, 2048, 4096, 20000, 100000}) {
         std::vector<std::uint8_t> order(turns);

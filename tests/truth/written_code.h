@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -62,3 +63,21 @@ class CodeMemory {
   private:
     std::uint8_t* memory_ = nullptr;
 };
+
+/// A loop that was written: how many rounds, and what its code finds in rsi and rdx.
+using WrittenLoop = void (*)(std::uint64_t rounds, const void*, const void*);
+
+/// Cycles of a round of what `body` writes, from the beginning of a line on; its rounds are counted in r15.
+inline double cycles_a_round(const CodeMemory& memory, const std::function<void(Code&)>& body, std::size_t rounds) {
+    Code code;
+    code.put({0x41, 0x57, 0x49, 0x89, 0xff});  // push r15; mov r15, rdi
+    while (code.size() % line_bytes) code.put({0x90});
+    const std::size_t start = code.size();
+    body(code);
+    code.put({0x49, 0xff, 0xcf});      // dec r15
+    code.branch({0x0f, 0x85}, start);  // jnz
+    code.put({0x41, 0x5f, 0xc3});      // pop r15; ret
+    const auto run = memory.hold<WrittenLoop>(code);
+    const double cycle = cycle_ns();
+    return least_ns(15, [&] { run(rounds, nullptr, nullptr); }) / static_cast<double>(rounds) / cycle;
+}

@@ -32,6 +32,7 @@ FrontEnd::FrontEnd(const CoreParameters& parameters, MemoryTiming& memory, const
       missed_line_cycles_(parameters.missed_line_bytes),
       one_decoded_(1.0 / parameters.decode_width),
       op_cache_(before ? *before : OpCache(parameters)),
+      loop_(parameters.loop_streaming),
       queue_(std::max(1u, parameters.micro_op_queue)),
       ahead_(parameters.foretelling.lines_ahead) {}
 
@@ -70,7 +71,7 @@ void FrontEnd::fetch_line(std::uint64_t address) {
 }
 
 /// A short loop that goes round and round comes without being looked for.
-bool FrontEnd::streams_loop() const {
+bool FrontEnd::is_short_loop() const {
     return parameters_.op_cache_loop_rounds && rounds_ >= parameters_.op_cache_loop_rounds &&
            round_ <= parameters_.slot_width;
 }
@@ -79,7 +80,7 @@ bool FrontEnd::streams_loop() const {
 void FrontEnd::enter(const OpCache::Place& place) {
     bool hit = place.is_there;
     if (place.begins_window) {
-        if (parameters_.op_cache_one_window && hit && place.goes_on && !streams_loop())
+        if (parameters_.op_cache_one_window && hit && place.goes_on && !is_short_loop())
             wait_until(window_began_ + 1, SlotCause::fetch_bandwidth);
         windows_in_order_ = place.goes_on ? windows_in_order_ + 1 : 0;
         if (windows_in_order_ <= parameters_.op_cache_straight_windows)
@@ -109,6 +110,12 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     // What held an instruction up holds up those that come out in the cycles after it, until the queue has filled
     // again.
     if (late_ != SlotCause::fetch_bandwidth && fetched_until_ > late_since_ + 1) late_ = SlotCause::fetch_bandwidth;
+    if (loop_.streams()) {
+        fetched_until_ += op_cache_cycles_.of(what.slots);
+        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
+        admission.supply = late_;
+        return;
+    }
     // Of a repeated string instruction the next piece: nothing is fetched for it, and one comes a cycle.
     if (what.moves_string && address == last_address_) {
         constexpr unsigned short_pieces = 2;  // of 32 bytes
@@ -141,6 +148,7 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     }
     if (const unsigned longer = what.fetch_cycles + (from_op_cache_ ? 0u : what.decode_cycles))
         fetched_until_ += longer;
+    from_sequencer_ |= what.microcoded || what.moves_string;
     if (what.microcoded) wait_until(std::ceil(fetched_until_) + parameters_.microcode_penalty, SlotCause::microcode);
     if (what.moves_string) {
         string_pieces_ = 0;
@@ -154,8 +162,20 @@ void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {
     if (slots) queue_.take(cycle);
 }
 
+bool FrontEnd::leaves_loop(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
+    // Nor is a loop sent that has something from the sequencer in it, or a branch through a register or memory.
+    const bool none = from_sequencer_ || (branch.indirect && !branch.returns);
+    if (taken) from_sequencer_ = false;
+    return loop_.leaves(branch.address, taken, target, none ? LoopStream::too_many : windows_in_order_ + 1);
+}
+
 void FrontEnd::took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known) {
     if (parameters_.changes.perfect_front_end) return;
+    if (loop_.streams()) {
+        wait_until(block_began_ + 1.0 / parameters_.loop_streaming.branches_a_cycle, SlotCause::taken_branch);
+        block_began_ = foretold_until_ = fetched_until_;
+        return;
+    }
     const events::BranchForetelling& foretelling = parameters_.foretelling;
     const bool goes_back = target <= branch.address;
     const bool follows = last_taken_ / line_bytes == branch.address / line_bytes;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/core/descriptor.h"
+#include "model/core/loop_stream.h"
 #include "model/core/occupancy.h"
 #include "model/core/op_cache.h"
 #include "model/core/simulate.h"
@@ -36,6 +37,11 @@ class FrontEnd {
     /// `at_hand`: it is there at once, whatever that takes.
     void supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission);
     void renamed(std::uint64_t cycle, unsigned slots);
+    /// Of the branch that comes next: whether it goes another way than a loop that is sent from the queue, which ends
+    /// there. Before the other questions about it.
+    bool leaves_loop(const trace::StaticInstruction& branch, bool taken, std::uint64_t target);
+    /// Nothing is foretold or fetched, then.
+    bool streams_loop() const { return loop_.streams(); }
     /// Fetching goes on at the branch's target, and where that was known.
     void took_branch(const trace::StaticInstruction& branch, std::uint64_t target, TargetKnown known);
     /// This branch, which comes next, taken or not, is foretold some cycles later than by a first level of the
@@ -48,7 +54,7 @@ class FrontEnd {
     void wait_until(double cycle, SlotCause cause);
     void enter_line(std::uint64_t address);
     void fetch_line(std::uint64_t address);
-    bool streams_loop() const;
+    bool is_short_loop() const;
     void enter(const OpCache::Place& place);
 
     const CoreParameters& parameters_;
@@ -57,6 +63,9 @@ class FrontEnd {
     Shares decode_cycles_, dense_cycles_, missed_line_cycles_;  ///< of bytes
     double one_decoded_;                                        ///< cycles of an instruction
     OpCache op_cache_;
+    LoopStream loop_;
+    double block_began_ = 0;     ///< of a loop from the queue: from its last taken branch on
+    bool from_sequencer_ = false;  ///< something was, since the last taken branch
     InOrder queue_;  ///< instructions, when renamed
     InOrder ahead_;  ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;

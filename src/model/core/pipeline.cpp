@@ -354,8 +354,13 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     const bool taken = next != branch.address + branch.length || branch.target == next;
     ++facts_.branches;
     if (what.conditional) ++facts_.conditional_branches;
-    const auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
-    const auto foretold = branches_.foretell(branch, taken, next);
+    // A loop from the queue is not foretold; what would foretell it learns from it.
+    const bool streamed = front_end_.streams_loop();
+    const bool leaves = front_end_.leaves_loop(branch, taken, next) && !branches_.is_perfect();
+    auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
+    auto foretold = branches_.foretell(branch, taken, next);
+    if (streamed) known = TargetKnown::first_level;
+    if (streamed) foretold = leaves ? Foretold::wrong : Foretold::right;
     if ((foretold == Foretold::late || foretold == Foretold::confirmed) && !never_waits_)
         front_end_.foretold_late(branch, taken, foretold == Foretold::confirmed);
     if (taken) {

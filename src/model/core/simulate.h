@@ -90,6 +90,8 @@ class BranchOracle {
     bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
         return foretell(branch, taken, target) == Foretold::wrong;
     }
+    /// Nor does a branch go another way than what the core takes it for by itself.
+    virtual bool is_perfect() const { return false; }
     /// Asked for each taken branch. Learns the target.
     virtual TargetKnown knows_target(const trace::StaticInstruction&) { return TargetKnown::first_level; }
 };
