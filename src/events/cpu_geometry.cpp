@@ -94,7 +94,8 @@ struct Description<CacheGeometry> {
         added("shared_by", &S::shared_by).at_least(1), added("latency_cycles", &S::latency),
         added("latency_estimated", &S::latency_estimated), added("victim", &S::victim),
         added("makes_room_among", &S::makes_room_among), added("line_cycles", &S::line_cycles),
-        added("write_back_cycles", &S::write_back_cycles), added("banks", &S::banks).at_least(1),
+        added("write_back_cycles", &S::write_back_cycles),
+        added("split_load_cycles", &S::split_load_cycles).at_least(0), added("banks", &S::banks).at_least(1),
         added("bank_cycles", &S::bank_cycles), added("bank_fill_turns", &S::bank_fill_turns).at_least(1),
         added("slices", &S::slices).at_least(1), added("slice_spread_cycles", &S::slice_spread_cycles));
     static void check(const Node& node, S& cache) {
@@ -261,10 +262,10 @@ struct Description<BranchForetelling> {
 template <>
 struct Description<LoopStreaming> {
     using S = LoopStreaming;
-    static constexpr auto fields = std::make_tuple(
-        field("blocks", &S::blocks).at_least(1), field("line_branches", &S::line_branches).at_least(1),
-        field("after_branches", &S::after_branches), field("after_rounds", &S::after_rounds),
-        field("branches_a_cycle", &S::branches_a_cycle).at_least(1));
+    static constexpr auto fields =
+        std::make_tuple(field("blocks", &S::blocks).at_least(1), field("line_branches", &S::line_branches).at_least(1),
+                        field("after_branches", &S::after_branches), field("after_rounds", &S::after_rounds),
+                        field("branches_a_cycle", &S::branches_a_cycle).at_least(1));
     static void check(const Node& node, S& streaming) {
         if (streaming.blocks > S::most_blocks) node.complain("has rounds of more than 32 blocks");
     }
@@ -289,16 +290,16 @@ struct Description<CoreGeometry> {
         added("decode_width", &S::decode_width).at_least(1), added("decode_bytes", &S::decode_bytes).at_least(1),
         added("decodes_past_taken", &S::decodes_past_taken), added("missed_line_bytes", &S::missed_line_bytes),
         added("missed_line_cycles", &S::missed_line_cycles).at_least(0), added("foretelling", &S::foretelling),
-        added("loop_streaming", &S::loop_streaming),
-        added("micro_op_queue", &S::micro_op_queue).at_least(1), added("mispredict_penalty", &S::mispredict_penalty),
-        added("indirect_penalty", &S::indirect_penalty), added("history_bits", &S::history_bits),
-        added("history_first_bit", &S::history_first_bit), added("history_target_bits", &S::history_target_bits),
-        optional("target_history", &S::target_history), optional("direction_history", &S::direction_history),
-        optional("conditional_history", &S::conditional_history), added("recent_branches", &S::recent_branches),
-        added("recent_target_bits", &S::recent_target_bits), added("recent_return_bits", &S::recent_return_bits),
-        added("recent_place_bits", &S::recent_place_bits), added("recovery_cycles", &S::recovery_cycles),
-        added("microcode_above", &S::microcode_above), added("microcode_alone", &S::microcode_alone),
-        added("microcode_penalty", &S::microcode_penalty), added("repeated_string_cycles", &S::repeated_string_cycles),
+        added("loop_streaming", &S::loop_streaming), added("micro_op_queue", &S::micro_op_queue).at_least(1),
+        added("mispredict_penalty", &S::mispredict_penalty), added("indirect_penalty", &S::indirect_penalty),
+        added("history_bits", &S::history_bits), added("history_first_bit", &S::history_first_bit),
+        added("history_target_bits", &S::history_target_bits), optional("target_history", &S::target_history),
+        optional("direction_history", &S::direction_history), optional("conditional_history", &S::conditional_history),
+        added("recent_branches", &S::recent_branches), added("recent_target_bits", &S::recent_target_bits),
+        added("recent_return_bits", &S::recent_return_bits), added("recent_place_bits", &S::recent_place_bits),
+        added("recovery_cycles", &S::recovery_cycles), added("microcode_above", &S::microcode_above),
+        added("microcode_alone", &S::microcode_alone), added("microcode_penalty", &S::microcode_penalty),
+        added("repeated_string_cycles", &S::repeated_string_cycles),
         added("longer_string_cycles", &S::longer_string_cycles),
         added("fuses_compare_and_branch", &S::fuses_compare_and_branch),
         added("fuses_memory_compare", &S::fuses_memory_compare), added("fuses_by_condition", &S::fuses_by_condition),
@@ -327,8 +328,8 @@ struct Description<CoreGeometry> {
         added("reorder_buffer", &S::reorder_buffer), added("retire_width", &S::retire_width),
         added("room_cycles", &S::room_cycles), added("general_registers", &S::general_registers),
         added("vector_registers", &S::vector_registers), added("scheduler", &S::scheduler),
-        optional("schedulers", &S::schedulers), optional("units", &S::units),
-        added("split_line_cycles", &S::split_line_cycles),
+        added("scheduler_release_cycles", &S::scheduler_release_cycles), optional("schedulers", &S::schedulers),
+        optional("units", &S::units), added("split_line_cycles", &S::split_line_cycles),
         added("binds_ports_at_renaming", &S::binds_ports_at_renaming), added("port_binding", &S::port_binding),
         added("eliminates_general_moves", &S::eliminates_general_moves),
         added("eliminates_vector_moves", &S::eliminates_vector_moves),

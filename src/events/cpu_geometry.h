@@ -36,8 +36,10 @@ struct CacheGeometry {
     double others_fill_ns = 0;
     double line_cycles = 0;        ///< from one line to the next on the way to the level above, at best; 0: not known
     double write_back_cycles = 0;  ///< that a line takes of that way which was written above and comes back
-    unsigned banks = 1;            ///< neighbouring lines lie in so many
-    double bank_cycles = 0;        ///< from one line to the next of one bank; 0: not known
+    /// Of that way, which a load of two lines takes besides these where the level above lacks one or has it on its way.
+    double split_load_cycles = 0;
+    unsigned banks = 1;      ///< neighbouring lines lie in so many
+    double bank_cycles = 0;  ///< from one line to the next of one bank; 0: not known
     /// Of its bank, that a line takes which comes from further away: 1, and where that is not all one, to be looked for
     /// in vain and for what it displaces, up to 3.
     unsigned bank_fill_turns = 3;
@@ -301,6 +303,7 @@ struct CoreGeometry {
     unsigned general_registers = 0,
              vector_registers = 0;          ///< to rename into; 0: as LLVM's model has it, or without limit
     unsigned scheduler = 0;                 ///< entries of all schedulers together; 0: as LLVM's model has them
+    unsigned scheduler_release_cycles = 0;  ///< after an operation was issued, until its entry is another's
     std::vector<PortScheduler> schedulers;  ///< each of its own ports, instead of LLVM's over all of them
     std::vector<std::string> units;         ///< that LLVM's model lacks, for corrections to name: dividers
     unsigned split_line_cycles = 0;         ///< that a load takes longer when it lies in two lines

@@ -311,6 +311,12 @@ unsigned MemorySystem::load_in_vain(std::uint64_t address, std::uint64_t cycle) 
     return static_cast<unsigned>(waited > geometry_.l1_data.latency ? waited - geometry_.l1_data.latency : 0);
 }
 
+unsigned MemorySystem::load_rest(std::uint64_t address, bool first_waits, std::uint64_t cycle) {
+    const unsigned extra = load_in_vain(address, cycle);
+    if (timed_ && (extra || first_waits)) into_l1_.take(cycle, geometry_.l2.split_load_cycles);
+    return extra;
+}
+
 unsigned MemorySystem::fetch(std::uint64_t address, std::uint64_t cycle) {
     const unsigned translation = translate(address, cycle, false, true).cycles;
     const std::uint64_t line = address / line_bytes;

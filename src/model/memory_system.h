@@ -67,6 +67,7 @@ class MemorySystem final : public core::MemoryTiming {
     void prefetch(std::uint64_t address, std::uint64_t cycle) override;
     void bring(std::uint64_t address) override;
     unsigned load_in_vain(std::uint64_t address, std::uint64_t cycle) override;
+    unsigned load_rest(std::uint64_t address, bool first_waits, std::uint64_t cycle) override;
     unsigned fetch(std::uint64_t address, std::uint64_t cycle) override;
 
     /// Before a window: the access changes caches, buffers and prefetchers, and takes no time.

@@ -229,6 +229,18 @@ TEST(Waits, WhatGoesToOnePortWaitsInThatPortsSchedulerAlone) {
     EXPECT_NEAR(cycles_of_round(four, add_rcx), cycles_of_round(one, add_rcx), 3) << "any port, any scheduler";
 }
 
+TEST(Waits, AnEntryOfASchedulerIsAnothersOnlySomeCyclesAfterItsOperationWasIssued) {
+    // As many rounds as have their operations in the scheduler wait at a time, and the load of one more.
+    constexpr unsigned latency = 300, each_round = 8, rounds = 96 / each_round + 1;
+    const auto cycles_of_round = [&](unsigned release) {
+        CoreParameters parameters = zen4();
+        parameters.scheduler_release_cycles = release;
+        return cycles_of_missed_load(parameters, latency, {0x48, 0x8b, 0x0f}, {0x48, 0x0f, 0xaf, 0xc9}, each_round);
+    };
+    const double at_once = cycles_of_round(0);
+    for (const unsigned release : {13, 26}) EXPECT_NEAR(cycles_of_round(release), at_once + release / rounds, 0.3);
+}
+
 TEST(Waits, ForRegistersAreForThoseOfTheKindThatIsWritten) {
     constexpr unsigned latency = 300, each_round = 33;
     const auto cycles_of_round = [&](const char* cpu, const Bytes& load, const Bytes& operation) {

@@ -352,8 +352,8 @@ TEST(FrontEnd, ALoopFromTheQueueCostsNothingButItsSlotsAndTheMispredictionThatEn
     NeverWrong branches;
     constexpr std::size_t times = 1000;
     EXPECT_NEAR(cycles(parameters, around(code, times), memory, branches) / times, 5, 0.1);
-    parameters.loop_streaming = {.blocks = 16, .line_branches = 5, .after_branches = 30, .after_rounds = 2,
-                                 .branches_a_cycle = 3};
+    parameters.loop_streaming = {
+        .blocks = 16, .line_branches = 5, .after_branches = 30, .after_rounds = 2, .branches_a_cycle = 3};
     EXPECT_LT(cycles(parameters, around(code, times), memory, branches) / times, 3);
 
     trace::Trace left = around(code, times);

@@ -199,6 +199,27 @@ TEST(MemorySystem, EachLevelSendsLinesAtItsOwnRate) {
     EXPECT_NEAR(cycles_a_line(geometry, 192 * kib, false, 1), 1, 0.1) << "no rate is known";
 }
 
+TEST(MemorySystem, ALoadOfTwoLinesTakesTheWayFromTheSecondLevelOnceMore) {
+    ModelledCpu geometry = plain();
+    geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number
+    geometry.l2.line_cycles = geometry.l2.split_load_cycles = 2;
+    for (const auto& [block, both, expected] :
+         {std::tuple{192 * kib, false, 2}, {192 * kib, true, 4}, {1 * kib, true, 1}}) {
+        MemorySystem memory(geometry, all(large), {0, false});
+        trace::StaticInstruction instruction;
+        instruction.loads = true;
+        for (std::uint64_t at = 64; at <= block + 64; at += 64) memory.warm(instruction, {0, at, 0});
+        memory.begin_window();
+        std::uint64_t last = 0;
+        for (std::uint64_t i = 0; i < 300; ++i) {
+            const std::uint64_t address = 64 + i * 64 % block;
+            const unsigned first = memory.load(address, 0, i).extra;
+            last = i + std::max(first, both ? memory.load_rest(address + 64, first > 0, i) : 0);
+        }
+        EXPECT_NEAR(static_cast<double>(last) / 300, expected, 0.1) << block;
+    }
+}
+
 TEST(MemorySystem, LinesOfOneBankOfTheSecondLevelFollowOneAnotherMoreSlowly) {
     ModelledCpu geometry = plain();
     geometry.memory.outstanding_l1_misses = geometry.memory.outstanding_l2_misses = 0;  // any number

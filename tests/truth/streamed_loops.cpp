@@ -57,19 +57,22 @@ void print_limits(const CodeMemory& memory) {
     for (const std::size_t apart : {8, 16, 64}) {
         std::printf("jumps %zu bytes apart in a loop, cycles of a round\n ", apart);
         for (const std::size_t count : {1, 3, 4, 5, 8, 11, 14, 15, 16, 17, 24})
-            std::printf("  %zu: %.2f", count, cycles_a_round(memory, [&](Code& code) { jumps(code, count, apart); }, many_rounds));
+            std::printf("  %zu: %.2f", count,
+                        cycles_a_round(memory, [&](Code& code) { jumps(code, count, apart); }, many_rounds));
         std::printf("\n");
     }
     for (const std::size_t apart : {5, 16}) {
         std::printf("calls %zu bytes apart in a loop, cycles of a round\n ", apart);
         for (const std::size_t count : {1, 2, 3, 4, 5, 6, 7, 8, 12})
-            std::printf("  %zu: %.2f", count, cycles_a_round(memory, [&](Code& code) { calls(code, count, apart); }, many_rounds));
+            std::printf("  %zu: %.2f", count,
+                        cycles_a_round(memory, [&](Code& code) { calls(code, count, apart); }, many_rounds));
         std::printf("\n");
     }
     std::printf("operations of seven bytes in a loop, cycles of a round less a sixth of each\n ");
     for (const std::size_t count : {24, 48, 96, 120, 144, 156, 180, 240})
         std::printf("  %zu: %.2f", count,
-                    cycles_a_round(memory, [&](Code& code) { constants(code, count); }, many_rounds) -
+                    cycles_a_round(
+                        memory, [&](Code& code) { constants(code, count); }, many_rounds) -
                         static_cast<double>(count + 1) / 6);
     std::printf("\n");
 }

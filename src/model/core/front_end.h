@@ -64,10 +64,10 @@ class FrontEnd {
     double one_decoded_;                                        ///< cycles of an instruction
     OpCache op_cache_;
     LoopStream loop_;
-    double block_began_ = 0;     ///< of a loop from the queue: from its last taken branch on
+    double block_began_ = 0;       ///< of a loop from the queue: from its last taken branch on
     bool from_sequencer_ = false;  ///< something was, since the last taken branch
-    InOrder queue_;  ///< instructions, when renamed
-    InOrder ahead_;  ///< lines that were foretold, when fetched
+    InOrder queue_;                ///< instructions, when renamed
+    InOrder ahead_;                ///< lines that were foretold, when fetched
     double fetched_until_ = 0, foretold_until_ = 0;
     double window_began_ = 0;  ///< to come from the op cache
     double line_came_ = 0;     ///< the last one that the first level did not have

@@ -12,7 +12,7 @@ bool LoopStream::leaves(std::uint64_t branch, bool taken, std::uint64_t target, 
     if (facts_.blocks == 0) return false;
     if (!taken) {
         const bool left = streams_ && before(round_).branch == branch;
-        if (left) streams_ = false;
+        if (left) streams_ = false, round_ = 0;
         return left;
     }
     const bool same = round_ && is_same(round_, branch, target);
@@ -22,7 +22,7 @@ bool LoopStream::leaves(std::uint64_t branch, bool taken, std::uint64_t target, 
         streams_ = false;
         round_ = last_time(branch, target);
     }
-    as_then_ = same ? as_then_ + 1 : 0;
+    as_then_ = same ? as_then_ + 1 : std::min<std::size_t>(round_, 1);
     taken_[count_++ % remembered] = {branch, target, windows};
     if (same && as_then_ == facts_.after_branches + facts_.after_rounds * round_) streams_ = fits();
     return left;

@@ -51,7 +51,7 @@ std::uint64_t Pipeline::take_ports(const InstructionDescriptor& what, Part part,
             ready = first;
             continue;
         }
-        if (use.pools) roomy_one(use.pools, renamed).take(first + 1);
+        if (use.pools) roomy_one(use.pools, renamed).take(first + 1 + parameters_.scheduler_release_cycles);
         issued = std::max(issued, first);
         ++micro_ops;
     }

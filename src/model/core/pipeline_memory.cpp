@@ -56,7 +56,7 @@ void Pipeline::load(const InstructionDescriptor& what, const trace::Step& step, 
             // The other line is another access, of the port and of the cache.
             take_ports(what, Part::load, issued, times.renamed);
             const std::uint64_t other = (step.load / line_bytes + 1) * line_bytes,
-                                there = issued + what.load_latency + memory_.load_in_vain(other, issued);
+                                there = issued + what.load_latency + memory_.load_rest(other, times.missed, issued);
             times.missed |= there > issued + what.load_latency;
             if (there > times.loaded) times.waits = SlotCause::line_on_its_way;
             times.loaded = std::max(times.loaded, there) + parameters_.split_line_cycles;

@@ -66,10 +66,13 @@ class MemoryTiming {
     virtual void prefetch(std::uint64_t address, std::uint64_t cycle) = 0;
     /// What lies there is in the first level from now on, and nothing waited for it.
     virtual void bring(std::uint64_t) {}
-    /// A load that is none of the program's by itself, but brings its line all the same: one that nobody will ask the
-    /// result of, or the second line of one that lies in two. Cycles beyond a first-level
+    /// A load that is none of the program's, but brings its line all the same. Cycles beyond a first-level
     /// hit until what depends on it could go on.
     virtual unsigned load_in_vain(std::uint64_t, std::uint64_t) { return 0; }
+    /// The same, of the second line of a load whose first line waits for another level or does not.
+    virtual unsigned load_rest(std::uint64_t address, bool /*first_waits*/, std::uint64_t cycle) {
+        return load_in_vain(address, cycle);
+    }
     /// Cycles beyond a first-level hit until the code line can be decoded.
     virtual unsigned fetch(std::uint64_t address, std::uint64_t cycle) = 0;
 };
