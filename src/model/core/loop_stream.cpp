@@ -11,9 +11,10 @@ namespace tmaprobe::model::core {
 bool LoopStream::leaves(std::uint64_t branch, bool taken, std::uint64_t target, unsigned windows) {
     if (facts_.blocks == 0) return false;
     if (!taken) {
-        const bool left = streams_ && before(round_).branch == branch;
-        if (left) streams_ = false, round_ = 0;
-        return left;
+        if (!streams_ || before(round_).branch != branch) return false;
+        streams_ = false;
+        round_ = 0;
+        return true;
     }
     const bool same = round_ && is_same(round_, branch, target);
     const bool left = streams_ && !same;
