@@ -25,7 +25,7 @@ void jumps(Code& code, std::size_t count, std::size_t apart) {
     }
 }
 
-/// Of one function that does nothing, in a line of its own.
+/// Of one function that does nothing, in a line of its own; 5 or 16 bytes apart.
 void calls(Code& code, std::size_t count, std::size_t apart) {
     const std::size_t function = code.size() + line_bytes, behind = function + line_bytes;
     code.branch({0xe9}, behind);
@@ -35,7 +35,8 @@ void calls(Code& code, std::size_t count, std::size_t apart) {
     for (std::size_t i = 0; i < count; ++i) {
         code.branch({0xe8}, function);
         const std::size_t next = behind + (i + 1) * apart;
-        while (code.size() < next) code.put({0x90});
+        // One no-operation, if any: of many the op cache would not hold the window.
+        if (code.size() + 11 == next) code.put({0x66, 0x66, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0});
     }
 }
 
