@@ -262,10 +262,10 @@ struct Description<BranchForetelling> {
 template <>
 struct Description<LoopStreaming> {
     using S = LoopStreaming;
-    static constexpr auto fields =
-        std::make_tuple(field("blocks", &S::blocks).at_least(1), field("line_branches", &S::line_branches).at_least(1),
-                        field("after_branches", &S::after_branches), field("after_rounds", &S::after_rounds),
-                        field("branches_a_cycle", &S::branches_a_cycle).at_least(1));
+    static constexpr auto fields = std::make_tuple(
+        field("blocks", &S::blocks).at_least(1), field("line_branches", &S::line_branches).at_least(1),
+        field("after_branches", &S::after_branches), field("after_rounds", &S::after_rounds).at_least(1),
+        field("branches_a_cycle", &S::branches_a_cycle).at_least(1));
     static void check(const Node& node, S& streaming) {
         if (streaming.blocks > S::most_blocks) node.complain("has rounds of more than 32 blocks");
     }

@@ -11,16 +11,6 @@
 
 namespace {
 
-/// Jumps of five bytes, so many bytes from one to the next, of which so many lie between a jump and its target.
-void jumps(Code& code, std::size_t count, std::size_t apart, std::size_t skipped) {
-    constexpr std::size_t jump = 5, no_operation = 4;
-    for (std::size_t i = 0; i < count; ++i) {
-        code.no_operations((apart - jump - skipped) / no_operation);
-        code.branch({0xe9}, code.size() + jump + skipped);
-        code.fill_to(code.size() + skipped);
-    }
-}
-
 /// `dec` and `jnz` behind so many no-operations, so many bytes behind the beginning of a line, so many rounds each
 /// time.
 void loop(Code& code, std::size_t no_operations, std::size_t behind, int rounds) {

@@ -64,6 +64,16 @@ class CodeMemory {
     std::uint8_t* memory_ = nullptr;
 };
 
+/// Jumps of five bytes, so many bytes from one to the next, of which so many lie between a jump and its target.
+inline void jumps(Code& code, std::size_t count, std::size_t apart, std::size_t skipped) {
+    constexpr std::size_t jump = 5, no_operation = 4;
+    for (std::size_t i = 0; i < count; ++i) {
+        code.no_operations((apart - jump - skipped) / no_operation);
+        code.branch({0xe9}, code.size() + jump + skipped);
+        code.fill_to(code.size() + skipped);
+    }
+}
+
 /// A loop that was written: how many rounds, and what its code finds in rsi and rdx.
 using WrittenLoop = void (*)(std::uint64_t rounds, const void*, const void*);
 

@@ -97,11 +97,12 @@ void FrontEnd::enter(const OpCache::Place& place) {
 }
 
 void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, bool at_hand, Admission& admission) {
-    if (at_hand || parameters_.changes.perfect_front_end) {
-        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
-        admission.supply = late_;
-        return;
-    }
+    if (!at_hand && !parameters_.changes.perfect_front_end) fetch(what, address);
+    admission.supplied = static_cast<std::uint64_t>(fetched_until_);
+    admission.supply = late_;
+}
+
+void FrontEnd::fetch(const InstructionDescriptor& what, std::uint64_t address) {
     // The queue is full until the instruction that many before this one was renamed.
     if (const auto room = static_cast<double>(queue_.room_at()); room > fetched_until_) {
         fetched_until_ = room;
@@ -112,8 +113,6 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
     if (late_ != SlotCause::fetch_bandwidth && fetched_until_ > late_since_ + 1) late_ = SlotCause::fetch_bandwidth;
     if (loop_.streams()) {
         fetched_until_ += op_cache_cycles_.of(what.slots);
-        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
-        admission.supply = late_;
         return;
     }
     // Of a repeated string instruction the next piece: nothing is fetched for it, and one comes a cycle.
@@ -121,8 +120,6 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
         constexpr unsigned short_pieces = 2;  // of 32 bytes
         const unsigned longer = ++string_pieces_ == short_pieces ? parameters_.longer_string_cycles : 0;
         wait_until(fetched_until_ + 1 + longer, SlotCause::microcode);
-        admission.supplied = static_cast<std::uint64_t>(fetched_until_);
-        admission.supply = late_;
         return;
     }
     enter_line(address);
@@ -154,8 +151,6 @@ void FrontEnd::supply(const InstructionDescriptor& what, std::uint64_t address, 
         string_pieces_ = 0;
         wait_until(std::ceil(fetched_until_) + parameters_.repeated_string_cycles, SlotCause::microcode);
     }
-    admission.supplied = static_cast<std::uint64_t>(fetched_until_);
-    admission.supply = late_;
 }
 
 void FrontEnd::renamed(std::uint64_t cycle, unsigned slots) {

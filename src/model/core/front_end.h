@@ -51,6 +51,7 @@ class FrontEnd {
     void restart(std::uint64_t cycle);
 
   private:
+    void fetch(const InstructionDescriptor& what, std::uint64_t address);
     void wait_until(double cycle, SlotCause cause);
     void enter_line(std::uint64_t address);
     void fetch_line(std::uint64_t address);

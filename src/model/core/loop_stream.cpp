@@ -18,7 +18,6 @@ bool LoopStream::leaves(std::uint64_t branch, bool taken, std::uint64_t target, 
     }
     const bool same = round_ && is_same(round_, branch, target);
     const bool left = streams_ && !same;
-    if (streams_ && same) windows = before(round_).windows;  // of what is not fetched none are counted
     if (!same) {
         streams_ = false;
         round_ = last_time(branch, target);
@@ -36,7 +35,7 @@ std::size_t LoopStream::last_time(std::uint64_t branch, std::uint64_t target) co
     return 0;
 }
 
-/// Whether the last round is one that can be sent from the queue.
+/// Whether the last round, all of which was fetched, is one that can be sent from the queue.
 bool LoopStream::fits() const {
     std::size_t windows = 0;
     std::set<std::uint64_t> branches;

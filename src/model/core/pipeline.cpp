@@ -359,8 +359,10 @@ void Pipeline::branch(const InstructionDescriptor& what, std::size_t step, const
     const bool leaves = front_end_.leaves_loop(branch, taken, next) && !branches_.is_perfect();
     auto known = taken && !never_waits_ ? branches_.knows_target(branch) : TargetKnown::first_level;
     auto foretold = branches_.foretell(branch, taken, next);
-    if (streamed) known = TargetKnown::first_level;
-    if (streamed) foretold = leaves ? Foretold::wrong : Foretold::right;
+    if (streamed) {
+        known = TargetKnown::first_level;
+        foretold = leaves ? Foretold::wrong : Foretold::right;
+    }
     if ((foretold == Foretold::late || foretold == Foretold::confirmed) && !never_waits_)
         front_end_.foretold_late(branch, taken, foretold == Foretold::confirmed);
     if (taken) {

@@ -66,8 +66,8 @@ class MemoryTiming {
     virtual void prefetch(std::uint64_t address, std::uint64_t cycle) = 0;
     /// What lies there is in the first level from now on, and nothing waited for it.
     virtual void bring(std::uint64_t) {}
-    /// A load that is none of the program's, but brings its line all the same. Cycles beyond a first-level
-    /// hit until what depends on it could go on.
+    /// A load that is none of the program's, but brings its line all the same. Cycles beyond a first-level hit until
+    /// what depends on it could go on.
     virtual unsigned load_in_vain(std::uint64_t, std::uint64_t) { return 0; }
     /// The same, of the second line of a load whose first line waits for another level or does not.
     virtual unsigned load_rest(std::uint64_t address, bool /*first_waits*/, std::uint64_t cycle) {
@@ -93,7 +93,7 @@ class BranchOracle {
     bool mispredicts(const trace::StaticInstruction& branch, bool taken, std::uint64_t target) {
         return foretell(branch, taken, target) == Foretold::wrong;
     }
-    /// Nor does a branch go another way than what the core takes it for by itself.
+    /// Whether no branch is ever wrong: a loop that the core sends by itself ends where it should, too.
     virtual bool is_perfect() const { return false; }
     /// Asked for each taken branch. Learns the target.
     virtual TargetKnown knows_target(const trace::StaticInstruction&) { return TargetKnown::first_level; }
